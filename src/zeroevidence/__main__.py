@@ -1,0 +1,5 @@
+"""``python -m zeroevidence``."""
+
+from zeroevidence.cli import main
+
+main()

@@ -1,0 +1,11 @@
+"""Array types used in signatures throughout."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+StrArray: TypeAlias = NDArray[np.str_]

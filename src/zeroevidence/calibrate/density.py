@@ -1,0 +1,89 @@
+"""Likelihood ratio without a shape: the share of mated pairs at each score, by kernel smoothing of ranks.
+
+Scores become ranks in the balanced mixture of the two classes, where the mixture is uniform, so that one kernel width
+suits all of the axis and the estimate does not change under increasing maps of the scores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
+
+FOLDS = 5
+_CELLS = 1024
+# Kernel widths in cells. The smallest still averages over a few scores; the largest sees one trend over all of them.
+_WIDTHS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+
+
+def rank_cells(ranked: Ranked) -> tuple[IntArray, IntArray]:
+    """Counts on an even grid over the rank of a score in the balanced mixture of the two classes.
+
+    On this axis the mixture is uniform, so one kernel width suits all of it, and the estimate does not change under
+    increasing maps of the scores. An atom of both classes is kept whole; one of a single class covers its own stretch.
+    """
+    counts = ranked.counts
+    mass = 0.5 * counts.target / len(ranked.target) + 0.5 * counts.nontarget / len(ranked.nontarget)
+    end = np.cumsum(mass)
+    start = end - mass
+    mixed = (counts.target > 0) & (counts.nontarget > 0)
+    start[mixed] = end[mixed] = (start[mixed] + end[mixed]) / 2.0
+    knots = np.column_stack((start, end)).ravel()
+    edges = np.linspace(0.0, 1.0, _CELLS + 1)[1:-1]
+
+    def on_grid(per_atom: IntArray) -> IntArray:
+        after = np.cumsum(per_atom)
+        at_knots = np.column_stack((after - per_atom, after)).ravel()
+        inner = np.round(np.interp(edges, knots, at_knots)).astype(np.int64)
+        return np.diff(inner, prepend=0, append=after[-1])
+
+    return on_grid(counts.target), on_grid(counts.nontarget)
+
+
+def split_folds(counts: IntArray, rng: np.random.Generator) -> IntArray:
+    """Deal each cell's scores to the folds at random; returns folds x cells."""
+    return rng.multinomial(counts, np.full(FOLDS, 1.0 / FOLDS)).T
+
+
+def mated_share(counts: IntArray, width: float, omega: float) -> FloatArray:
+    """Share of mated pairs at each cell from (class, ..., cell) counts smoothed by a kernel."""
+    # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
+    # worth of no evidence is added to each class.
+    near = gaussian_filter1d(counts.astype(np.float64), width, axis=-1, mode="reflect", truncate=4.0)
+    near *= width * np.sqrt(2.0 * np.pi)
+    n_target, n_nontarget = (np.maximum(1, c.sum(axis=-1, keepdims=True)) for c in counts)
+    mated = omega * (near[0] + 0.5) / n_target
+    other = near[1] / n_nontarget + 0.5 / n_target
+    share: FloatArray = mated / (mated + other)
+    return share
+
+
+def best_width(folds: IntArray, omega: float) -> float:
+    """The kernel width with the least held-out log-loss."""
+    others = folds.sum(axis=1, keepdims=True) - folds
+    if not others.sum(axis=-1).all():
+        return _WIDTHS[-1]
+    n_target, n_nontarget = folds.sum(axis=(1, 2))
+    # Each score of the smaller class has a stretch of the axis to itself; a kernel that fits into it would learn
+    # the labels from the spacing.
+    widths = [w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS] or [_WIDTHS[-1]]
+    losses = []
+    for width in widths:
+        share = mated_share(others, width, omega)
+        losses.append(
+            -(folds[0] * np.log(share)).sum() * omega / n_target - (folds[1] * np.log1p(-share)).sum() / n_nontarget
+        )
+    return widths[int(np.argmin(losses))]
+
+
+def density_shares(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Scores from which on a share of mated pairs holds, and these shares, from all scores."""
+    rng = np.random.default_rng(seed)
+    counts = np.stack(rank_cells(ranked))
+    folds = np.stack([split_folds(per_class, rng) for per_class in counts])
+    share = mated_share(counts[:, None, :], best_width(folds, omega), omega)[0]
+    used = np.flatnonzero(counts.sum(axis=0))
+    cells = Blocks(counts[0, used], counts[1, used], np.zeros(len(used)))
+    return block_lows(ranked, cells), share[used]

@@ -1,0 +1,243 @@
+"""Row calibration: from the scores of one trial against all identities to LLRs [Šterns et al., sec. 5.1].
+
+A row is standardised by its own mean and deviation, because what counts in a search is how far an identity stands out
+among the others; the standardised score is then mapped to an LLR by a calibration fitted on other speakers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.density import density_shares
+from zeroevidence.calibrate.logistic import fit_logistic, newton
+from zeroevidence.calibrate.pav import block_lows, pool, pool_laplace, rank
+from zeroevidence.errors import InputError, UsageError
+
+CalibrationMethod = Literal["logistic", "pav", "density", "temperature", "auto"]
+METHODS: tuple[CalibrationMethod, ...] = ("logistic", "temperature", "pav", "density")
+_BLOCK = 1 << 18  # scores worked on at a time: fits a second-level cache
+_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AffineCalibration:
+    """``LLR = weight * z + bias - prior_log_odds`` [eq. 3]."""
+
+    name: str
+    weight: float
+    bias: float
+    prior_log_odds: float
+    separable: bool = False
+
+    def llr(self, z: FloatArray) -> FloatArray:
+        """LLR of standardised scores."""
+        return self.weight * z + (self.bias - self.prior_log_odds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TabulatedCalibration:
+    """LLRs at knots, straight lines between them, constant beyond."""
+
+    name: str
+    knots: FloatArray
+    values: FloatArray
+
+    def llr(self, z: FloatArray) -> FloatArray:
+        """LLR of standardised scores."""
+        llr: FloatArray = np.interp(z, self.knots, self.values)
+        return llr
+
+
+RowCalibration: TypeAlias = AffineCalibration | TabulatedCalibration
+
+
+def blocks_of(rows: int, columns: int) -> Iterator[slice]:
+    """Row blocks small enough to stay in cache while several passes go over them."""
+    step = max(1, _BLOCK // max(1, columns))
+    for start in range(0, rows, step):
+        yield slice(start, min(rows, start + step))
+
+
+def standardise(scores: FloatArray, *, ddof: int = 0) -> FloatArray:
+    """Each row minus its mean, over its deviation; a row of equal scores becomes zeros [eq. 2]."""
+    with np.errstate(all="ignore"):
+        mean = scores.mean(axis=1, keepdims=True)
+    check_finite(scores, mean, 0)
+    z: FloatArray = scores - mean
+    spread = np.sqrt(np.einsum("ij,ij->i", z, z) / (scores.shape[1] - ddof))
+    flat = scores.max(axis=1) == scores.min(axis=1)
+    z /= np.where(flat, np.inf, spread)[:, None]
+    return z
+
+
+def check_searchable(scores: FloatArray, mated: IntArray, *, ddof: int = 0) -> None:
+    """Refuse what has no meaning as a search."""
+    if scores.shape[1] < 2:
+        raise InputError(f"a search needs at least two enrolled identities, got {scores.shape[1]}")
+    if ddof not in (0, 1):
+        raise UsageError(f"expected ddof 0 or 1, got {ddof}")
+    if (mated < 0).any():
+        raise InputError(f"trial {int(np.argmax(mated < 0))}: its speaker is not enrolled; leave it out of the search")
+
+
+def check_finite(scores: FloatArray, sums: FloatArray, first_row: int) -> None:
+    """Refuse infinite scores in a block of rows, whose sums the caller has at hand."""
+    if np.isfinite(sums).all():
+        return
+    bad = np.argwhere(~np.isfinite(scores))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(
+            f"trial {first_row + row}, identity {column}: a search needs finite scores, got {scores[row, column]}"
+        )
+
+
+def fit_rows(
+    scores: FloatArray,
+    mated: IntArray,
+    *,
+    method: CalibrationMethod = "logistic",
+    ddof: int = 0,
+    l2: float = 0.0,
+    balanced: bool = False,
+    speakers: IntArray | None = None,
+    seed: int = 0,
+) -> RowCalibration:
+    """Fit a calibration on the rows of a development matrix.
+
+    Parameters
+    ----------
+    method
+        ``logistic``: affine, maximum likelihood over single pairs [eq. 3]; ``temperature``: affine, maximum likelihood
+        of the true identity under the softmax over its row; ``pav``: any increasing map; ``density``: any map;
+        ``auto``: the one of these with the least held-out log-loss over speakers.
+    ddof, l2, balanced
+        Divisor of the row variance; penalty and class weights of ``logistic``.
+    speakers
+        Whose each trial is, for the folds of ``auto``; the mated column unless given.
+    """
+    check_searchable(scores, mated, ddof=ddof)
+    if method == "auto":
+        method = choose_method(scores, mated, ddof=ddof, l2=l2, balanced=balanced, speakers=speakers, seed=seed)
+        chosen = fit_rows(scores, mated, method=method, ddof=ddof, l2=l2, balanced=balanced, seed=seed)
+        return replace(chosen, name=f"auto:{chosen.name}")
+    if method == "temperature":
+        return _fit_temperature(scores, mated, ddof)
+    z = standardise(scores, ddof=ddof)
+    at = np.arange(len(mated)), mated
+    target = z[at]
+    other = np.ones(z.shape, dtype=bool)
+    other[at] = False
+    nontarget = z[other]
+    if method == "logistic":
+        fit = fit_logistic(target, nontarget, l2=l2, balanced=balanced)
+        return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable)
+    if method == "pav":
+        return _fit_pav(target, nontarget)
+    if method == "density":
+        knots, share = density_shares(rank(target, nontarget), seed=seed)
+        return TabulatedCalibration("density", knots.astype(np.float64), np.log(share) - np.log1p(-share))
+    raise UsageError(f"unknown calibration {method!r}; expected {', '.join((*METHODS, 'auto'))}")
+
+
+def _fit_pav(target: FloatArray, nontarget: FloatArray) -> TabulatedCalibration:
+    """Laplace PAV, so that no LLR is infinite: flat over each block, straight lines between blocks."""
+    ranked = rank(target, nontarget)
+    blocks = pool_laplace(pool(ranked.counts))
+    lows = block_lows(ranked, blocks)
+    last_target = np.where(blocks.target > 0, ranked.target[np.maximum(np.cumsum(blocks.target) - 1, 0)], -np.inf)
+    last_other = np.where(
+        blocks.nontarget > 0, ranked.nontarget[np.maximum(np.cumsum(blocks.nontarget) - 1, 0)], -np.inf
+    )
+    knots = np.column_stack((lows, np.maximum(last_target, last_other))).ravel()
+    return TabulatedCalibration("pav", knots, np.repeat(blocks.llr, 2))
+
+
+def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCalibration:
+    """The slope under which the softmax over each row gives the true identities the highest likelihood.
+
+    Where every true identity stands first, the likelihood has no maximum; the label then keeps 1 / (T + 2) for all
+    identities alike, as Platt (1999) does for two classes.
+    """
+    n_rows, n_columns = scores.shape
+    at_top = all(
+        bool((scores[rows].max(axis=1) == scores[np.arange(rows.start, rows.stop), mated[rows]]).all())
+        for rows in blocks_of(n_rows, n_columns)
+    )
+    keep = 1.0 - 1.0 / (n_rows + 2.0) if at_top else 1.0
+
+    def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        loss, gradient, curvature = 0.0, 0.0, 0.0
+        for rows in blocks_of(n_rows, n_columns):
+            z = standardise(scores[rows].astype(np.float64), ddof=ddof)
+            true = keep * z[np.arange(len(z)), mated[rows]]  # the mean of a row is zero
+            logit = theta[0] * z
+            top = logit.max(axis=1, keepdims=True)
+            p = np.exp(logit - top)
+            total = p.sum(axis=1, keepdims=True)
+            p /= total
+            mean = np.einsum("ij,ij->i", p, z)
+            loss += float((top[:, 0] + np.log(total[:, 0]) - theta[0] * true).sum())
+            gradient += float((mean - true).sum())
+            curvature += float((np.einsum("ij,ij,ij->i", p, z, z) - mean**2).sum())
+        return loss, np.array([gradient]), np.array([[max(curvature, 1e-12)]])
+
+    weight = float(newton(loss_and_slopes, np.array([1.0]))[0])
+    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top)
+
+
+def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:
+    """Row numbers of each fold; all rows of a speaker are in one."""
+    people = np.unique(speakers)
+    if len(people) < 2:
+        raise InputError(f"cross-fitting needs trials of at least two speakers, got {len(people)}; name --dev scores")
+    order = np.random.default_rng(seed).permutation(people)
+    return [np.flatnonzero(np.isin(speakers, part)) for part in np.array_split(order, min(folds, len(people)))]
+
+
+def choose_method(
+    scores: FloatArray,
+    mated: IntArray,
+    *,
+    ddof: int = 0,
+    l2: float = 0.0,
+    balanced: bool = False,
+    speakers: IntArray | None = None,
+    seed: int = 0,
+) -> CalibrationMethod:
+    """The method with the least held-out log-loss over speakers; an earlier one wins a draw."""
+    losses = {
+        method: held_out_loss(
+            scores, mated, method=method, ddof=ddof, l2=l2, balanced=balanced, speakers=speakers, seed=seed
+        )
+        for method in METHODS
+    }
+    return min(METHODS, key=lambda method: losses[method])
+
+
+def held_out_loss(
+    scores: FloatArray,
+    mated: IntArray,
+    *,
+    method: CalibrationMethod,
+    ddof: int = 0,
+    l2: float = 0.0,
+    balanced: bool = False,
+    speakers: IntArray | None = None,
+    seed: int = 0,
+) -> float:
+    """Mean of -ln(posterior of the true identity) over trials, each calibrated without its speaker's trials."""
+    total = 0.0
+    for fold in speaker_folds(mated if speakers is None else speakers, seed=seed):
+        rest = np.setdiff1d(np.arange(len(mated)), fold)
+        fit = fit_rows(scores[rest], mated[rest], method=method, ddof=ddof, l2=l2, balanced=balanced, seed=seed)
+        llr = fit.llr(standardise(scores[fold].astype(np.float64), ddof=ddof))
+        top = llr.max(axis=1, keepdims=True)
+        log_total = top[:, 0] + np.log(np.exp(llr - top).sum(axis=1))
+        total += float((log_total - llr[np.arange(len(fold)), mated[fold]]).sum())
+    return total / len(mated)

@@ -1,0 +1,5 @@
+"""``python -m zeroevidence.cli``."""
+
+from zeroevidence.cli import main
+
+main()

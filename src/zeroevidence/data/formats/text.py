@@ -1,0 +1,86 @@
+"""The rules of a text line: what ends it, what separates columns, what is a number and what is a label.
+
+Everything here is decided on characters, not on locale or on what Python's ``float`` happens to accept:
+``1_000``, ``0x10``, ``0,5`` and Arabic digits are not numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+
+LABELS = {"target": True, "nontarget": False, "1": True, "0": False}
+LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
+_BLANKS = re.compile(r"[ \t]+")
+
+
+def is_number(token: str) -> bool:
+    """Whether a column looks like a score, finite or not."""
+    return _NUMBER.fullmatch(token) is not None or _NOT_FINITE.fullmatch(token) is not None
+
+
+def score_of(token: str) -> float | str:
+    """The finite number that a token writes, or the reason why it is none."""
+    if _NUMBER.fullmatch(token):
+        value = float(token)
+        if value - value == 0.0:
+            return value
+    elif not _NOT_FINITE.fullmatch(token):
+        return f"score {token!r} is not a number; expected one such as -1.25 or 3e-4"
+    return f"score {token!r} is not finite; expected a finite number"
+
+
+def without_mark(data: bytes) -> bytes:
+    """The data without a UTF-8 byte order mark."""
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Line numbers from 1 and lines without their ends; LF or CRLF ends a line, nothing else does."""
+    for number, line in enumerate(without_mark(data).split(b"\n"), 1):
+        yield number, line.removesuffix(b"\r")
+
+
+def decode(line: bytes) -> tuple[str, str | None]:
+    """A line as text, and what is wrong with its characters if anything is."""
+    control = _CONTROL.search(line)
+    if control:
+        byte = control.group()[0]
+        what = "a NUL byte" if byte == 0 else f"control character 0x{byte:02x}"
+        return "", f"{what}; expected text in UTF-8"
+    try:
+        return line.decode("utf-8"), None
+    except UnicodeDecodeError as error:
+        byte = line[error.start]
+        return "", f"byte 0x{byte:02x} is not UTF-8 (is the file in Latin-1?); expected text in UTF-8"
+
+
+def split(line: str, separator: str) -> list[str] | str:
+    """The columns of a line, or the reason why it has none.
+
+    Quotes mean something only in comma and tab separated tables; between blanks they are ordinary characters.
+    """
+    if separator == " ":
+        return _BLANKS.split(line.strip(" \t"))
+    if '"' not in line:
+        return [cell.strip(" \t") for cell in line.split(separator)]
+    try:
+        cells = next(csv.reader([line], delimiter=separator, strict=True, skipinitialspace=separator == ","))
+    except (csv.Error, StopIteration):
+        return "quotes do not match; expected each quoted cell to end on its line"
+    return [cell.strip(" \t") for cell in cells]
+
+
+def is_plain(data: bytes) -> bool:
+    """Whether every line is ASCII without control characters, so that Python's own splitting obeys these rules."""
+    return data.isascii() and not _CONTROL.search(data.replace(b"\r\n", b"\n").replace(b"\n", b" "))
+
+
+def is_blank(line: bytes) -> bool:
+    """Whether a line holds nothing but blanks and tabs."""
+    return not line.strip(b" \t")

@@ -1,0 +1,193 @@
+"""One-to-N scores: every trial against every enrolled identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.scores import Pairs, Scores, frozen, frozen_scores, known_speakers
+from zeroevidence.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreMatrix:
+    """Scores of T trials (rows) against N enrolled identities (columns), validated and read-only.
+
+    Parameters
+    ----------
+    scores
+        T x N, higher meaning more alike.
+    mated
+        For each trial the column of its true identity, -1 where that person is not enrolled.
+    trials, enrolments
+        Identifiers of rows and columns.
+    trial_speakers, enrolment_speakers
+        The person behind each row and column, "" where unknown.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    trials: StrArray | None = None
+    enrolments: StrArray | None = None
+    trial_speakers: StrArray | None = None
+    enrolment_speakers: StrArray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", frozen_scores(self.scores, "scores", ndim=2))
+        rows, columns = self.scores.shape
+        mated = np.asarray(self.mated)
+        if mated.shape != (rows,) or not np.issubdtype(mated.dtype, np.integer):
+            raise InputError(
+                f"mated: expected {rows} whole numbers, one column per trial, got {mated.dtype} {mated.shape}"
+            )
+        outside = np.flatnonzero((mated < -1) | (mated >= columns))
+        if len(outside):
+            row = int(outside[0])
+            raise InputError(
+                f"mated: trial {row} names column {mated[row]}; expected 0 to {columns - 1}, or -1 for not enrolled"
+            )
+        object.__setattr__(self, "mated", frozen(mated.astype(np.int64)))
+        for name, length in (
+            ("trials", rows),
+            ("trial_speakers", rows),
+            ("enrolments", columns),
+            ("enrolment_speakers", columns),
+        ):
+            ids = getattr(self, name)
+            if ids is None:
+                continue
+            ids = np.asarray(ids, dtype=np.str_)
+            if ids.shape != (length,):
+                raise InputError(f"{name}: expected {length} identifiers, got shape {ids.shape}")
+            if name in ("trials", "enrolments") and len(np.unique(ids)) != length:
+                values, counts = np.unique(ids, return_counts=True)
+                raise InputError(
+                    f"{name}: {str(values[counts > 1][0])!r} occurs {counts[counts > 1][0]} times; expected once"
+                )
+            object.__setattr__(self, name, frozen(ids))
+
+    def __repr__(self) -> str:
+        return f"ScoreMatrix({self.scores.shape[0]} trials x {self.scores.shape[1]} identities)"
+
+    def to_scores(self) -> Scores:
+        """The same scores as two classes: the mated entry of each row, and all others."""
+        mask = np.zeros(self.scores.shape, dtype=bool)
+        enrolled = np.flatnonzero(self.mated >= 0)
+        mask[enrolled, self.mated[enrolled]] = True
+        other_trial, other_enrolment = np.nonzero(~mask)
+        return Scores(
+            target=self.scores[enrolled, self.mated[enrolled]],
+            nontarget=self.scores[~mask],
+            target_pairs=Pairs(self.mated[enrolled], enrolled),
+            nontarget_pairs=Pairs(other_enrolment, other_trial),
+            enrolments=self.enrolment_names,
+            trials=self.trial_names,
+            enrolment_speakers=self.enrolment_speakers,
+            trial_speakers=self.trial_speakers,
+        )
+
+    @property
+    def trial_names(self) -> StrArray:
+        """Identifiers of the rows, their numbers where none were given."""
+        return _ids(self.trials, len(self.mated))
+
+    @property
+    def enrolment_names(self) -> StrArray:
+        """Identifiers of the columns, their numbers where none were given."""
+        return _ids(self.enrolments, self.scores.shape[1])
+
+    @property
+    def mated_names(self) -> StrArray:
+        """For each trial the speaker (or else the identifier) of its mated column, "" where not enrolled."""
+        names = self.enrolment_names if self.enrolment_speakers is None else self.enrolment_speakers
+        return np.where(self.mated >= 0, names[self.mated], "")
+
+    @property
+    def speakers(self) -> StrArray | None:
+        """Distinct known speakers on either side, or None when nobody said."""
+        return known_speakers(self.enrolment_speakers, self.trial_speakers)
+
+    def take(self, rows: IntArray) -> ScoreMatrix:
+        """The same search for some of the trials."""
+        if len(rows) == len(self.mated):
+            return self
+        return ScoreMatrix(
+            self.scores[rows],
+            self.mated[rows],
+            trials=None if self.trials is None else self.trials[rows],
+            enrolments=self.enrolments,
+            trial_speakers=None if self.trial_speakers is None else self.trial_speakers[rows],
+            enrolment_speakers=self.enrolment_speakers,
+        )
+
+
+def searchable(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None, dict[str, int]]:
+    """The closed-set search that scores describe, and how many trials were left out of it and why.
+
+    Trials that were not compared with every enrolment are ``incomplete``; those whose speaker is not enrolled are
+    ``not_enrolled``. None when the scores do not form rows: nobody said who was compared with whom, fewer than half
+    of all pairs were compared, fewer than two identities are enrolled, or a trial has more than one true identity.
+    """
+    left_out: dict[str, int] = {}
+    if isinstance(scores, ScoreMatrix):
+        _check_enrolled_once(scores)
+        matrix = scores
+    else:
+        built = _rows_of(scores)
+        if built is None:
+            return None, {}
+        matrix, incomplete = built
+        if incomplete:
+            left_out["incomplete"] = incomplete
+    enrolled = np.flatnonzero(matrix.mated >= 0)
+    if len(enrolled) < len(matrix.mated):
+        left_out["not_enrolled"] = len(matrix.mated) - len(enrolled)
+    if len(enrolled) == 0 or matrix.scores.shape[1] < 2:
+        return None, {}
+    return matrix.take(enrolled), left_out
+
+
+def _check_enrolled_once(matrix: ScoreMatrix) -> None:
+    if matrix.enrolment_speakers is None:
+        return
+    names, counts = np.unique(matrix.enrolment_speakers, return_counts=True)
+    twice = names[(counts > 1) & (names != "")]
+    if len(twice):
+        raise InputError(f"speaker {str(twice[0])!r} is enrolled more than once; expected one column per person")
+
+
+def _rows_of(scores: Scores) -> tuple[ScoreMatrix, int] | None:
+    """Scores laid out as trials against enrolments, complete rows only, and the number of incomplete ones."""
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        return None
+    assert scores.trials is not None
+    assert scores.enrolments is not None
+    shape = len(scores.trials), len(scores.enrolments)
+    if shape[1] < 2 or 2 * len(scores) < shape[0] * shape[1]:
+        return None
+    targets_per_trial = np.bincount(scores.target_pairs.trial, minlength=shape[0])
+    if targets_per_trial.max() > 1:
+        return None
+    table = np.full(shape, np.nan)
+    mated = np.full(shape[0], -1)
+    for pairs, values in ((scores.target_pairs, scores.target), (scores.nontarget_pairs, scores.nontarget)):
+        table[pairs.trial, pairs.enrolment] = values
+    mated[scores.target_pairs.trial] = scores.target_pairs.enrolment
+    complete = np.flatnonzero(~np.isnan(table).any(axis=1))
+    if len(complete) == 0:
+        return None
+    matrix = ScoreMatrix(
+        table[complete],
+        mated[complete],
+        trials=scores.trials[complete],
+        enrolments=scores.enrolments,
+        trial_speakers=None if scores.trial_speakers is None else scores.trial_speakers[complete],
+        enrolment_speakers=scores.enrolment_speakers,
+    )
+    return matrix, shape[0] - len(complete)
+
+
+def _ids(ids: StrArray | None, count: int) -> StrArray:
+    return np.arange(count).astype(np.str_) if ids is None else ids

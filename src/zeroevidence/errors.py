@@ -1,0 +1,68 @@
+"""What can go wrong, each with the words a user sees and the exit code a script sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class ZeroEvidenceError(Exception):
+    """Base class of every error that this package raises on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(ZeroEvidenceError):
+    """The request itself does not make sense (options that exclude each other, a file in the way)."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file: where, and what was found instead of what was expected."""
+
+    path: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: {self.reason}"
+
+
+class InputError(ZeroEvidenceError, ValueError):
+    """Data that cannot be used. The message is ``file:line: reason``, or the reason alone for arrays."""
+
+    exit_code = 3
+
+    def __init__(self, reason: str, *, path: str | Path | None = None, line: int | None = None, more: int = 0) -> None:
+        self.path = None if path is None else str(path)
+        self.line = line
+        self.reason = reason
+        self.more = more
+        message = reason if self.path is None else str(Problem(self.path, line, reason))
+        if more:
+            message += f" (and {more} more; `zeroevidence doctor` lists them)"
+        super().__init__(message)
+
+    @classmethod
+    def of(cls, problems: list[Problem]) -> InputError:
+        """The first of several problems, saying how many follow."""
+        first = problems[0]
+        return cls(first.reason, path=first.path, line=first.line, more=len(problems) - 1)
+
+    @property
+    def problem(self) -> Problem:
+        """The same as a value."""
+        return Problem(self.path or "<array>", self.line, self.reason)
+
+
+class MissingExtra(ZeroEvidenceError, ImportError):
+    """An optional part is not installed; the message holds the line that installs it."""
+
+    exit_code = 4
+
+    def __init__(self, extra: str, needed_for: str) -> None:
+        self.extra = extra
+        super().__init__(f"{needed_for} needs an optional part: pip install 'zeroevidence[{extra}]'")

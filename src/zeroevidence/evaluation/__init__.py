@@ -1,0 +1,115 @@
+"""One call: scores in, an `Evaluation` out, with the signature that makes its numbers reproducible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.pav import rank
+from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.one_to_n import Search, check_disjoint, search
+from zeroevidence.evaluation.one_to_one import one_to_one
+from zeroevidence.evaluation.results import Curve, Evaluation, Metric, Options, Trials
+from zeroevidence.evaluation.signature import joint_signature, signature
+from zeroevidence.evaluation.similarity import add_similarity
+
+__all__ = [
+    "Curve",
+    "Evaluation",
+    "Metric",
+    "Options",
+    "Trials",
+    "add_similarity",
+    "evaluate",
+    "joint_signature",
+]
+
+
+def evaluate(
+    scores: Scores | ScoreMatrix,
+    *,
+    dev: Scores | ScoreMatrix | None = None,
+    prior: Mapping[str, float] | None = None,
+    labels: Mapping[str, str] | None = None,
+    options: Options | None = None,
+    notes: Sequence[str] = (),
+) -> Evaluation:
+    """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
+
+    Parameters
+    ----------
+    scores
+        Two classes of scores, or a matrix of trials against identities. Scores form rows when they say who was compared
+        with whom and most trials were compared with every enrolment.
+    dev
+        Scores of other speakers, to fit the calibration of the search on. Without them it is cross-fitted over the
+        speakers of `scores`.
+    prior
+        Probability of each enrolled identity before the trial is heard; uniform unless given.
+    labels
+        What the scores are of: system, dataset, split, sex, enrolment, trial, attacker.
+    options
+        How to measure.
+    notes
+        What was done to the data before (duplicates dropped, ...); enters the signature.
+    """
+    options = options or Options()
+    rows, left_out = searchable(scores)
+    if isinstance(scores, ScoreMatrix):
+        scores = scores.to_scores()
+    counts = {"target": len(scores.target), "nontarget": len(scores.nontarget)}
+    speakers = scores.speakers
+    if speakers is not None:
+        counts["speakers"] = len(speakers)
+    ranked = rank(scores.target, scores.nontarget)
+    metrics = one_to_one(ranked, options)
+    found: Search | None = None
+    dev_rows = _development(dev, rows)
+    if rows is not None and (dev_rows is not None or len(np.unique(rows.mated)) > 1):
+        found = search(rows, dev_rows, options, _prior(prior, rows))
+        metrics |= found.metrics
+        counts |= {"trials": len(rows.mated), "identities": rows.scores.shape[1], **left_out}
+    return Evaluation(
+        metrics=metrics,
+        counts=counts,
+        signature=signature(
+            ranked,
+            counts,
+            options,
+            search=None if found is None else found.calibration,
+            dev=None if found is None or dev_rows is None else dev_rows.scores,
+            notes=[*notes, "prior:given"] if prior else notes,
+        ),
+        labels=labels or {},
+        curves={} if found is None else found.curves,
+        trials=None if found is None else found.trials,
+    )
+
+
+def _development(dev: Scores | ScoreMatrix | None, rows: ScoreMatrix | None) -> ScoreMatrix | None:
+    if dev is None:
+        return None
+    if rows is None:
+        raise InputError("development scores calibrate a search, but the scores to evaluate do not form rows")
+    matrix, _ = searchable(dev)
+    if matrix is None:
+        raise InputError("the development scores do not form rows: expected each trial against every enrolment")
+    check_disjoint(rows, matrix)
+    return matrix
+
+
+def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:
+    if prior is None:
+        return None
+    names = rows.enrolment_names
+    missing = [str(name) for name in names if name not in prior]
+    if missing:
+        raise InputError(f"prior: {missing[0]!r} is enrolled but has no probability")
+    unknown = sorted(set(prior) - set(names.tolist()))
+    if unknown:
+        raise InputError(f"prior: {unknown[0]!r} has a probability but is not enrolled")
+    return np.array([prior[str(name)] for name in names])

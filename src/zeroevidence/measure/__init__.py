@@ -1,0 +1,1 @@
+"""Evidence to numbers and curves: plain functions of arrays."""

@@ -1,0 +1,268 @@
+"""Threshold sweeps that the tandem measures share: sort once, then search, never loop over thresholds.
+
+One decision rule everywhere: a score is **accepted when it is at least the threshold**. Equal scores are one
+atom, so an operating point is the state between two distinct scores, named by the lowest accepted one; the
+threshold ``inf`` rejects everything.
+
+Where a minimum is wanted, only the scores of the accepted class (targets, bona fide speech) are candidates:
+raising a threshold up to the next such score misses nobody more and accepts no impostor more. Most of them
+are ruled out block by block before anything is counted, because a block of consecutive candidates cannot
+cost less than its own lowest miss rate together with its own lowest false-alarm rates.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import isotonic_regression
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.errors import InputError
+
+Convention: TypeAlias = Literal["pooled", "challenge"]
+
+_BLOCKS = 1024
+_SLACK = 1e-12  # bounds are rounded too: never rule out a block for its last digits
+
+
+def scores(values: ArrayLike, name: str) -> FloatArray:
+    """The scores as a float64 vector; an empty class, NaN and other shapes are refused by name."""
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"the {name} scores are not numbers") from None
+    if vector.ndim != 1:
+        raise InputError(f"the {name} scores must be a vector, found {vector.ndim} dimensions")
+    if vector.size == 0:
+        raise InputError(f"no {name} scores")
+    if np.isnan(vector).any():
+        raise InputError(f"NaN among the {name} scores")
+    return vector
+
+
+def ordered(values: ArrayLike, name: str) -> FloatArray:
+    """The scores in ascending order, ``inf`` as the largest float: a threshold of ``inf`` rejects it too."""
+    vector = np.sort(scores(values, name))
+    if vector[-1] == np.inf:
+        vector[vector == np.inf] = np.finfo(np.float64).max
+    return vector
+
+
+def check_convention(convention: str) -> None:
+    """Refuse a convention that is not one of `Convention`."""
+    if convention not in get_args(Convention):
+        raise InputError(f"unknown convention {convention!r}; known: {', '.join(get_args(Convention))}")
+
+
+def rejected(ascending: FloatArray, threshold: float) -> float:
+    """Share of the scores that are below the threshold."""
+    return int(np.searchsorted(ascending, threshold)) / ascending.size
+
+
+def accepted(ascending: FloatArray, threshold: float) -> float:
+    """Share of the scores that are at least the threshold."""
+    return (ascending.size - int(np.searchsorted(ascending, threshold))) / ascending.size
+
+
+class EqualError(NamedTuple):
+    """Where miss and false-alarm rates meet: the rate, and a threshold near it."""
+
+    eer: float
+    threshold: float
+
+
+def crossing(positive: FloatArray, negative: FloatArray, convention: Convention = "pooled") -> EqualError:
+    """Equal error rate of two ascending score vectors, and an operating point at it.
+
+    ``pooled``: the EER interpolates linearly between the two ROC points around the crossing; the threshold is
+    the one of these two points where the rates differ less (the lower one if both do equally).
+
+    ``challenge``: as the public ASVspoof scripts, for comparison with their tables. Equal scores are walked
+    one trial at a time, positives first; the EER is the mean of the two rates where they differ least; the
+    threshold is the score last rejected there, which the rule ``>=`` accepts again: it stands for the
+    operating point one trial below.
+    """
+    n, m = positive.size, negative.size
+
+    def gap(threshold: float) -> int:
+        """Miss minus false-alarm rate, times n m to be exact; rises with the threshold."""
+        missed = int(np.searchsorted(positive, threshold))
+        return m * missed - n * (m - int(np.searchsorted(negative, threshold)))
+
+    above = np.inf
+    for side in (positive, negative):
+        first = bisect_left(range(side.size), 0, key=lambda k, side=side: gap(side[k]))  # type: ignore[misc]
+        if first < side.size:
+            above = min(above, float(side[first]))
+    # The lowest score accepts everything (gap -n m), so there always is a score below the crossing.
+    below = max(_before(positive, above), _before(negative, above))
+    low, high = gap(below), gap(above)
+    if convention == "pooled":
+        threshold = below if -low <= high else above
+        miss_low, miss_high = rejected(positive, below), rejected(positive, above)
+        eer = miss_low + (miss_high - miss_low) * (low / (low - high))
+    else:
+        tied = int(np.searchsorted(positive, below, "right") - np.searchsorted(positive, below))
+        walk = low + np.append(m * np.arange(tied), np.arange(m * tied, high - low + 1, n))
+        step = int(np.argmin(np.abs(walk)))
+        missed = int(np.searchsorted(positive, below)) + min(step, tied)
+        passed = m - int(np.searchsorted(negative, below)) - max(step - tied, 0)
+        eer = (missed / n + passed / m) / 2
+        threshold = below if step else max(_before(positive, below), _before(negative, below))
+    return EqualError(eer, threshold)
+
+
+def _before(ascending: FloatArray, threshold: float) -> float:
+    """The largest score below the threshold, or minus infinity."""
+    k = int(np.searchsorted(ascending, threshold))
+    return float(ascending[k - 1]) if k else -np.inf
+
+
+def merge(*classes: FloatArray, convention: Convention = "pooled") -> tuple[FloatArray, list[FloatArray]]:
+    """All operating points of ascending score vectors: thresholds, and each class's share that is accepted.
+
+    ``challenge`` has one point per trial instead of one per distinct score.
+    """
+    joined = np.concatenate(classes)
+    order = np.argsort(joined, kind="stable")  # merges presorted runs in linear time, first class first
+    rising = np.append(joined[order], np.inf)
+    points: slice | IntArray = slice(None)
+    if convention == "pooled":
+        new = np.append(True, rising[1:] != rising[:-1])
+        points = slice(None) if new.all() else np.flatnonzero(new)
+    shares: list[FloatArray] = []
+    start = 0
+    below = np.zeros(rising.size, np.int64)
+    for one in classes:
+        of_class = order < one.size if start == 0 else (order >= start) & (order < start + one.size)
+        np.cumsum(of_class, out=below[1:])
+        shares.append((one.size - below[points]) / one.size)
+        start += one.size
+    return rising[points], shares
+
+
+def spread(size: int, points: int | None) -> IntArray:
+    """At most ``points`` of ``size`` indices, equally spaced, both ends included; all of them for None."""
+    wanted = size if points is None else min(size, points)
+    return np.linspace(0, size - 1, wanted).round().astype(np.int64)
+
+
+def _edges(n: int) -> IntArray:
+    """Candidates that bound the blocks: all of them when there are few."""
+    return np.linspace(0, n, _BLOCKS + 1).astype(np.int64) if n > 4 * _BLOCKS else np.arange(n + 1)
+
+
+def _surviving(edges: IntArray, keep: BoolArray) -> IntArray:
+    """The edges and every candidate in a kept block."""
+    mask = np.append(np.repeat(keep, np.diff(edges)), True)
+    mask[edges] = True
+    return np.flatnonzero(mask)
+
+
+def _rates(positive: FloatArray, others: Sequence[FloatArray], k: IntArray) -> tuple[FloatArray, list[FloatArray]]:
+    """Miss and false-alarm rates with the k-th lowest positive score as the threshold (k = n: reject all).
+
+    Inside an atom only the first index has the right miss rate and the others overstate it, which leaves
+    minima as they are.
+    """
+    n = positive.size
+    thresholds = positive[np.minimum(k, n - 1)]
+    return k / n, [np.where(k < n, o.size - np.searchsorted(o, thresholds), 0) / o.size for o in others]
+
+
+def threshold_at(positive: FloatArray, k: int) -> float:
+    """The threshold that candidate k stands for."""
+    return float(positive[k]) if k < positive.size else np.inf
+
+
+def cheapest(positive: FloatArray, others: Sequence[FloatArray], w_miss: float, w_others: Sequence[float]) -> float:
+    """Threshold with the lowest ``w_miss P_miss + sum(w P_fa)``, the lowest of them; all weights >= 0."""
+
+    def cost(miss: FloatArray, alarms: Sequence[FloatArray]) -> FloatArray:
+        return w_miss * miss + sum(w * p for w, p in zip(w_others, alarms, strict=True))
+
+    k = _edges(positive.size)
+    miss, alarms = _rates(positive, others, k)
+    if k.size <= positive.size:
+        bound = cost(miss[:-1], [p[1:] for p in alarms])
+        k = _surviving(k, bound <= cost(miss, alarms).min() * (1 + _SLACK))
+        miss, alarms = _rates(positive, others, k)
+    return threshold_at(positive, int(k[np.argmin(cost(miss, alarms))]))
+
+
+def ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
+    """Quotient of two vectors, inf where the lower one is zero (or next to it)."""
+    quotient: FloatArray
+    with np.errstate(over="ignore"):
+        quotient = np.divide(upper, lower, out=np.full(upper.shape, np.inf), where=lower > 0)
+    return quotient
+
+
+class _Hull(NamedTuple):
+    vertices: IntArray  # indices into the points, by rising y
+    slopes: FloatArray  # dx / dy between consecutive vertices, falling
+
+
+def _hull(x: FloatArray, y: FloatArray) -> _Hull:
+    """Least concave majorant of x over y; pooling adjacent violators of the slopes removes inner points."""
+    order = np.lexsort((-x, y))
+    order = order[np.append(True, np.diff(y[order]) > 0)]  # the highest x at each y
+    if order.size == 1:
+        return _Hull(order, np.empty(0))
+    dy = np.diff(y[order])
+    fit = isotonic_regression(np.diff(x[order]) / dy, weights=dy, increasing=False)
+    return _Hull(order[fit.blocks], fit.x[fit.blocks[:-1]])
+
+
+def _support(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> IntArray:
+    """For each pair of weights a, b >= 0 the index of a point with the largest ``a x - b y``."""
+    hull = _hull(x, y)
+    best: IntArray = hull.vertices[np.searchsorted(-hull.slopes, -ratio(b, a))]
+    return best
+
+
+def cheapest_pair(
+    bonafide: FloatArray,
+    spoof: FloatArray,
+    target: FloatArray,
+    others: tuple[FloatArray, FloatArray],
+    w_miss: float,
+    w_fa: float,
+    w_spoof: float,
+) -> tuple[float, float]:
+    """CM and ASV thresholds that minimise the unconstrained t-DCF, exactly and without visiting all pairs.
+
+    With u = 1 - P_miss and v = P_fa of the CM, and g = w_miss (1 - P_miss) - w_fa P_fa and s = P_fa_spoof of
+    the ASV, the cost is ``w_miss - (u g - w_spoof v s)``. It is bilinear, so:
+
+    1. For one CM point the best ASV point maximises a linear function with weights u, w_spoof v >= 0 and is a
+       vertex of the concave majorant of g over s: the one whose hull slopes enclose w_spoof v / u. That is
+       one binary search per CM point, in place of all M x N pairs.
+    2. u g - w_spoof v s rises with u and g and falls with v and s. A block of CM candidates is therefore
+       never better than (its highest u, its lowest v) against the most favourable corners of all ASV blocks,
+       and likewise the other way round (a block with g < 0 never beats rejecting all). Blocks whose bound is
+       below what the edges already reach are dropped; nothing that attains the optimum is.
+    """
+    kc, ka = _edges(bonafide.size), _edges(target.size)
+    if kc.size <= bonafide.size or ka.size <= target.size:
+        (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, others, ka)
+        u, g = 1.0 - miss_cm, w_miss * (1.0 - miss) - w_fa * fa
+        reached = np.max(_gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s))) - _SLACK * w_miss
+        u, v, s = u[:-1], v[1:], s[1:]
+        g = np.maximum(w_miss * (1.0 - miss[:-1]) - w_fa * fa[1:], 0.0)
+        kc = _surviving(kc, _gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s)) >= reached)
+        ka = _surviving(ka, _gain(g, s, u, v, w_spoof, _support(g, w_spoof * s, u, v)) >= reached)
+    (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, others, ka)
+    u, g = 1.0 - miss_cm, w_miss * (1.0 - miss) - w_fa * fa
+    partner = _support(u, w_spoof * v, g, s)
+    best = int(np.argmax(_gain(u, v, g, s, w_spoof, partner)))
+    return threshold_at(bonafide, int(kc[best])), threshold_at(target, int(ka[partner[best]]))
+
+
+def _gain(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray, weight: float, partner: IntArray) -> FloatArray:
+    """``a x - weight b y`` of each point (a, b) with its partner among the points (x, y)."""
+    return a * x[partner] - weight * b * y[partner]

@@ -1,0 +1,77 @@
+"""Voice similarity matrices: de-identification and voice distinctiveness [Noé et al. 2020].
+
+An entry is the posterior probability, at even odds, that two speakers are one, from the mean calibrated LLR of their
+utterance pairs. A dominant diagonal means that voices can be told apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import pav_llrs
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError
+
+
+def similarity_matrix(scores: Scores) -> tuple[FloatArray, list[str]]:
+    """S(i, j) = sigmoid(mean LLR of enrolments of speaker i against trials of speaker j), and the speakers' order.
+
+    The LLRs are oracle-calibrated on these scores with Laplace's rule, so they are finite. Only speakers on both
+    sides count; a pair of speakers that was never compared is NaN.
+    """
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        raise InputError("a similarity matrix needs to know who was compared with whom")
+    if scores.enrolment_speakers is None or scores.trial_speakers is None:
+        raise InputError("a similarity matrix needs speakers on both sides (--speakers)")
+    common = np.intersect1d(scores.enrolment_speakers, scores.trial_speakers)
+    names = common[common != ""]
+    if len(names) < 2:
+        raise InputError(f"a similarity matrix needs at least two speakers on both sides, got {len(names)}")
+    rows, columns = _positions(scores.enrolment_speakers, names), _positions(scores.trial_speakers, names)
+    total, number = np.zeros(len(names) ** 2), np.zeros(len(names) ** 2)
+    llrs = pav_llrs(scores.target, scores.nontarget, laplace=True)
+    for pairs, llr in zip((scores.target_pairs, scores.nontarget_pairs), llrs, strict=True):
+        i, j = rows[pairs.enrolment], columns[pairs.trial]
+        known = (i >= 0) & (j >= 0)
+        cell = i[known] * len(names) + j[known]
+        total += np.bincount(cell, weights=llr[known], minlength=len(total))
+        number += np.bincount(cell, minlength=len(total))
+    with np.errstate(invalid="ignore"):
+        mean = (total / number).reshape(len(names), len(names))
+    return 1.0 / (1.0 + np.exp(-mean)), [str(name) for name in names]
+
+
+def _positions(speakers: StrArray, names: StrArray) -> IntArray:
+    at = np.minimum(np.searchsorted(names, speakers), len(names) - 1)
+    return np.where(names[at] == speakers, at, -1)
+
+
+def diagonal_dominance(similarity: FloatArray) -> float:
+    """Absolute difference between the mean of the diagonal and the mean of everything else."""
+    diagonal = np.eye(len(similarity), dtype=bool)
+    return float(abs(np.nanmean(similarity[diagonal]) - np.nanmean(similarity[~diagonal])))
+
+
+def deid(original: FloatArray, crossed: FloatArray) -> float:
+    """De-identification: 1 when original and protected voices of a person no longer look alike, 0 when as before.
+
+    `original` is the matrix of original against original speech, `crossed` of original against protected.
+    """
+    return 1.0 - _ratio(crossed, original)
+
+
+def voice_distinctiveness_gain(original: FloatArray, protected: FloatArray) -> float:
+    """Gain of voice distinctiveness in dB: 0 keeps voices as distinct as they were, negative loses distinctiveness.
+
+    `protected` is the matrix of protected against protected speech; -inf when no difference is left.
+    """
+    ratio = _ratio(protected, original)
+    return 10.0 * float(np.log10(ratio)) if ratio > 0.0 else -np.inf
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> float:
+    base = diagonal_dominance(denominator)
+    if base == 0.0:
+        raise InputError("original speech shows no voice distinctiveness, so nothing can be compared with it")
+    return diagonal_dominance(numerator) / base

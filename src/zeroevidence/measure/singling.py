@@ -1,0 +1,117 @@
+"""Linkability and singling out in the legal sense, for a search [Vauquier et al. 2025].
+
+Linkage succeeds when the true identity scores strictly above every other; by chance it does so once in N. Singling out
+succeeds when a predicate, here "scores above a threshold", fires on exactly one of N entries, right or not; a predicate
+that fires independently with probability 1 / N does so with probability about 1 / e.
+
+Curves over the number of identities are expectations over all random subsets, computed exactly by counting instead of
+drawing some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.rows import blocks_of
+from zeroevidence.errors import InputError
+
+SINGLING_OUT_BASELINE = float(np.exp(-1.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A measure over the size of something, with what chance gives at each size."""
+
+    x: IntArray
+    y: FloatArray
+    baseline: FloatArray
+
+
+def link_probability(greater: IntArray, equal: IntArray) -> float:
+    """Share of trials whose true identity scores strictly above every other; chance is 1 / N."""
+    return float(((greater == 0) & (equal == 0)).mean())
+
+
+def link_curve(greater: IntArray, equal: IntArray, identities: int, sizes: Sequence[int] | None = None) -> Curve:
+    """Link probability in a search through n of the N identities, the true one and n - 1 others drawn at random."""
+    x = check_sizes(identities, sizes)
+    not_below = (greater + equal)[:, None]
+    # P(all n - 1 others are drawn from those below), a hypergeometric probability per trial
+    below = identities - 1 - not_below
+    chance_of_link = np.exp(_log_choose(below, x - 1) - _log_choose(np.array(identities - 1), x - 1))
+    return Curve(x, chance_of_link.mean(axis=0), 1.0 / x)
+
+
+def firing_threshold(scores: FloatArray, size: int) -> float:
+    """The threshold that one in `size` of the entries exceeds; entries equal to it do not fire."""
+    wanted = scores.size // size
+    if wanted < 1:
+        raise InputError(f"singling out: expected at least {size} calibration scores, got {scores.size}")
+    return _nth_largest(scores, wanted + 1)
+
+
+def _nth_largest(scores: FloatArray, n: int) -> float:
+    """The n-th largest entry, without a sorted copy: a sample bounds it from below, few candidates are left to sort."""
+    flat = scores.reshape(-1) if scores.flags.c_contiguous else None
+    if n > scores.size:
+        return -np.inf
+    if flat is None or scores.size < 1 << 20 or n > scores.size // 4:
+        return float(np.partition(scores, scores.size - n, axis=None)[scores.size - n])
+    stride = max(1, scores.size >> 18)
+    sample = np.sort(flat[::stride])[::-1]
+    guess = sample[min(len(sample) - 1, int(1.3 * n / stride) + 100)]
+    step = 1 << 18
+    candidates = [part[part >= guess] for part in (flat[i : i + step] for i in range(0, len(flat), step))]
+    top = np.concatenate(candidates)
+    if len(top) < n:  # an unlucky sample: do it the slow way
+        top = flat
+    return float(np.partition(top, len(top) - n)[len(top) - n])
+
+
+def firing_counts(scores: FloatArray, threshold: float) -> IntArray:
+    """How many entries of each row exceed the threshold."""
+    counts = np.empty(len(scores), dtype=np.int64)
+    for rows in blocks_of(*scores.shape):
+        counts[rows] = [np.count_nonzero(row) for row in scores[rows] > threshold]
+    return counts
+
+
+def singling_out(scores: FloatArray, calibration: FloatArray) -> float:
+    """Share of trials whose predicate fires on exactly one identity; its threshold is set on other scores."""
+    return float((firing_counts(scores, firing_threshold(calibration, scores.shape[1])) == 1).mean())
+
+
+def singling_out_curve(scores: FloatArray, calibration: FloatArray, sizes: Sequence[int] | None = None) -> Curve:
+    """Singling out among n of the N identities, drawn at random, with the threshold set for n."""
+    identities = scores.shape[1]
+    x = check_sizes(identities, sizes)
+    y = []
+    for size in x:
+        fires = firing_counts(scores, firing_threshold(calibration, int(size)))
+        # P(exactly one of the firing entries is drawn)
+        ways = _log_choose(identities - fires, size - 1) - _log_choose(np.array(identities), size)
+        y.append(float((fires * np.exp(ways)).mean()))
+    return Curve(x, np.array(y), np.full(len(x), SINGLING_OUT_BASELINE))
+
+
+def check_sizes(identities: int, sizes: Sequence[int] | None) -> IntArray:
+    """Sizes within 2..N; powers of two and N itself unless given."""
+    if sizes is None:
+        sizes = sorted({*(2**i for i in range(1, identities.bit_length()) if 2**i <= identities), identities})
+    x = np.asarray(sizes, dtype=np.int64)
+    if len(x) == 0 or x.min() < 2 or x.max() > identities:
+        raise InputError(f"expected numbers of identities from 2 to {identities}, got {list(sizes)}")
+    return x
+
+
+def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
+    """Logarithm of the binomial coefficient, -inf where k > n."""
+    possible = k <= n
+    safe = np.where(possible, n, k)
+    value = gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0)
+    return np.where(possible, value, -np.inf)

@@ -1,0 +1,88 @@
+"""Means of ln(1 + e^x) over many scores: the one transcendental pass that Cllr and the actual ECE profile need."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+
+LN2 = float(np.log(2.0))
+
+_GROUP = 512  # factors per product: 512 values of at most 1 + e stay below the largest double
+_CHUNK = _GROUP * 64  # fits the first-level cache several times over
+_BINS_PER_UNIT = 16
+_LINEAR_BEYOND = 60.0  # with shifts up to 20, x + shift > 40 there: ln(1 + e^x) is x (or 0) to the last bit
+
+
+def mean_softplus(x: FloatArray) -> float:
+    """Mean of ln(1 + e^x), infinities included.
+
+    The logarithm is taken of products of 512 factors instead of each factor, which is what makes it fast.
+    Absolute error is a few units of 1e-16.
+    """
+    total = 0.0
+    ones = np.empty(_CHUNK)
+    for start in range(0, len(x), _CHUNK):
+        part = np.asarray(x[start : start + _CHUNK], dtype=np.float64)
+        factors = ones[: len(part)]
+        if part.max() <= 1.0:
+            np.exp(part, out=factors)
+        else:
+            total += float(np.maximum(part, 0.0).sum())
+            np.abs(part, out=factors)
+            np.negative(factors, out=factors)
+            np.exp(factors, out=factors)
+        factors += 1.0
+        if len(part) == _CHUNK:
+            products = factors.reshape(_GROUP, -1).prod(axis=0)
+            total += float(np.log(products).sum())
+        else:
+            total += float(np.log(factors).sum())
+    return total / len(x)
+
+
+def mean_softplus_shifted(x: FloatArray, shifts: FloatArray) -> FloatArray:
+    """Mean over x of ln(1 + e^(x + shift)) for each shift (at most 20 in size), in one pass over x.
+
+    Scores are put into bins of width 1/16 and each bin is represented by its first moments, so that a shift costs a few
+    operations per bin and not per score. The remainder of the series is below 1e-12.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    above = x[x > _LINEAR_BEYOND]
+    inside = x[np.abs(x) <= _LINEAR_BEYOND]
+    total = np.full(len(shifts), 0.0)
+    if len(above):
+        total += above.sum() + len(above) * shifts
+    if len(inside):
+        position = (inside + _LINEAR_BEYOND) * _BINS_PER_UNIT
+        index = position.astype(np.int64)
+        offset = (position - index - 0.5) / _BINS_PER_UNIT
+        n_bins = int(2 * _LINEAR_BEYOND * _BINS_PER_UNIT) + 1
+        centres = (np.arange(n_bins) + 0.5) / _BINS_PER_UNIT - _LINEAR_BEYOND
+        used = np.flatnonzero(np.bincount(index, minlength=n_bins))
+        derivatives = _softplus_derivatives(centres[used][:, None] + shifts[None, :])
+        power = np.ones_like(offset)
+        factorial = 1.0
+        for order, derivative in enumerate(derivatives):
+            if order:
+                power *= offset
+                factorial *= order
+            moment = np.bincount(index, weights=power, minlength=n_bins)[used]
+            total += (moment / factorial) @ derivative
+    return total / len(x)
+
+
+def _softplus_derivatives(x: FloatArray) -> tuple[FloatArray, ...]:
+    """ln(1 + e^x) and its first five derivatives."""
+    value = np.logaddexp(0.0, x)
+    p = np.exp(x - value)
+    variance = p * (1.0 - p)
+    skew = variance * (1.0 - 2.0 * p)
+    return (
+        value,
+        p,
+        variance,
+        skew,
+        variance * (1.0 - 6.0 * variance),
+        skew * (1.0 - 12.0 * variance),
+    )

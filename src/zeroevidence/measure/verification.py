@@ -1,0 +1,186 @@
+"""Verification: how well one comparison tells a mated pair from a non-mated one.
+
+Error rates, detection costs and the log-likelihood-ratio cost of Brümmer & du Preez (2006). A threshold accepts scores
+strictly above it; equal scores are accepted or rejected together.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
+from zeroevidence.errors import UsageError
+from zeroevidence.measure.softplus import LN2, mean_softplus
+
+FPR_LEVELS = (1e-2, 1e-3, 1e-4)
+
+EerMethod = Literal["interpolated", "rocch", "speechbrain", "kaldi"]
+
+
+def roc(counts: Counts | Blocks) -> tuple[FloatArray, FloatArray]:
+    """Miss and false-alarm rates when the lowest 0, 1, ..., all atoms are rejected."""
+    rejected_tar = np.concatenate(([0], np.cumsum(counts.target)))
+    rejected_non = np.concatenate(([0], np.cumsum(counts.nontarget)))
+    return rejected_tar / rejected_tar[-1], 1.0 - rejected_non / rejected_non[-1]
+
+
+def eer(target: FloatArray, nontarget: FloatArray, *, method: EerMethod = "interpolated") -> float:
+    """Equal error rate: where the miss rate and the false-alarm rate cross.
+
+    `interpolated` joins the points of the empirical ROC by straight lines; `rocch` uses its convex hull and equals the
+    largest minimum Bayes error over priors; `speechbrain` and `kaldi` reproduce what these tools print.
+    """
+    if method == "interpolated":
+        return eer_of(count(target, nontarget))
+    if method == "rocch":
+        return eer_of(pool(count(target, nontarget)))
+    if method == "speechbrain":
+        return _eer_speechbrain(target, nontarget)
+    if method == "kaldi":
+        return _eer_kaldi(target, nontarget)
+    raise UsageError(f"unknown EER method {method!r}; expected interpolated, rocch, speechbrain or kaldi")
+
+
+def eer_of(counts: Counts | Blocks) -> float:
+    """EER by linear interpolation on the ROC of counts; on PAV blocks this is the ROCCH-EER."""
+    tar = np.concatenate(([0], np.cumsum(counts.target)))
+    non = np.concatenate(([0], np.cumsum(counts.nontarget)))
+    n_tar, n_non = int(tar[-1]), int(non[-1])
+    # miss - false alarm, times both class sizes: whole numbers, so the crossing is found exactly.
+    gap = tar * n_non + non * n_tar - n_tar * n_non
+    after = int(np.searchsorted(gap, 0))
+    if gap[after] == 0:
+        return float(tar[after] / n_tar)
+    share = -gap[after - 1] / (gap[after] - gap[after - 1])
+    return float((tar[after - 1] + share * (tar[after] - tar[after - 1])) / n_tar)
+
+
+def _eer_speechbrain(target: FloatArray, nontarget: FloatArray) -> float:
+    """Mean of the two rates at the distinct score where they differ least; the lower one of two equally good.
+
+    The tool also tries the midpoints between scores, which give the rates of the score below them.
+    """
+    tar, non = np.sort(target), np.sort(nontarget)
+    thresholds = np.unique(np.concatenate((tar, non)))
+
+    def rejected(index: int) -> tuple[int, int]:
+        at = thresholds[index]
+        return int(np.searchsorted(tar, at, "right")), int(np.searchsorted(non, at, "right"))
+
+    def gap(index: int) -> int:
+        miss, correct = rejected(index)
+        return miss * len(non) + correct * len(tar) - len(tar) * len(non)
+
+    crossing = bisect.bisect_left(range(len(thresholds)), 0, key=gap)
+    best = min((index for index in (crossing - 1, crossing) if index >= 0), key=lambda index: abs(gap(index)))
+    miss, correct = rejected(best)
+    return (miss / len(tar) + 1.0 - correct / len(non)) / 2.0
+
+
+def _eer_kaldi(target: FloatArray, nontarget: FloatArray) -> float:
+    """Kaldi's compute-eer: the first target position whose score exceeds the non-target at the same error rate."""
+    tar, non = np.sort(target), np.sort(nontarget)
+    position = np.arange(len(tar) - 1)
+    opposite = np.maximum(0, len(non) - 1 - len(non) * position // len(tar))
+    crossed = np.flatnonzero(non[opposite] < tar[:-1])
+    return float((crossed[0] if len(crossed) else len(tar) - 1) / len(tar))
+
+
+def cllr(target: FloatArray, nontarget: FloatArray) -> float:
+    r"""Log-likelihood-ratio cost in bits, the scores taken as natural-log LLRs.
+
+    .. math:: \tfrac12 \langle \log_2(1 + e^{-s}) \rangle_{tar} + \tfrac12 \langle \log_2(1 + e^{s}) \rangle_{non}
+
+    0 is perfect, 1 is what a system without evidence gets, more than 1 misleads; infinite when an infinite LLR is
+    wrong.
+    """
+    return (mean_softplus(-target) + mean_softplus(nontarget)) / (2.0 * LN2)
+
+
+def cllr_min(target: FloatArray, nontarget: FloatArray) -> float:
+    """Cllr after oracle calibration: the cost of poor discrimination alone, between 0 and 1."""
+    return cllr_of(pool(count(target, nontarget)))
+
+
+def cllr_of(blocks: Blocks) -> float:
+    """Cllr of PAV blocks."""
+    tar, non = blocks.target > 0, blocks.nontarget > 0
+    miss = blocks.target[tar] @ np.logaddexp(0.0, -blocks.llr[tar]) / blocks.target.sum()
+    false_alarm = blocks.nontarget[non] @ np.logaddexp(0.0, blocks.llr[non]) / blocks.nontarget.sum()
+    return float((miss + false_alarm) / (2.0 * LN2))
+
+
+def dcf_act(
+    target: FloatArray, nontarget: FloatArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float:
+    """Actual detection cost at the Bayes threshold, the scores taken as LLRs.
+
+    Normalised by the better of accepting all and rejecting all, so 1 is what no system at all costs.
+    """
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    threshold = np.log(fa_cost / miss_cost)
+    miss = np.count_nonzero(target <= threshold) / len(target)
+    false_alarm = np.count_nonzero(nontarget > threshold) / len(nontarget)
+    return float((miss_cost * miss + fa_cost * false_alarm) / min(miss_cost, fa_cost))
+
+
+def dcf_min(
+    target: FloatArray, nontarget: FloatArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float:
+    """The same at the best threshold for these scores."""
+    return dcf_min_of(pool(count(target, nontarget)), prior=prior, c_miss=c_miss, c_fa=c_fa)
+
+
+def dcf_min_of(blocks: Blocks, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0) -> float:
+    """Minimum detection cost: a linear cost is least at a corner of the ROC convex hull."""
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    miss, false_alarm = roc(blocks)
+    return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
+
+
+def dcf_min_untied(
+    scores: FloatArray, is_target: BoolArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float:
+    """What scripts print that walk the scores one by one: equal scores are split in the order of the file.
+
+    No threshold can do that, so on tied scores the value is too low and depends on the order of the lines. It is here
+    to check published figures (VoxSRC, NIST SRE scoring scripts); `dcf_min` is the right one.
+    """
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    labels = np.asarray(is_target, dtype=bool)[np.argsort(scores, kind="stable")]
+    miss = np.cumsum(labels) / np.count_nonzero(labels)
+    false_alarm = 1.0 - np.cumsum(~labels) / np.count_nonzero(~labels)
+    return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
+
+
+def _costs(prior: float, c_miss: float, c_fa: float) -> tuple[float, float]:
+    if not 0.0 < prior < 1.0 or c_miss <= 0.0 or c_fa <= 0.0:
+        raise UsageError(f"expected 0 < prior < 1 and positive costs, got {prior}, {c_miss}, {c_fa}")
+    return prior * c_miss, (1.0 - prior) * c_fa
+
+
+def tpr_at_fpr(
+    target: FloatArray, nontarget: FloatArray, *, levels: Sequence[float] = FPR_LEVELS
+) -> dict[float, float]:
+    """Share of targets found while at most a share `level` of the non-targets is let through, for each level."""
+    return tpr_at_fpr_of(count(target, nontarget), levels=levels)
+
+
+def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> dict[float, float]:
+    """The same from counts."""
+    tar = np.cumsum(counts.target[::-1])
+    non = np.cumsum(counts.nontarget[::-1])
+    rates = {}
+    for level in levels:
+        if not 0.0 <= level <= 1.0:
+            raise UsageError(f"expected a false-positive rate between 0 and 1, got {level}")
+        # The small term keeps 0.01 * 100 from being 0.99999...; a gap of non-targets entered in part adds no target.
+        allowed = int(level * int(non[-1]) + 1e-9)
+        atoms = int(np.searchsorted(non, allowed, "right"))
+        rates[level] = float(tar[atoms - 1] / tar[-1]) if atoms else 0.0
+    return rates

@@ -1,0 +1,136 @@
+"""BibTeX of the measures' sources and of this toolkit."""
+
+from __future__ import annotations
+
+from zeroevidence._version import __version__
+
+
+def software() -> str:
+    """Entry for this version of the toolkit."""
+    return _entry(
+        "software",
+        "zeroevidence",
+        author="{The zeroevidence authors}",
+        title="zeroevidence: evidence that protected speech gives about its speaker",
+        version=__version__,
+        year="2026",
+    )
+
+
+def _entry(kind: str, key: str, **fields: str) -> str:
+    body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@{kind}{{{key},\n{body}}}\n"
+
+
+BIBTEX: dict[str, str] = {
+    "brummer2006": _entry(
+        "article",
+        "brummer2006",
+        author='Br{\\"u}mmer, Niko and du Preez, Johan',
+        title="Application-independent evaluation of speaker detection",
+        journal="Computer Speech \\& Language",
+        volume="20",
+        number="2--3",
+        pages="230--275",
+        year="2006",
+    ),
+    "vanleeuwen2007": _entry(
+        "incollection",
+        "vanleeuwen2007",
+        author='van Leeuwen, David A. and Br{\\"u}mmer, Niko',
+        title="An introduction to application-independent evaluation of speaker recognition systems",
+        booktitle="Speaker Classification I",
+        publisher="Springer",
+        pages="330--353",
+        year="2007",
+    ),
+    "nautsch2020": _entry(
+        "inproceedings",
+        "nautsch2020",
+        author="Nautsch, Andreas and Patino, Jose and Tomashenko, Natalia and Yamagishi, Junichi and No{\\'e}, "
+        "Paul-Gauthier and Bonastre, Jean-Fran{\\c{c}}ois and Todisco, Massimiliano and Evans, Nicholas",
+        title="The Privacy {ZEBRA}: Zero Evidence Biometric Recognition Assessment",
+        booktitle="Proc. Interspeech",
+        pages="1698--1702",
+        year="2020",
+        doi="10.21437/Interspeech.2020-1815",
+    ),
+    "noe2020": _entry(
+        "inproceedings",
+        "noe2020",
+        author="No{\\'e}, Paul-Gauthier and Bonastre, Jean-Fran{\\c{c}}ois and Matrouf, Driss and Tomashenko, Natalia "
+        "and Nautsch, Andreas and Evans, Nicholas",
+        title="Speech pseudonymisation assessment using voice similarity matrices",
+        booktitle="Proc. Interspeech",
+        pages="1718--1722",
+        year="2020",
+    ),
+    "noe2022": _entry(
+        "inproceedings",
+        "noe2022",
+        author="No{\\'e}, Paul-Gauthier and Nautsch, Andreas and Matrouf, Driss and Bousquet, Pierre-Michel and "
+        "Bonastre, Jean-Fran{\\c{c}}ois",
+        title="A bridge between features and evidence for binary attribute-driven perfect privacy",
+        booktitle="Proc. ICASSP",
+        year="2022",
+    ),
+    "gomezbarrero2018": _entry(
+        "article",
+        "gomezbarrero2018",
+        author="Gomez-Barrero, Marta and Galbally, Javier and Rathgeb, Christian and Busch, Christoph",
+        title="General framework to evaluate unlinkability in biometric template protection systems",
+        journal="IEEE Transactions on Information Forensics and Security",
+        volume="13",
+        number="6",
+        pages="1406--1420",
+        year="2018",
+    ),
+    "maouche2020": _entry(
+        "inproceedings",
+        "maouche2020",
+        author="Maouche, Mohamed and Srivastava, Brij Mohan Lal and Vauquier, Nathalie and Bellet, Aur{\\'e}lien and "
+        "Tommasi, Marc and Vincent, Emmanuel",
+        title="A comparative study of speech anonymization metrics",
+        booktitle="Proc. Interspeech",
+        pages="1708--1712",
+        year="2020",
+    ),
+    "carlini2022": _entry(
+        "inproceedings",
+        "carlini2022",
+        author="Carlini, Nicholas and Chien, Steve and Nasr, Milad and Song, Shuang and Terzis, Andreas and "
+        "Tram{\\`e}r, Florian",
+        title="Membership inference attacks from first principles",
+        booktitle="Proc. IEEE Symposium on Security and Privacy",
+        pages="1897--1914",
+        year="2022",
+    ),
+    "sterns2026": _entry(
+        "misc",
+        "sterns2026",
+        author="{\\v{S}}terns, D{\\=a}vis and Drossos, Konstantinos and Fernandes, Natasha and "
+        'B{\\"a}ckstr{\\"o}m, Tom and Palamidessi, Catuscia',
+        title="Goodbye Equal Error Rate, Hello Local Information Disclosure: Evaluating Voice Anonymisation against "
+        "1-to-{N} Linkage Threats",
+        year="2026",
+    ),
+    "backstrom2026": _entry(
+        "article",
+        "backstrom2026",
+        author='B{\\"a}ckstr{\\"o}m, Tom and Vali, Mohammad Hassan and Nguyen, My and Rech, Silas',
+        title="Privacy disclosure of similarity rank in speech and language processing",
+        journal="IEEE Transactions on Audio, Speech and Language Processing",
+        volume="34",
+        pages="196--205",
+        year="2026",
+    ),
+    "vauquier2025": _entry(
+        "inproceedings",
+        "vauquier2025",
+        author="Vauquier, Nathalie and Srivastava, Brij Mohan Lal and Hosseini, Seyed Ahmad and Vincent, Emmanuel",
+        title="Legally validated evaluation framework for voice anonymization",
+        booktitle="Proc. Interspeech",
+        pages="3224--3228",
+        year="2025",
+    ),
+}

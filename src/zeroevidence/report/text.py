@@ -1,0 +1,107 @@
+"""Evaluations for a terminal: one row in full with a sentence for each number, several as a table."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.report.cells import cell, heading, used_headline, used_labels
+
+_BESIDE = 5  # rows that fit beside each other
+
+
+def to_text(rows: Sequence[Evaluation]) -> str:
+    """The rows as they are shown on a terminal; plain characters when the output is not one."""
+    terminal = sys.stdout.isatty()
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=terminal,
+        width=shutil.get_terminal_size().columns if terminal else 200,
+        no_color="NO_COLOR" in os.environ or not terminal,
+        highlight=False,
+    )
+    if len(rows) == 1:
+        _full(console, rows[0])
+    else:
+        _table(console, rows)
+    for row in rows:
+        console.print(Text(row.signature, style="dim"), soft_wrap=True)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def _full(console: Console, row: Evaluation) -> None:
+    title = "  ".join(f"{name}: {value}" for name, value in row.labels.items())
+    console.print(Text(title, style="bold"))
+    counts = ", ".join(f"{number} {name}" for name, number in row.counts.items())
+    console.print(Text(counts))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("measure", "value", "unit", "what it means"):
+        table.add_column(column, justify="right" if column == "value" else "left", overflow="fold")
+    for name, metric in row.metrics.items():
+        entry = CATALOGUE[name]
+        unit = "%" if entry.unit == "rate" else entry.unit
+        table.add_row(Text(entry.title), Text(cell(metric).replace(", ", "\n")), Text(unit), Text(entry.meaning))
+    console.print(table)
+
+
+def _table(console: Console, rows: Sequence[Evaluation]) -> None:
+    """Few rows stand beside each other, measures below; many rows below each other."""
+    labels = used_labels(rows)
+    shared = [name for name in labels if len({row.labels.get(name) for row in rows}) == 1]
+    if shared:
+        console.print(Text("  ".join(f"{name}: {rows[0].labels[name]}" for name in shared), style="bold"))
+    telling = [name for name in labels if name not in shared]
+    if len(rows) <= _BESIDE:
+        _beside(console, rows, telling)
+    else:
+        _below(console, rows, telling)
+    for attacker in dict.fromkeys(row.labels.get("attacker", "") for row in rows):
+        if " (" in attacker and "attacker" in telling:
+            console.print(Text(attacker), soft_wrap=True)
+
+
+def _short(row: Evaluation, label: str) -> Text:
+    # The tuple in brackets behind an attacker's name is the same for each name: it is told once, below the table.
+    return Text(row.labels.get(label, "").partition(" (")[0])
+
+
+def _beside(console: Console, rows: Sequence[Evaluation], labels: Sequence[str]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(labels[0] if labels else "", overflow="fold")
+    for row in rows:
+        table.add_column(_short(row, labels[0]) if labels else "", justify="right", overflow="fold")
+    for label in labels[1:]:
+        table.add_row(label, *(_short(row, label) for row in rows))
+    table.add_row("n", *(f"{row.counts['target']}+{row.counts['nontarget']}" for row in rows), end_section=True)
+    for name in used_headline(rows):
+        table.add_row(heading(name), *(Text(cell(row.metrics.get(name))) for row in rows))
+    console.print(table)
+
+
+def _below(console: Console, rows: Sequence[Evaluation], labels: Sequence[str]) -> None:
+    names = used_headline(rows)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for label in labels:
+        table.add_column(label, overflow="fold")
+    table.add_column("n", justify="right")
+    for name in names:
+        table.add_column(heading(name), justify="right")
+    for row in rows:
+        table.add_row(
+            *(_short(row, label) for label in labels),
+            f"{row.counts['target']}+{row.counts['nontarget']}",
+            *(Text(cell(row.metrics.get(name)).replace(" [", "\n[")) for name in names),
+        )
+    console.print(table)

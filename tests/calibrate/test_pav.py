@@ -1,0 +1,114 @@
+"""PAV against an independent slow implementation in exact fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroevidence.calibrate.pav import count, pav_llrs, pool, pool_laplace, rank
+
+few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=25)
+with_infinities = st.lists(st.sampled_from([-np.inf, -2.0, -0.0, 0.0, 1.5, np.inf]), min_size=1, max_size=12)
+
+
+def slow_pav(target, nontarget, laplace=False):
+    """LLR per distinct score by repeated pooling of neighbours, in fractions; ties are one atom from the start."""
+    atoms = [[Fraction(target.count(s)), Fraction(nontarget.count(s)), [s]] for s in sorted({*target, *nontarget})]
+    if laplace:
+        atoms = [[1, 0, []], [0, 1, []], *atoms, [1, 0, []], [0, 1, []]]
+    pooled = True
+    while pooled:
+        pooled = False
+        for i in range(len(atoms) - 1):
+            a, b = atoms[i], atoms[i + 1]
+            if Fraction(a[0], a[0] + a[1]) >= Fraction(b[0], b[0] + b[1]):
+                atoms[i : i + 2] = [[a[0] + b[0], a[1] + b[1], a[2] + b[2]]]
+                pooled = True
+                break
+    llr = {}
+    for tar, non, scores in atoms:
+        ratio = np.inf if non == 0 else float(Fraction(tar, 1) / non * len(nontarget) / len(target))
+        with np.errstate(divide="ignore"):
+            llr.update(dict.fromkeys(scores, float(np.log(ratio))))
+    return llr
+
+
+@given(few_values, few_values, st.booleans())
+def test_equals_slow_pav_in_fractions(target, nontarget, laplace):
+    expected = slow_pav(target, nontarget, laplace)
+    tar, non = pav_llrs(np.array(target), np.array(nontarget), laplace=laplace)
+    np.testing.assert_allclose(tar, [expected[s] for s in target], atol=1e-12)
+    np.testing.assert_allclose(non, [expected[s] for s in nontarget], atol=1e-12)
+
+
+@given(with_infinities, with_infinities)
+def test_infinite_scores_are_ordinary_ends(target, nontarget):
+    expected = slow_pav(target, nontarget)
+    tar, non = pav_llrs(np.array(target), np.array(nontarget))
+    np.testing.assert_allclose(tar, [expected[s] for s in target], atol=1e-12)
+    np.testing.assert_allclose(non, [expected[s] for s in nontarget], atol=1e-12)
+
+
+@given(few_values, few_values)
+def test_counts_are_those_of_the_scores(target, nontarget):
+    counts = count(np.array(target), np.array(nontarget))
+    assert counts.n_target == len(target)
+    assert counts.n_nontarget == len(nontarget)
+    assert ((counts.target + counts.nontarget) > 0).all()
+
+
+@given(few_values, few_values)
+def test_order_preserving_maps_change_nothing(target, nontarget):
+    def llrs(f):
+        return np.concatenate(pav_llrs(f(np.array(target)), f(np.array(nontarget))))
+
+    np.testing.assert_array_equal(llrs(lambda s: s), llrs(lambda s: np.exp(s) * 3 - 7))
+
+
+@given(few_values, few_values)
+def test_swapping_classes_and_signs_mirrors_llrs(target, nontarget):
+    tar, non = pav_llrs(np.array(target), np.array(nontarget))
+    mirrored_non, mirrored_tar = pav_llrs(-np.array(nontarget), -np.array(target))
+    np.testing.assert_allclose(tar, -mirrored_tar, atol=1e-12)
+    np.testing.assert_allclose(non, -mirrored_non, atol=1e-12)
+
+
+@given(few_values, few_values)
+def test_laplace_llrs_are_finite_and_keep_all_scores(target, nontarget):
+    blocks = pool_laplace(pool(count(np.array(target), np.array(nontarget))))
+    assert np.isfinite(blocks.llr).all()
+    assert blocks.target.sum() == len(target)
+    assert blocks.nontarget.sum() == len(nontarget)
+
+
+def test_ties_get_one_llr_whatever_their_order():
+    tar, non = pav_llrs(np.ones(3), np.ones(7))
+    assert (tar == 0.0).all()
+    assert (non == 0.0).all()
+
+
+def test_pure_ends_stay_infinite():
+    tar, non = pav_llrs(np.array([2.0, 3.0]), np.array([0.0, 1.0]))
+    assert (tar == np.inf).all()
+    assert (non == -np.inf).all()
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_single_and_double_precision_agree(swap):
+    rng = np.random.default_rng(3)
+    small = rng.normal(1, 1, 50).astype(np.float32)
+    large = rng.normal(0, 1, 400).astype(np.float32)
+    arrays = (large, small) if swap else (small, large)
+    single = pool(count(*arrays))
+    double = pool(count(*(a.astype(np.float64) for a in arrays)))
+    np.testing.assert_array_equal(single.llr, double.llr)
+    assert rank(*arrays).target.dtype == np.float32
+
+
+def test_the_callers_arrays_are_not_sorted():
+    target, nontarget = np.array([3.0, 1.0]), np.array([2.0, 0.0])
+    rank(target, nontarget)
+    assert target.tolist() == [3.0, 1.0]
+    assert nontarget.tolist() == [2.0, 0.0]

@@ -1,0 +1,241 @@
+"""The command line as a user meets it: results, messages, exit codes, files that are left alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zeroevidence.cli import main
+from zeroevidence.sample import sample_rows
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: exit code, stdout, stderr."""
+
+    def runner(*args):
+        with pytest.raises(SystemExit) as stop:
+            main([str(a) for a in args])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return runner
+
+
+@pytest.fixture
+def files(tmp_path):
+    scores, key = tmp_path / "a.scores", tmp_path / "trials"
+    scores.write_text("s1 u1 2.0\ns1 u2 -1.0\ns2 u1 0.5\ns2 u2 1.5\n")
+    key.write_text("s1 u1 target\ns1 u2 nontarget\ns2 u1 nontarget\ns2 u2 target\n")
+    return scores, key
+
+
+def test_evaluate_prints_one_json_object(run, files):
+    code, out, err = run("evaluate", files[0], "--key", files[1], "-f", "json")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["schema"] == "zeroevidence/evaluation/1"
+    row = document["rows"][0]
+    assert row["labels"] == {"system": "a"}
+    assert row["counts"] == {"target": 2, "nontarget": 2, "speakers": 2, "trials": 2, "identities": 2}
+    assert row["metrics"]["eer"]["value"] == 0.0
+    assert row["metrics"]["d_ece"]["value"] == pytest.approx(0.7213475204)
+
+
+@pytest.mark.parametrize("form", ["text", "md", "latex", "csv"])
+def test_every_format_ends_in_a_newline_and_holds_the_signature(run, files, form):
+    code, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form)
+    assert code == 0
+    assert out.endswith("\n")
+    assert "ZE|one-to-one+one-to-n|" in out
+
+
+def test_labelled_file_needs_no_key(run, tmp_path):
+    path = tmp_path / "labelled.csv"
+    path.write_text("score,label\n0.9,target\n0.2,nontarget\n0.1,0\n0.8,1\n")
+    code, out, _ = run("evaluate", path, "-f", "json")
+    assert code == 0
+    assert json.loads(out)["rows"][0]["counts"] == {"target": 2, "nontarget": 2}
+
+
+def test_several_systems_are_named_apart(run, files, tmp_path):
+    other = tmp_path / "b"
+    other.mkdir()
+    (other / "a.scores").write_text(files[0].read_text())
+    _, out, _ = run("evaluate", files[0], other / "a.scores", "--key", files[1], "-f", "json")
+    names = [row["labels"]["system"] for row in json.loads(out)["rows"]]
+    assert names == [f"{tmp_path.name}/a", "b/a"]
+    _, out, _ = run(
+        "evaluate",
+        files[0],
+        other / "a.scores",
+        "--key",
+        files[1],
+        "--system",
+        "x",
+        "--system",
+        "y",
+        "-f",
+        "json",
+    )
+    assert [row["labels"]["system"] for row in json.loads(out)["rows"]] == ["x", "y"]
+
+
+def test_output_file_is_written_once(run, files, tmp_path):
+    target = tmp_path / "out.json"
+    code, out, err = run("evaluate", files[0], "--key", files[1], "-f", "json", "-o", target)
+    assert (code, out) == (0, "")
+    assert f"wrote {target}" in err
+    before = target.read_text()
+    json.loads(before)
+    code, _, err = run("evaluate", files[0], "--key", files[1], "-f", "csv", "-o", target)
+    assert code == 2
+    assert err == f"{target}: exists; --overwrite replaces it\n"
+    assert target.read_text() == before
+    assert run("evaluate", files[0], "--key", files[1], "-f", "csv", "-o", target, "--overwrite")[0] == 0
+    assert target.read_text() != before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.scores", "out.json", "trials"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "key", "line", "reason"),
+    [
+        ("s1 u1 2.0\ns2 u2 nan\n", None, ":2:", "nan"),
+        ("s1 u1 2.0\ns1 u1 2.0\ns2 u2 1\n", None, ":2:", "line 1"),
+        ("s1 u1 2.0\ns2 u2 1 7\ns1 u2 0.1\n", None, ":2:", "column"),
+        ("", None, ":", "empty"),
+        (None, "s1 u1 target\ns2 u2 maybe\n", ":2:", "unknown label 'maybe'"),
+        (None, "s1 u1 target\ns2 u2 target\n", ":", "nontarget"),
+        (None, "s1 u1 target\ns1 u1 nontarget\ns2 u2 nontarget\n", ":2:", "s1"),
+        (None, "s1 u1 target\ns2 u2 nontarget\ns3 u3 target\n", ":3:", "score"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_3(run, tmp_path, scores, key, line, reason):
+    good_scores, good_key = "s1 u1 2.0\ns2 u2 1.0\n", "s1 u1 target\ns2 u2 nontarget\n"
+    (tmp_path / "f.scores").write_text(good_scores if scores is None else scores)
+    (tmp_path / "trials").write_text(good_key if key is None else key)
+    at_fault = tmp_path / ("trials" if scores is None else "f.scores")
+    target = tmp_path / "never"
+    code, out, err = run("evaluate", tmp_path / "f.scores", "--key", tmp_path / "trials", "-o", target)
+    assert code == 3
+    assert out == ""
+    assert err.startswith(f"{at_fault}{line}")
+    assert reason in err
+    assert err.count("\n") == 1
+    assert not target.exists()
+    doctor_code, doctor_out, _ = run("doctor", tmp_path / "f.scores", "--key", tmp_path / "trials")
+    assert doctor_code == 3
+    assert f"{at_fault}{line}" in doctor_out
+
+
+def test_doctor_lists_every_problem(run, tmp_path):
+    (tmp_path / "f").write_text("s1 u1 2.0\ns2 u2 x\ns2 u3 y\ns3 u1 1\n")
+    (tmp_path / "k").write_text("s1 u1 target\ns2 u2 nontarget\ns2 u3 nontarget\ns3 u1 huh\n")
+    code, out, err = run("doctor", tmp_path / "f", "--key", tmp_path / "k")
+    assert code == 3
+    for place in ("f:2:", "f:3:", "k:4:"):
+        assert f"{tmp_path}/{place}" in out
+    assert "3 problems found" in err
+
+
+def test_doctor_says_ok(run, files):
+    code, out, _ = run("doctor", files[0], "--key", files[1])
+    assert (code, out) == (0, f"{files[0]}: ok\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate"],
+        ["evaluate", "x", "-f", "xml"],
+        ["nonsense"],
+        ["evaluate", "a", "b", "c", "--key", "1", "--key", "2"],
+        ["evaluate", "a", "--system", "x", "--system", "y"],
+        ["evaluate", "a", "--dcf-prior", "1"],
+        ["evaluate", "a", "-o", "no/such/folder/file"],
+        ["metrics", "nonsense"],
+    ],
+)
+def test_wrong_usage_exits_with_2(run, arguments):
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err
+
+
+def test_missing_file_is_bad_input(run):
+    code, _, err = run("evaluate", "no-such-file", "--key", "neither")
+    assert code == 3
+    assert err.startswith("no-such-file: ")
+
+
+def test_standard_input(files):
+    result = subprocess.run(
+        [sys.executable, "-m", "zeroevidence", "evaluate", "-", "--key", str(files[1]), "-f", "csv"],
+        input=files[0].read_bytes(),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert b"stdin,eer," in result.stdout
+
+
+def test_demo_runs_on_bundled_data(run):
+    code, out, _ = run("demo", "-f", "json")
+    assert code == 0
+    values = [row["metrics"]["d_ece"]["value"] for row in json.loads(out)["rows"]]
+    assert values[0] > 0.7 > values[1] > values[2] > 0
+
+
+def test_voiceprivacy_folder_becomes_labelled_rows(run, tmp_path):
+    sample = {row.labels["enrolment"][0] + row.labels["trial"][0]: row for row in sample_rows()}
+    data = tmp_path / "data" / "libri_test_trials_f"
+    data.mkdir(parents=True)
+    data.joinpath("trials").write_text(sample["oo"].key.read_text())
+    for name, which in (
+        ("ASV-libri_test_enrolls-libri_test_trials_f", "oo"),
+        ("ASV-libri_test_enrolls-libri_test_trials_f_anon", "oa"),
+        ("ASV-libri_test_enrolls_anon-libri_test_trials_f_anon", "aa"),
+    ):
+        folder = tmp_path / "exp" / "results-2020-05-10.orig" / name
+        folder.mkdir(parents=True)
+        folder.joinpath("scores").write_text(sample[which].scores.read_text())
+    code, out, err = run("evaluate", tmp_path / "exp", "-f", "json")
+    assert (code, err) == (0, "")
+    rows = json.loads(out)["rows"]
+    assert [row["labels"]["attacker"].split(" (")[0] for row in rows] == [
+        "unprotected",
+        "ignorant",
+        "lazy-informed",
+    ]
+    assert {row["labels"]["sex"] for row in rows} == {"f"}
+    assert "deid" in rows[1]["metrics"]
+    assert "voice_distinctiveness_gain" in rows[2]["metrics"]
+
+
+def test_metrics_lists_all_and_one(run):
+    code, out, _ = run("metrics")
+    assert code == 0
+    assert "d_ece" in out
+    assert "0 to 0.7213; higher discloses more; nautsch2020" in out
+    code, out, _ = run("metrics", "eer", "-f", "json")
+    assert [entry["name"] for entry in json.loads(out)] == ["eer"]
+
+
+def test_cite_prints_bibtex(run):
+    code, out, _ = run("cite", "d_ece", "linkability")
+    assert code == 0
+    assert out.count("@") == 4
+    assert "@inproceedings{nautsch2020," in out
+    assert run("cite")[1].count("@") > 6
+
+
+def test_installed_command_answers(files):
+    command = Path(sys.executable).with_name("zeroevidence")
+    if not command.exists():
+        pytest.skip("the package is not installed as a command in this environment")
+    result = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
+    assert "evaluate" in result.stdout

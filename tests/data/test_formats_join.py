@@ -1,0 +1,181 @@
+"""Scores and keys join on identifiers; what is loosened is said; speakers come from where they should."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.formats import diagnose, read_scores
+from zeroevidence.errors import InputError
+
+KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]
+SCORES = [f"{line.rsplit(' ', 1)[0]} {i}.5" for i, line in enumerate(KEY)]
+
+
+def put(folder: Path, name: str, lines: list[str]) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def as_sets(data):
+    return {
+        (str(data.enrolments[e]), str(data.trials[t]), float(s), label)
+        for scores, pairs, label in (
+            (data.target, data.target_pairs, 1),
+            (data.nontarget, data.nontarget_pairs, 0),
+        )
+        for s, e, t in zip(scores, pairs.enrolment, pairs.trial, strict=True)
+    }
+
+
+def speakers_of(data):
+    return (
+        dict(zip(data.enrolments.tolist(), data.enrolment_speakers.tolist(), strict=True)),
+        dict(zip(data.trials.tolist(), data.trial_speakers.tolist(), strict=True)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_order_of_rows_does_not_matter(tmp_path, seed):
+    wanted = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)).data
+    shuffle = random.Random(seed).sample
+    found = read_scores(
+        put(tmp_path, "s2", shuffle(SCORES, len(SCORES))), put(tmp_path, "k2", shuffle(KEY, len(KEY)))
+    ).data
+    assert as_sets(found) == as_sets(wanted)
+    assert speakers_of(found) == speakers_of(wanted)
+    same = read_scores(put(tmp_path, "s3", shuffle(SCORES, len(SCORES))), tmp_path / "k").data
+    assert np.array_equal(same.target, wanted.target)
+    assert np.array_equal(same.nontarget_pairs.trial, wanted.nontarget_pairs.trial)
+
+
+def test_keep_last_score(tmp_path):
+    scores = put(tmp_path, "s", [*SCORES, "a u1 70", "a u2 71", "a u1 72"])
+    key = put(tmp_path, "k", KEY)
+    assert [problem.line for problem in diagnose(scores, key)] == [7, 8, 9]
+    loaded = read_scores(scores, key, duplicates="keep-last")
+    assert loaded.loosened == ("duplicates:keep-last:3",)
+    assert loaded.data.target.tolist() == [72.0, 3.5]
+    assert loaded.data.nontarget.tolist() == [71.0, 2.5, 4.5, 5.5]
+
+
+def test_keep_last_of_shuffled_scores(tmp_path):
+    scores = put(tmp_path, "s", ["b u2 9", *reversed(SCORES), "b u3 8"])
+    loaded = read_scores(scores, put(tmp_path, "k", KEY), duplicates="keep-last")
+    assert loaded.data.target.tolist() == [0.5, 3.5]
+    assert loaded.data.nontarget.tolist() == [1.5, 2.5, 8.0, 5.5]
+
+
+def test_keep_last_without_key(tmp_path):
+    path = put(tmp_path, "s", ["a u 1 target", "a v 2 nontarget", "a u 3 target"])
+    loaded = read_scores(path, duplicates="keep-last")
+    assert loaded.data.target.tolist() == [3.0]
+    assert loaded.loosened == ("duplicates:keep-last:1",)
+
+
+def test_keep_last_in_the_key(tmp_path):
+    loaded = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", [*KEY, KEY[0]]), duplicates="keep-last")
+    assert loaded.loosened == ("duplicates:keep-last:1",)
+    assert loaded.data.target.tolist() == [0.5, 3.5]
+
+
+def test_contradictions_stay_errors(tmp_path):
+    own = put(tmp_path, "o", ["a u 1 target", "a v 2 nontarget", "a u 3 nontarget"])
+    assert [(p.line, "but target before" in p.reason) for p in diagnose(own, duplicates="keep-last")] == [(3, True)]
+    key = put(tmp_path, "k", [*KEY, "a u1 nontarget"])
+    assert [p.line for p in diagnose(put(tmp_path, "s", SCORES), key, duplicates="keep-last")] == [7]
+
+
+def test_allow_missing(tmp_path):
+    scores = put(tmp_path, "s", [*SCORES[:4], "c u1 9", "a u9 9", "a u9 8"])
+    key = put(tmp_path, "k", KEY)
+    assert len(diagnose(scores, key)) == 5
+    loaded = read_scores(scores, key, allow_missing=True)
+    assert loaded.loosened == ("missing:5",)
+    assert loaded.data.trials.tolist() == ["u1", "u2"]
+    assert as_sets(loaded.data) == {
+        ("a", "u1", 0.5, 1),
+        ("a", "u2", 1.5, 0),
+        ("b", "u1", 2.5, 0),
+        ("b", "u2", 3.5, 1),
+    }
+
+
+def test_allow_missing_compacts_codes(tmp_path):
+    loaded = read_scores(put(tmp_path, "s", SCORES[3:]), put(tmp_path, "k", KEY), allow_missing=True)
+    assert loaded.loosened == ("missing:3",)
+    assert as_sets(loaded.data) == {("b", "u2", 3.5, 1), ("b", "u3", 4.5, 0), ("a", "u3", 5.5, 0)}
+    assert loaded.data.enrolments.tolist() == ["a", "b"]
+    assert loaded.data.trials.tolist() == ["u2", "u3"]
+
+
+def test_nothing_in_common(tmp_path):
+    with pytest.raises(InputError, match="no trial of this file is in the key"):
+        read_scores(put(tmp_path, "s", ["x y 1", "z y 2"]), put(tmp_path, "k", KEY), allow_missing=True)
+
+
+def test_loosening_unused_is_not_reported(tmp_path):
+    options = {"duplicates": "keep-last", "allow_missing": True}
+    assert read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY), **options).loosened == ()
+
+
+def test_kaldi_speakers(tmp_path):
+    key = [*KEY, "a u4 target", "b u4 target"]
+    scores = [*SCORES, "a u4 1", "b u4 1"]
+    data = read_scores(put(tmp_path, "s", scores), put(tmp_path, "k", key)).data
+    assert speakers_of(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
+
+
+def test_speakers_file(tmp_path):
+    utt2spk = put(tmp_path, "utt2spk", ["u1 a", "u2  b", "u3\tc", "x y"])
+    files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
+    wanted = ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "c"})
+    assert speakers_of(read_scores(*files, speakers=utt2spk).data) == wanted
+    assert speakers_of(read_scores(*files, speakers=tmp_path).data) == wanted
+
+
+def test_speakers_file_must_cover_every_trial(tmp_path):
+    utt2spk = put(tmp_path, "utt2spk", ["u1 a"])
+    found = diagnose(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY), speakers=utt2spk)
+    assert [str(p) for p in found] == [
+        f"{utt2spk}: no speaker for trial '{u}'; expected a line for every trial" for u in ("u2", "u3")
+    ]
+
+
+def test_speakers_file_errors(tmp_path):
+    files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
+    bad = put(tmp_path, "bad", ["u1 a", "u2", "u1 b", "u1 a", "u2 b", "u3 c"])
+    assert [(p.path, p.line) for p in diagnose(*files, speakers=bad)] == [(str(bad), 2), (str(bad), 3)]
+    assert "empty" in diagnose(*files, speakers=put(tmp_path, "empty", [""]))[0].reason
+    assert "no such file" in diagnose(*files, speakers=tmp_path / "none")[0].reason
+
+
+def test_voxceleb_speakers(tmp_path):
+    files = put(tmp_path, "s", ["1 a b", "2 a c"]), put(tmp_path, "k", ["1 a b", "0 a c"])
+    known = read_scores(*files, speakers=put(tmp_path, "u", ["a A", "b A", "c C"])).data
+    assert speakers_of(known) == ({"a": "A"}, {"b": "A", "c": "C"})
+    assert "no speaker for enrolment 'a'" in diagnose(*files, speakers=put(tmp_path, "v", ["b A", "c C"]))[0].reason
+
+
+def test_table_speakers(tmp_path):
+    rows = ["enrol,trial,score,label,enrol_speaker,trial_speaker", "a,u,1,1,S,S", "a,v,2,0,S,", "b,u,3,0,R,S"]
+    data = read_scores(put(tmp_path, "s", rows)).data
+    assert speakers_of(data) == ({"a": "S", "b": "R"}, {"u": "S", "v": ""})
+    rows[3] = "b,u,3,0,R,T"
+    found = diagnose(put(tmp_path, "s", rows))
+    assert [(p.line, p.reason.split(";")[0]) for p in found] == [
+        (4, "trial_speaker of 'u' is 'T' here but 'S' elsewhere")
+    ]
+
+
+def test_key_folder(tmp_path):
+    put(tmp_path, "data/trials", KEY)
+    scores = put(tmp_path, "s", SCORES)
+    assert speakers_of(read_scores(scores, tmp_path / "data").data)[1]["u3"] == ""
+    put(tmp_path, "data/utt2spk", ["u1 a", "u2 b", "u3 c"])
+    assert speakers_of(read_scores(scores, tmp_path / "data").data)[1]["u3"] == "c"
+    (tmp_path / "none").mkdir()
+    assert str(diagnose(scores, tmp_path / "none")[0]) == f"{tmp_path}/none/trials: no such file"

@@ -1,0 +1,231 @@
+"""VoicePrivacy result folders of both generations, and the challenges' summary tables."""
+
+import re
+
+import pytest
+
+from zeroevidence.data.formats import find_rows, read_scores, read_summary
+from zeroevidence.errors import InputError
+
+KEY = "1462 1462-1 target\n77 1462-1 nontarget\n"
+SCORES = "1462 1462-1 0.5\n77 1462-1 0.25\n"
+
+
+def make(root, *folders, data=()):
+    for folder in folders:
+        (root / folder).mkdir(parents=True)
+        (root / folder / "scores").write_text(SCORES)
+    for name in data:
+        (root / "data" / name).mkdir(parents=True)
+        (root / "data" / name / "trials").write_text(KEY)
+    return root
+
+
+@pytest.fixture
+def old(tmp_path):
+    runs = ["results-2022-01-02-03-04-05", "results-2022-01-02-03-04-05.orig"]
+    pairs = [
+        "ASV-libri_dev_enrolls-libri_dev_trials_f",
+        "ASV-libri_dev_enrolls-libri_dev_trials_f_anon",
+        "ASV-libri_dev_enrolls_anon-libri_dev_trials_f_anon",
+        "ASV-vctk_test_enrolls_anon-vctk_test_trials_m_common_anon",
+    ]
+    sets = ["libri_dev_trials_f", "libri_dev_trials_f_anon", "vctk_test_trials_m_common"]
+    return make(tmp_path / "old", *(f"exp/{run}/{pair}" for run in runs for pair in pairs), data=sets)
+
+
+@pytest.fixture
+def new(tmp_path):
+    folders = [
+        "exp/asv_orig/libri_test_enrolls-libri_test_trials_m",
+        "exp/asv_orig/libri_test_enrolls-libri_test_trials_m_mcadams",
+        "exp/asv_orig/libri_test_enrolls_mcadams-libri_test_trials_m_mcadams",
+        "exp/asv_ssl/en_dev_enrolls_BM1-en_dev_trials_mixed_BM1",
+        "exp/asv_anon_mcadams/libri_test_enrolls_mcadams-libri_test_trials_m_mcadams",
+        "exp/asv_anon_mcadams/libri_test_enrolls-libri_test_trials_m",
+        "exp/asv_anon_x/cosine_out/libri_test_enrolls_x-y_z-libri_test_trials_m_x-y_z",
+    ]
+    root = make(tmp_path / "new", *folders, data=["libri_test_trials_m", "en_dev_trials_mixed"])
+    (root / "data/libri_test_trials_m/utt2spk").write_text("1462-1 1462\n")
+    (root / "exp/asv_orig/emb_xvect").mkdir()
+    (root / "exp/asv_orig/emb_xvect/scores").write_text("not scores")
+    (root / "exp/other").mkdir()
+    (root / "exp/other/scores").write_text("not scores either")
+    return root
+
+
+def attackers(rows):
+    return {str(row.scores.parent.parent.name + "/" + row.scores.parent.name): row.labels["attacker"] for row in rows}
+
+
+def test_old_layout(old):
+    rows = find_rows(old)
+    assert len(rows) == 8
+    found = attackers(rows)
+    run = "results-2022-01-02-03-04-05"
+    pair = "ASV-libri_dev_enrolls_anon-libri_dev_trials_f_anon"
+    assert found[f"{run}/{pair}"] == "semi-informed (enrolment anonymised, trained on anonymised)"
+    assert found[f"{run}.orig/{pair}"] == "lazy-informed (enrolment anonymised, trained on original)"
+    plain = "ASV-libri_dev_enrolls-libri_dev_trials_f"
+    assert found[f"{run}.orig/{plain}"] == "unprotected (enrolment original, trained on original)"
+    assert found[f"{run}.orig/{plain}_anon"] == "ignorant (enrolment original, trained on original)"
+    assert found[f"{run}/{plain}"] == "other (enrolment original, trained on anonymised)"
+    assert {row.labels["system"] for row in rows} == {run}
+    common = next(row for row in rows if "common" in row.scores.parent.name)
+    assert common.labels | {"attacker": ""} == {
+        "system": run,
+        "dataset": "vctk_common",
+        "split": "test",
+        "sex": "m",
+        "enrolment": "anonymised",
+        "trial": "anonymised",
+        "attacker": "",
+    }
+    assert common.key.parent.name == "vctk_test_trials_m_common"
+    anon = next(row for row in rows if row.scores.parent.name == pair)
+    assert anon.key.parent.name == "libri_dev_trials_f_anon"
+    assert anon.speakers is None
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_old_layout_from_any_folder(old, depth):
+    run, pair = "results-2022-01-02-03-04-05.orig", "ASV-libri_dev_enrolls-libri_dev_trials_f"
+    folder = [old, old / "exp", old / "exp" / run, old / "exp" / run / pair][depth]
+    rows = find_rows(folder)
+    assert len(rows) == [8, 8, 4, 1][depth]
+    row = next(row for row in rows if row.scores.parent.name == pair and run in str(row.scores))
+    assert row.labels["attacker"].startswith("unprotected")
+    assert len(read_scores(row.scores, row.key, speakers=row.speakers).data) == 2
+
+
+def test_new_layout(new):
+    rows = find_rows(new)
+    assert len(rows) == 7
+    pair = "libri_test_enrolls_mcadams-libri_test_trials_m_mcadams"
+    found = attackers(rows)
+    assert found[f"asv_orig/{pair}"] == "lazy-informed (enrolment anonymised, trained on original)"
+    assert found[f"asv_anon_mcadams/{pair}"] == "semi-informed (enrolment anonymised, trained on anonymised)"
+    labels = {f"{row.scores.parent.parent.name}/{row.scores.parent.name}": row.labels for row in rows}
+    assert labels[f"asv_anon_mcadams/{pair}"] == {
+        "system": "mcadams",
+        "dataset": "libri",
+        "split": "test",
+        "sex": "m",
+        "enrolment": "anonymised",
+        "trial": "anonymised",
+        "attacker": "semi-informed (enrolment anonymised, trained on anonymised)",
+    }
+    assert labels["asv_orig/libri_test_enrolls-libri_test_trials_m"]["system"] == "original"
+    assert labels["asv_anon_mcadams/libri_test_enrolls-libri_test_trials_m"]["system"] == "mcadams"
+    mixed = labels["asv_ssl/en_dev_enrolls_BM1-en_dev_trials_mixed_BM1"]
+    assert (mixed["sex"], mixed["system"], mixed["dataset"]) == ("mixed", "BM1", "en")
+    assert mixed["attacker"].startswith("lazy-informed")
+    hyphens = labels["cosine_out/libri_test_enrolls_x-y_z-libri_test_trials_m_x-y_z"]
+    assert (hyphens["system"], hyphens["attacker"].split()[0]) == ("x-y_z", "semi-informed")
+    libri = [row for row in rows if row.labels["dataset"] == "libri"]
+    assert all(row.speakers == row.key.parent / "utt2spk" for row in libri)
+
+
+def test_key_given(new, tmp_path):
+    moved = tmp_path / "elsewhere" / "sets"
+    moved.parent.mkdir()
+    (new / "data").rename(moved)
+    with pytest.raises(InputError, match=r"its key is missing; expected a file named trials in one of .*data"):
+        find_rows(new)
+    assert {row.key.parent.parent for row in find_rows(new, key=moved)} == {moved}
+    single = new / "exp/asv_ssl/en_dev_enrolls_BM1-en_dev_trials_mixed_BM1"
+    file = moved / "en_dev_trials_mixed" / "trials"
+    assert find_rows(single, key=file)[0].key == file
+    assert find_rows(single, key=file.parent)[0].key == file
+
+
+def test_links_are_followed_once(new):
+    (new / "again").symlink_to(new / "exp")
+    (new / "exp" / "loop").symlink_to(new)
+    assert len(find_rows(new)) == 7
+
+
+def test_nothing_found(tmp_path):
+    with pytest.raises(InputError, match=re.escape("expected results-*/ASV-<enrolls>-<trials>/scores or")):
+        find_rows(tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        find_rows(tmp_path / "none")
+
+
+SUMMARY = """---- Time: 28-03-24_19:00 ----
+
+---- SER results ----
+   dataset split       ser      UAR
+                               mean
+0  IEMOCAP   dev      anon  55.6146
+
+---- ASV_eval results ----
+  dataset split gender enrollment     trial     EER
+0   libri   dev      f   original  original  10.511
+3    vctk   dev m_common original     anon   0.931
+
+---- ASR results ----
+  dataset split       asr     WER
+0   libri   dev  original   1.807
+
+---- Time: 28-03-24_21:23 ----
+
+---- ASV_eval^anon results ----
+   dataset split gender enrollment trial     EER  EER-ci_lower  EER-ci_upper
+2    libri   dev      f       anon  anon  12.910        12.376        52.489
+"""
+
+
+def test_summary(tmp_path):
+    path = tmp_path / "result_for_rank_mcadams"
+    path.write_text(SUMMARY)
+    rows = read_summary(path)
+    assert [(row.eer, row.line) for row in rows] == [(0.10511, 10), (pytest.approx(0.00931), 11), (0.1291, 21)]
+    assert rows[0].labels == {
+        "system": "mcadams",
+        "dataset": "libri",
+        "split": "dev",
+        "sex": "f",
+        "enrolment": "original",
+        "trial": "original",
+        "attacker": "unprotected (enrolment original, trained on original)",
+    }
+    assert (rows[1].labels["dataset"], rows[1].labels["sex"]) == ("vctk_common", "m")
+    assert rows[1].labels["attacker"].startswith("ignorant")
+    assert rows[2].labels["attacker"] == "semi-informed (enrolment anonymised, trained on anonymised)"
+
+
+def test_summary_by_columns_not_headings(tmp_path):
+    path = tmp_path / "result_for_rank"
+    path.write_text(
+        "---- ASV_eval results ----\n"
+        "   dataset split gender enrollment trial     EER\n"
+        "2    libri   dev  mixed       anon  anon  11.423\n"
+    )
+    (row,) = read_summary(path)
+    assert row.labels["attacker"] == "lazy-informed (enrolment anonymised, trained on original)"
+    assert "system" not in row.labels
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reason"),
+    [
+        ("10.511", "ten", 10, "EER 'ten'; expected a percentage"),
+        ("10.511", "110", 10, "EER '110'; expected a percentage"),
+        ("original     anon ", "original     blue ", 11, "expected original or anon"),
+        ("12.910        12.376", "12.910", 21, "7 columns; expected 8: dataset"),
+        ("12.910", "12\0910", 21, "a NUL byte"),
+    ],
+)
+def test_summary_errors(tmp_path, old, new, line, reason):
+    path = tmp_path / "result_for_rank_x"
+    path.write_text(SUMMARY.replace(old, new))
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}:{line}: .*{reason}"):
+        read_summary(path)
+
+
+def test_summary_without_table(tmp_path):
+    path = tmp_path / "result_for_rank_x"
+    path.write_text("---- ASR results ----\n dataset WER\n0 libri 1.8\n")
+    with pytest.raises(InputError, match="no table of equal error rates"):
+        read_summary(path)

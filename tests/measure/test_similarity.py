@@ -1,0 +1,74 @@
+"""Voice similarity matrices against a direct computation."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.calibrate.pav import pav_llrs
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.errors import InputError
+from zeroevidence.measure.similarity import (
+    deid,
+    diagonal_dominance,
+    similarity_matrix,
+    voice_distinctiveness_gain,
+)
+
+
+def scores(separation, speakers=4, utterances=3, seed=0):
+    rng = np.random.default_rng(seed)
+    names = np.array([f"s{i}" for i in range(speakers)])
+    trial_speaker = np.repeat(np.arange(speakers), utterances)
+    enrolment, trial = np.meshgrid(np.arange(speakers), np.arange(len(trial_speaker)), indexing="ij")
+    enrolment, trial = enrolment.ravel(), trial.ravel()
+    mated = enrolment == trial_speaker[trial]
+    values = rng.normal(size=len(mated)) + separation * mated
+    return Scores(
+        values[mated],
+        values[~mated],
+        Pairs(enrolment[mated], trial[mated]),
+        Pairs(enrolment[~mated], trial[~mated]),
+        enrolments=names,
+        trials=np.array([f"u{i}" for i in range(len(trial_speaker))]),
+        enrolment_speakers=names,
+        trial_speakers=names[trial_speaker],
+    )
+
+
+def test_matrix_is_the_sigmoid_of_mean_llrs():
+    data = scores(1.5)
+    matrix, names = similarity_matrix(data)
+    assert names == ["s0", "s1", "s2", "s3"]
+    tar, non = pav_llrs(data.target, data.nontarget, laplace=True)
+    for i in range(4):
+        for j in range(4):
+            llrs = [
+                llr
+                for pairs, values in ((data.target_pairs, tar), (data.nontarget_pairs, non))
+                for e, t, llr in zip(pairs.enrolment, pairs.trial, values, strict=True)
+                if e == i and data.trial_speakers[t] == f"s{j}"
+            ]
+            assert matrix[i, j] == pytest.approx(1 / (1 + np.exp(-np.mean(llrs))))
+
+
+def test_nothing_changed_and_everything_lost():
+    original, _ = similarity_matrix(scores(3.0))
+    assert deid(original, original) == 0.0
+    assert voice_distinctiveness_gain(original, original) == 0.0
+    flat = np.full((4, 4), 0.5)
+    assert deid(original, flat) == 1.0
+    assert voice_distinctiveness_gain(original, flat) == -np.inf
+
+
+def test_weaker_voices_lose_distinctiveness():
+    strong, _ = similarity_matrix(scores(4.0))
+    weak, _ = similarity_matrix(scores(0.5))
+    assert diagonal_dominance(strong) > diagonal_dominance(weak)
+    assert voice_distinctiveness_gain(strong, weak) < 0
+    assert 0 < deid(strong, weak) < 1
+
+
+def test_errors():
+    with pytest.raises(InputError, match="who was compared"):
+        similarity_matrix(Scores(np.ones(2), np.zeros(2)))
+    with pytest.raises(InputError, match="no voice distinctiveness"):
+        deid(np.full((2, 2), 0.5), np.eye(2))

@@ -1,0 +1,32 @@
+"""What is imported when: the core stays light, heavy parts wait until they are used."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded_by(code: str) -> set[str]:
+    listing = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(listing.stdout.split())
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    heavy = {"numpy", "scipy", "sklearn", "polars", "torch", "matplotlib", "jinja2", "rich", "click"}
+    assert not heavy & loaded_by("import zeroevidence")
+
+
+def test_evaluating_arrays_needs_no_file_reader_nor_optional_part():
+    code = "import zeroevidence as ze; ze.evaluate(ze.Scores([1.0, 2.0], [0.0, 1.5]))"
+    assert not {"torch", "matplotlib", "jinja2", "polars", "rich", "click"} & loaded_by(code)
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_is_answered_without_numpy(option):
+    code = f"from zeroevidence.cli import cli; cli(['{option}'], standalone_mode=False)"
+    assert not {"numpy", "polars", "rich", "scipy"} & loaded_by(code)
