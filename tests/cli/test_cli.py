@@ -239,3 +239,94 @@ def test_installed_command_answers(files):
         pytest.skip("the package is not installed as a command in this environment")
     result = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
     assert "evaluate" in result.stdout
+
+
+@pytest.fixture
+def searches(tmp_path):
+    """Two sets of scores that form rows, of different speakers, with their keys."""
+    paths = {}
+    for name, split in (("eval", "eval"), ("dev", "dev")):
+        row = sample_rows(split)[1]
+        paths[name] = [row.scores, row.key]
+    return paths
+
+
+def test_search_with_development_data_and_tables(run, searches, tmp_path):
+    trials, people = tmp_path / "trials.csv", tmp_path / "people.parquet"
+    code, out, err = run(
+        *("evaluate", searches["eval"][0], "--key", searches["eval"][1]),
+        *("--dev", searches["dev"][0], "--dev-key", searches["dev"][1]),
+        *("--per-trial", trials, "--per-speaker", people, "-f", "json"),
+    )
+    assert code == 0
+    assert f"wrote {trials}" in err
+    row = json.loads(out)["rows"][0]
+    assert row["metrics"]["alid"]["method"] == "logistic"
+    assert row["counts"]["identities"] == 30
+    assert row["curves"]["cmc"]["x"][0] == 1.0
+    lines = trials.read_text().splitlines()
+    assert lines[0] == "row_system,trial,speaker,lid,rank,linked"
+    assert len(lines) == 151
+    lid = [float(line.split(",")[3]) for line in lines[1:]]
+    assert sum(lid) / len(lid) == pytest.approx(row["metrics"]["alid"]["value"])
+    import polars as pl
+
+    table = pl.read_parquet(people)
+    assert table.height == 30
+    assert table["lid_mean"].is_sorted(descending=True)
+
+
+def test_gate_decides_the_exit_code(run, searches):
+    arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], "-f", "csv")
+    code, _, err = run(*arguments, "--fail-if", "lid_max>1.0", "--fail-if", "eer < 0.01")
+    assert code == 1
+    assert err.count("gate failed") == 1
+    assert "lid_max" in err
+    assert run(*arguments, "--fail-if", "lid_max>99")[0] == 0
+
+
+@pytest.mark.parametrize("condition", ["lid_max", "lid_max>x", "nonsense>1", "tag>1", "lid_max=1"])
+def test_gates_that_make_no_sense(run, searches, condition):
+    code, _, err = run("evaluate", searches["eval"][0], "--key", searches["eval"][1], "--fail-if", condition)
+    assert code == 2
+    assert err
+
+
+def test_gate_on_a_measure_that_is_not_there(run, tmp_path):
+    path = tmp_path / "labelled.csv"
+    path.write_text("score,label\n0.9,target\n0.2,nontarget\n")
+    code, _, err = run("evaluate", path, "--fail-if", "lid_max>1")
+    assert code == 2
+    assert "has no lid_max" in err
+
+
+def test_shared_speakers_are_bad_input(run, searches):
+    same = searches["eval"]
+    code, out, err = run("evaluate", same[0], "--key", same[1], "--dev", same[0], "--dev-key", same[1])
+    assert (code, out) == (3, "")
+    assert "share 30 speaker(s)" in err
+
+
+def test_prior_file(run, searches, tmp_path):
+    speakers = sorted({line.split()[0] for line in searches["eval"][1].read_text().splitlines()})
+    prior = tmp_path / "prior"
+    prior.write_text("".join(f"{name} {1 / len(speakers):.12f}\n" for name in speakers))
+    arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], "-f", "json", "--prior", prior)
+    code, out, _ = run(*arguments)
+    assert code == 0
+    assert "|prior:given|" in json.loads(out)["signature"]
+    prior.write_text("a 0.5\nb zero\na 0.5\n")
+    code, _, err = run(*arguments)
+    assert code == 3
+    assert err.startswith(f"{prior}:2: ")
+    prior.write_text("a 0.5\nb 0.2\n")
+    assert "sum to 0.7; expected 1" in run(*arguments)[2]
+
+
+def test_per_trial_needs_rows(run, tmp_path):
+    path = tmp_path / "labelled.csv"
+    path.write_text("score,label\n0.9,target\n0.2,nontarget\n")
+    code, _, err = run("evaluate", path, "--per-trial", tmp_path / "x.csv")
+    assert code == 2
+    assert "do not form rows" in err
+    assert not (tmp_path / "x.csv").exists()

@@ -86,7 +86,7 @@ def _beside(console: Console, rows: Sequence[Evaluation], labels: Sequence[str])
         table.add_row(label, *(_short(row, label) for row in rows))
     table.add_row("n", *(f"{row.counts['target']}+{row.counts['nontarget']}" for row in rows), end_section=True)
     for name in used_headline(rows):
-        table.add_row(heading(name), *(Text(cell(row.metrics.get(name))) for row in rows))
+        table.add_row(Text(heading(name)), *(Text(cell(row.metrics.get(name))) for row in rows))
     console.print(table)
 
 
@@ -97,7 +97,7 @@ def _below(console: Console, rows: Sequence[Evaluation], labels: Sequence[str]) 
         table.add_column(label, overflow="fold")
     table.add_column("n", justify="right")
     for name in names:
-        table.add_column(heading(name), justify="right")
+        table.add_column(Text(heading(name)), justify="right")
     for row in rows:
         table.add_row(
             *(_short(row, label) for label in labels),

@@ -1,0 +1,148 @@
+"""Row calibration: standardised scores to LLRs, fitted on other speakers."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.calibrate.rows import (
+    METHODS,
+    AffineCalibration,
+    choose_method,
+    fit_rows,
+    held_out_loss,
+    speaker_folds,
+    standardise,
+)
+from zeroevidence.errors import InputError, UsageError
+
+
+def simulated(n_speakers=20, per_speaker=20, separation=2.0, seed=0, skew=False):
+    rng = np.random.default_rng(seed)
+    mated = np.repeat(np.arange(n_speakers), per_speaker)
+    noise = rng.normal(size=(len(mated), n_speakers))
+    if skew:
+        noise = rng.exponential(size=noise.shape) ** 1.5
+    noise[np.arange(len(mated)), mated] += separation
+    return noise, mated
+
+
+def test_rows_have_zero_mean_and_unit_deviation():
+    scores, _ = simulated()
+    z = standardise(scores)
+    np.testing.assert_allclose(z.mean(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(z.std(axis=1), 1)
+    np.testing.assert_allclose(standardise(scores, ddof=1).std(axis=1, ddof=1), 1)
+
+
+def test_rows_of_equal_scores_become_zeros():
+    # three times 0.1 does not sum to 0.3, so the deviation is not exactly zero
+    assert (standardise(np.full((2, 3), 0.1)) == 0).all()
+
+
+def test_row_shifts_and_scales_do_not_matter():
+    scores, mated = simulated()
+    rng = np.random.default_rng(1)
+    changed = scores * rng.uniform(0.5, 2, (len(mated), 1)) + rng.normal(size=(len(mated), 1))
+    for method in METHODS:
+        one, two = fit_rows(scores, mated, method=method), fit_rows(changed, mated, method=method)
+        grid = np.linspace(-3, 3, 13)
+        np.testing.assert_allclose(one.llr(grid), two.llr(grid), atol=1e-6)
+
+
+def test_logistic_equals_scikit_learn_with_the_authors_choices():
+    from sklearn.linear_model import LogisticRegression
+
+    scores, mated = simulated()
+    z = standardise(scores, ddof=1)
+    labels = (np.arange(scores.shape[1]) == mated[:, None]).ravel()
+    reference = LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=1000).fit(z.reshape(-1, 1), labels)
+    fit = fit_rows(scores, mated, ddof=1, l2=1.0, balanced=True)
+    assert fit.weight == pytest.approx(reference.coef_[0, 0], rel=1e-5)
+    assert fit.bias == pytest.approx(reference.intercept_[0], rel=1e-4)
+    assert fit.prior_log_odds == 0.0
+
+
+def test_temperature_has_the_least_softmax_loss_of_all_slopes():
+    scores, mated = simulated()
+    z = standardise(scores)
+
+    def loss(weight):
+        logit = weight * z
+        return (np.log(np.exp(logit).sum(axis=1)) - logit[np.arange(len(mated)), mated]).mean()
+
+    weight = fit_rows(scores, mated, method="temperature").weight
+    assert all(loss(weight) <= loss(weight * factor) for factor in (0.9, 0.99, 1.01, 1.1))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_separable_rows_give_finite_llrs(method):
+    scores, mated = simulated(separation=30.0)
+    fit = fit_rows(scores, mated, method=method)
+    assert np.isfinite(fit.llr(np.linspace(-10, 10, 50))).all()
+    assert fit.llr(np.array([4.0]))[0] > fit.llr(np.array([0.0]))[0]
+
+
+def test_pav_is_monotone_and_density_need_not_be():
+    scores, mated = simulated()
+    grid = np.linspace(-4, 5, 300)
+    assert (np.diff(fit_rows(scores, mated, method="pav").llr(grid)) >= 0).all()
+    # true identities in the middle of their rows
+    rng = np.random.default_rng(0)
+    middle = np.where(rng.random(scores.shape) < 0.5, -1.0, 1.0) + 0.1 * rng.normal(size=scores.shape)
+    middle[np.arange(len(mated)), mated] = 0.1 * rng.normal(size=len(mated))
+    fit = fit_rows(middle, mated, method="density")
+    assert fit.llr(np.array([0.0]))[0] > 2 + fit.llr(np.array([-1.0, 1.0])).max()
+
+
+def test_auto_beats_logistic_on_skewed_scores():
+    scores, mated = simulated(30, 30, separation=2.0, skew=True)
+    chosen = choose_method(scores, mated)
+    assert chosen != "logistic"
+    assert held_out_loss(scores, mated, method=chosen) < held_out_loss(scores, mated, method="logistic")
+    assert fit_rows(scores, mated, method="auto").name == f"auto:{chosen}"
+
+
+def test_folds_keep_speakers_together():
+    speakers = np.repeat(np.arange(13), 3)
+    folds = speaker_folds(speakers, seed=1)
+    assert sorted(np.concatenate(folds)) == list(range(39))
+    owners = [set(speakers[fold]) for fold in folds]
+    assert sum(map(len, owners)) == 13
+    assert len(speaker_folds(np.array([0, 0, 1]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("scores", "mated", "message"),
+    [
+        ([[1.0], [2.0]], [0, 0], "at least two enrolled identities, got 1"),
+        ([[1.0, np.inf], [2.0, 3.0]], [0, 0], "trial 0, identity 1: a search needs finite scores, got inf"),
+        ([[1.0, 0.0], [2.0, 3.0]], [0, -1], "trial 1: its speaker is not enrolled"),
+    ],
+)
+def test_what_is_no_search(scores, mated, message):
+    with pytest.raises(InputError, match=message):
+        fit_rows(np.array(scores), np.array(mated))
+
+
+def test_wrong_choices():
+    scores, mated = simulated()
+    with pytest.raises(
+        UsageError, match="unknown calibration 'magic'; expected logistic, temperature, pav, density, auto"
+    ):
+        fit_rows(scores, mated, method="magic")
+    with pytest.raises(UsageError, match="ddof 0 or 1"):
+        fit_rows(scores, mated, ddof=2)
+    with pytest.raises(InputError, match="at least two speakers"):
+        speaker_folds(np.zeros(4, dtype=int))
+
+
+def test_large_fits_use_bins_and_agree_with_exact_ones(monkeypatch):
+    from zeroevidence.calibrate import logistic
+
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1, 1, 3000), rng.standard_t(3, 200_000)
+    exact = logistic.fit_logistic(target, nontarget)
+    monkeypatch.setattr(logistic, "_EXACT_BELOW", 1000)
+    binned = logistic.fit_logistic(target, nontarget)
+    assert binned.weight == pytest.approx(exact.weight, rel=1e-7)
+    assert binned.bias == pytest.approx(exact.bias, rel=1e-7)
+    assert isinstance(fit_rows(*simulated()), AffineCalibration)
