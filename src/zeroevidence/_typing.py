@@ -9,3 +9,4 @@ FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 StrArray: TypeAlias = NDArray[np.str_]
+CountArray: TypeAlias = NDArray[Any]  # whole numbers, as integers or, in weighted replicates, as floats

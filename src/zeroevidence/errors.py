@@ -36,21 +36,29 @@ class InputError(ZeroEvidenceError, ValueError):
 
     exit_code = 3
 
-    def __init__(self, reason: str, *, path: str | Path | None = None, line: int | None = None, more: int = 0) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        path: str | Path | None = None,
+        line: int | None = None,
+        more: int = 0,
+        lister: str = "zeroevidence doctor",
+    ) -> None:
         self.path = None if path is None else str(path)
         self.line = line
         self.reason = reason
         self.more = more
         message = reason if self.path is None else str(Problem(self.path, line, reason))
         if more:
-            message += f" (and {more} more; `zeroevidence doctor` lists them)"
+            message += f" (and {more} more; `{lister}` lists them)"
         super().__init__(message)
 
     @classmethod
-    def of(cls, problems: list[Problem]) -> InputError:
-        """The first of several problems, saying how many follow."""
+    def of(cls, problems: list[Problem], lister: str = "zeroevidence doctor") -> InputError:
+        """The first of several problems, saying how many follow and which command lists them."""
         first = problems[0]
-        return cls(first.reason, path=first.path, line=first.line, more=len(problems) - 1)
+        return cls(first.reason, path=first.path, line=first.line, more=len(problems) - 1, lister=lister)
 
     @property
     def problem(self) -> Problem:

@@ -330,3 +330,75 @@ def test_per_trial_needs_rows(run, tmp_path):
     assert code == 2
     assert "do not form rows" in err
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
+    rows = sample_rows()
+    arguments = ("compare", rows[0].scores, rows[1].scores, rows[2].scores, "--key", rows[0].key, "--intervals", 100)
+    code, out, err = run(*arguments, "-f", "json")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["schema"] == "zeroevidence/comparison/1"
+    by_measure = {one["measure"]: one for one in document["comparisons"]}
+    assert set(by_measure) == {"eer", "d_ece", "linkability", "alid"}
+    ranking = by_measure["d_ece"]["ranking"]
+    assert [one["system"] for one in ranking] == ["aa", "oa", "oo"]
+    assert [one["group"] for one in ranking] == [1, 2, 3]
+    for form in ("text", "md", "latex", "csv"):
+        code, out, _ = run(*arguments, "-f", form, "--measure", "eer")
+        assert code == 0
+        assert "compare:eer|holm" in out
+
+
+def test_compare_refuses_other_trials(run, tmp_path):
+    rows = sample_rows()
+    lines = rows[1].scores.read_text().splitlines(keepends=True)
+    fewer = tmp_path / "fewer.scores"
+    fewer.write_text("".join(lines[:-30]))
+    key = tmp_path / "trials"
+    key.write_text("".join(rows[1].key.read_text().splitlines(keepends=True)[:-30]))
+    code, out, err = run("compare", rows[0].scores, fewer, "--key", rows[0].key, "--key", key)
+    assert (code, out) == (3, "")
+    assert "expected the same trials in all systems" in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--intervals", "0"], ["--measure", "nonsense"], ["--measure", "tag", "--intervals", "20"]]
+)
+def test_compare_wrong_usage(run, arguments):
+    rows = sample_rows()
+    assert run("compare", rows[0].scores, rows[1].scores, "--key", rows[0].key, *arguments)[0] == 2
+    assert run("compare", rows[0].scores, "--key", rows[0].key)[0] == 2
+
+
+def test_interrupt_leaves_no_file_behind(tmp_path):
+    """Ctrl-C during the resampling: one word, exit code 130, nothing written."""
+    import signal
+    import time
+
+    rows = sample_rows()
+    command = [sys.executable, "-m", "zeroevidence", "evaluate", str(rows[1].scores), "--key", str(rows[1].key)]
+    process = subprocess.Popen(
+        [*command, "--intervals", "1000000", "-f", "json", "-o", str(tmp_path / "out.json")],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.strip() == "interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_intervals_and_nulls_are_in_the_json(run, searches):
+    arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], "-f", "json")
+    metrics = json.loads(run(*arguments, "--intervals", 50, "--null", 20)[1])["rows"][0]["metrics"]
+    for name in ("eer", "d_ece", "alid", "lid_max"):
+        assert metrics[name]["low"] <= metrics[name]["high"]
+    for name in ("d_ece", "worst_case", "linkability", "alid", "lid_max", "mean_rank_disclosure", "link_probability"):
+        assert set(metrics[name]["null"]) == {"mean", "q95", "corrected"}
+        assert 0 < metrics[name]["p_value"] <= 1
+    bare = json.loads(run(*arguments, "--intervals", 0, "--null", 0)[1])["rows"][0]
+    assert "low" not in bare["metrics"]["eer"]
+    assert "ci:" not in bare["signature"]

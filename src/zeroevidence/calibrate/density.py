@@ -6,8 +6,10 @@ suits all of the axis and the estimate does not change under increasing maps of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
+from scipy.fft import dct, idct
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
@@ -42,26 +44,39 @@ def rank_cells(ranked: Ranked) -> tuple[IntArray, IntArray]:
     return on_grid(counts.target), on_grid(counts.nontarget)
 
 
+def atom_cells(ranked: Ranked) -> IntArray:
+    """The cell in which the middle of each atom lies."""
+    counts = ranked.counts
+    mass = 0.5 * counts.target / len(ranked.target) + 0.5 * counts.nontarget / len(ranked.nontarget)
+    middle = np.cumsum(mass) - 0.5 * mass
+    return np.minimum((middle * _CELLS).astype(np.int64), _CELLS - 1)
+
+
 def split_folds(counts: IntArray, rng: np.random.Generator) -> IntArray:
     """Deal each cell's scores to the folds at random; returns folds x cells."""
     return rng.multinomial(counts, np.full(FOLDS, 1.0 / FOLDS)).T
 
 
-def mated_share(counts: IntArray, width: float, omega: float) -> FloatArray:
-    """Share of mated pairs at each cell from (class, ..., cell) counts smoothed by a kernel."""
-    # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
-    # worth of no evidence is added to each class.
-    near = gaussian_filter1d(counts.astype(np.float64), width, axis=-1, mode="reflect", truncate=4.0)
-    near *= width * np.sqrt(2.0 * np.pi)
-    n_target, n_nontarget = (np.maximum(1, c.sum(axis=-1, keepdims=True)) for c in counts)
-    mated = omega * (near[0] + 0.5) / n_target
-    other = near[1] / n_nontarget + 0.5 / n_target
-    share: FloatArray = mated / (mated + other)
-    return share
+def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> FloatArray:
+    """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by kernels; (width, ..., cell)."""
+    # A Gaussian kernel that is reflected at both ends is a product in the cosine domain.
+    frequency = np.pi * np.arange(_CELLS) / _CELLS
+    spectrum = dct(counts.astype(np.float64), type=2, axis=-1)
+    n_target, n_nontarget = (np.maximum(1.0, c.sum(axis=-1, keepdims=True)) for c in counts)
+    shares = []
+    for width in widths:
+        near = np.maximum(0.0, idct(spectrum * np.exp(-0.5 * (frequency * width) ** 2), type=2, axis=-1))
+        # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
+        # worth of no evidence is added to each class.
+        near *= width * np.sqrt(2.0 * np.pi)
+        mated = omega * (near[0] + 0.5) / n_target
+        other = near[1] / n_nontarget + 0.5 / n_target
+        shares.append(mated / (mated + other))
+    return np.stack(shares)
 
 
 def best_width(folds: IntArray, omega: float) -> float:
-    """The kernel width with the least held-out log-loss."""
+    """The kernel width with the least held-out log-loss, from (class, fold, cell) counts."""
     others = folds.sum(axis=1, keepdims=True) - folds
     if not others.sum(axis=-1).all():
         return _WIDTHS[-1]
@@ -69,12 +84,10 @@ def best_width(folds: IntArray, omega: float) -> float:
     # Each score of the smaller class has a stretch of the axis to itself; a kernel that fits into it would learn
     # the labels from the spacing.
     widths = [w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS] or [_WIDTHS[-1]]
-    losses = []
-    for width in widths:
-        share = mated_share(others, width, omega)
-        losses.append(
-            -(folds[0] * np.log(share)).sum() * omega / n_target - (folds[1] * np.log1p(-share)).sum() / n_nontarget
-        )
+    losses = [
+        -(folds[0] * np.log(share)).sum() * omega / n_target - (folds[1] * np.log1p(-share)).sum() / n_nontarget
+        for share in mated_shares(others, widths, omega)
+    ]
     return widths[int(np.argmin(losses))]
 
 
@@ -83,7 +96,7 @@ def density_shares(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tupl
     rng = np.random.default_rng(seed)
     counts = np.stack(rank_cells(ranked))
     folds = np.stack([split_folds(per_class, rng) for per_class in counts])
-    share = mated_share(counts[:, None, :], best_width(folds, omega), omega)[0]
+    share = mated_shares(counts, [best_width(folds, omega)], omega)[0]
     used = np.flatnonzero(counts.sum(axis=0))
     cells = Blocks(counts[0, used], counts[1, used], np.zeros(len(used)))
     return block_lows(ranked, cells), share[used]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +22,12 @@ class Counts:
     """Targets and non-targets per atom, in ascending order of score.
 
     An atom is one distinct score of the smaller class (with whatever of the larger class equals it), or all scores
-    of the larger class strictly between two such. No atom is empty.
+    of the larger class strictly between two such. No atom is empty. Weighted counts of replicates are whole numbers in
+    floating point.
     """
 
-    target: IntArray
-    nontarget: IntArray
+    target: CountArray
+    nontarget: CountArray
 
     @property
     def n_target(self) -> int:
@@ -52,8 +53,8 @@ class Ranked:
 class Blocks:
     """Pooled blocks in ascending order of score: what they hold and the LLR they get (natural log, may be infinite)."""
 
-    target: IntArray
-    nontarget: IntArray
+    target: CountArray
+    nontarget: CountArray
     llr: FloatArray
 
 
@@ -142,14 +143,14 @@ def pool_laplace(blocks: Blocks) -> Blocks:
     )
 
 
-def llr_of_counts(target: IntArray, nontarget: IntArray, n_target: int, n_nontarget: int) -> FloatArray:
+def llr_of_counts(target: CountArray, nontarget: CountArray, n_target: int, n_nontarget: int) -> FloatArray:
     """ln((target / nontarget) / (n_target / n_nontarget)), exactly 0 where the two ratios are equal."""
     # Products before the quotient: equal ratios give equal products, whose rounding is equal too.
     with np.errstate(divide="ignore"):
         return np.log(target * float(n_nontarget) / (nontarget * float(n_target)))
 
 
-def _pooled_starts(target: IntArray, nontarget: IntArray) -> IntArray:
+def _pooled_starts(target: CountArray, nontarget: CountArray) -> IntArray:
     """Where each pooled block begins among the atoms, equal neighbours merged."""
     total = target + nontarget
     fit = isotonic_regression(target / total, weights=total.astype(np.float64))

@@ -18,7 +18,7 @@ def command(output_format: str, output: str | None, overwrite: bool) -> None:
     """
     from zeroevidence.data.formats import read_scores
     from zeroevidence.data.scores import Scores
-    from zeroevidence.evaluation import add_similarity, evaluate
+    from zeroevidence.evaluation import add_similarity, cross_flags, evaluate
     from zeroevidence.report import render
     from zeroevidence.sample import sample_rows
 
@@ -29,4 +29,4 @@ def command(output_format: str, output: str | None, overwrite: bool) -> None:
         assert isinstance(data, Scores)
         dev = read_scores(other.scores, other.key).data
         rows.append((evaluate(data, dev=dev, labels=row.labels), data))
-    emit(render(add_similarity(rows), output_format), output)
+    emit(render(cross_flags(add_similarity(rows)), output_format), output)

@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from zeroevidence.cli.inputs import Source, input_options, paired, resolve
-from zeroevidence.cli.output import emit, emit_table, output_options, refuse_existing
+from zeroevidence.cli.inputs import Source, input_options, paired, resolve, trust_options
+from zeroevidence.cli.output import emit, emit_table, output_options, progress_of, refuse_existing
 
 
 @click.command("evaluate")
@@ -48,6 +48,10 @@ from zeroevidence.cli.output import emit, emit_table, output_options, refuse_exi
     show_default=True,
     help="Prior of a target for the detection costs.",
 )
+@trust_options
+@click.option(
+    "--null", type=click.IntRange(0), default=200, show_default=True, help="Permutations of the null; 0 for none."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
 @click.option("--per-trial", metavar="FILE", help="Also write each trial's disclosure, as .csv or .parquet.")
 @click.option("--per-speaker", metavar="FILE", help="Also write each speaker's, the most exposed first.")
@@ -70,6 +74,10 @@ def command(
     prior: str | None,
     linkability: str,
     dcf_prior: float,
+    intervals: int,
+    interval_method: str,
+    null: int,
+    workers: int,
     seed: int,
     per_trial: str | None,
     per_speaker: str | None,
@@ -78,7 +86,7 @@ def command(
     output: str | None,
     overwrite: bool,
 ) -> None:
-    r"""Measure what an attacker learns from scores, one comparison at a time and by search.
+    """Measure what an attacker learns from scores, one comparison at a time and by search.
 
     SCORES are score files (Kaldi, VoxCeleb, CSV, TSV, Parquet, .npz, ...), result folders of a VoicePrivacy
     challenge, or - for standard input. A file that carries its own labels needs no --key. Where each trial was
@@ -89,12 +97,12 @@ def command(
     zeroevidence evaluate f.scores --key trials_f --dev m.scores --dev-key trials_m
     zeroevidence evaluate a.scores b.scores --key trials -f md
     zeroevidence evaluate exp/ -f json -o result.json
-    """
+    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.gate import Gate
     from zeroevidence.data.formats import Loaded, read_prior, read_scores
     from zeroevidence.data.matrix import ScoreMatrix
     from zeroevidence.data.scores import Scores
-    from zeroevidence.evaluation import Evaluation, Options, add_similarity, evaluate
+    from zeroevidence.evaluation import Evaluation, Options, add_similarity, cross_flags, evaluate
     from zeroevidence.report import render
 
     for path in (output, per_trial, per_speaker):
@@ -107,6 +115,9 @@ def command(
         ddof=ddof,
         l2=l2,
         balanced=balanced,
+        intervals=intervals,
+        interval_method=interval_method,  # type: ignore[arg-type]
+        null=null,
         seed=seed,
     )
     sources = resolve(scores, keys, speakers, names)
@@ -132,10 +143,12 @@ def command(
             labels=sources[index].labels,
             options=options,
             notes=loaded.loosened,
+            workers=workers,
+            progress=progress_of(f"{index + 1}/{len(sources)}"),
         )
         return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
 
-    rows = add_similarity([evaluated(index) for index in range(len(sources))])
+    rows = cross_flags(add_similarity([evaluated(index) for index in range(len(sources))]))
     text = render(rows, output_format)
     if per_trial or per_speaker:
         from zeroevidence.report.trialtable import speaker_table, trial_table

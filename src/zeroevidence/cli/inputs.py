@@ -60,6 +60,35 @@ def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def trust_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How many replicates, and how many processes share them."""
+    for option in (
+        click.option(
+            "--workers",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            help="Processes for the resampling; the result does not depend on it.",
+        ),
+        click.option(
+            "--interval-method",
+            type=click.Choice(["auto", "percentile", "bca"]),
+            default="auto",
+            show_default=True,
+            help="auto: BCa, centred for oracle-calibrated measures, percentile for extremes.",
+        ),
+        click.option(
+            "--intervals",
+            type=click.IntRange(0),
+            default=1000,
+            show_default=True,
+            help="Bootstrap replicates of the intervals; 0 for none.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def resolve(
     scores: Sequence[str], keys: Sequence[str], speakers: str | None, names: Sequence[str] = ()
 ) -> list[Source]:

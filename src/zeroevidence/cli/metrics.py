@@ -21,6 +21,7 @@ def command(name: str | None, output_format: str) -> None:
         return
     direction = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
     for entry in entries:
+        way = "higher is worse" if entry.scope == "tandem" else direction[entry.discloses]
         click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.scope})")
         click.echo(f"    {entry.meaning}")
-        click.echo(f"    {entry.unit}, {entry.range}; {direction[entry.discloses]}; {', '.join(entry.references)}")
+        click.echo(f"    {entry.unit}, {entry.range}; {way}; {', '.join(entry.references)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,18 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ):
         function = option(function)
     return function
+
+
+def progress_of(what: str) -> Callable[[int, int], None] | None:
+    """A line on the terminal that counts replicates; nothing where standard error is not one."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        end = "\r" if done < total else "\r\033[K"
+        click.echo(f"\r{what}: {done} of {total} replicates{end}", err=True, nl=False)
+
+    return show
 
 
 def refuse_existing(output: str | None, overwrite: bool) -> None:

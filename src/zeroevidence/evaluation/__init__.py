@@ -10,21 +10,27 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.scores import Scores
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.flags import cross_flags, row_flags
 from zeroevidence.evaluation.one_to_n import Search, check_disjoint, search
 from zeroevidence.evaluation.one_to_one import one_to_one
 from zeroevidence.evaluation.results import Curve, Evaluation, Metric, Options, Trials
 from zeroevidence.evaluation.signature import joint_signature, signature
 from zeroevidence.evaluation.similarity import add_similarity
+from zeroevidence.evaluation.trust import Replicates, replicate, with_intervals, with_nulls
+from zeroevidence.uncertainty.draws import Progress
 
 __all__ = [
     "Curve",
     "Evaluation",
     "Metric",
     "Options",
+    "Replicates",
     "Trials",
     "add_similarity",
+    "cross_flags",
     "evaluate",
+    "evaluate_with_replicates",
     "joint_signature",
 ]
 
@@ -37,8 +43,13 @@ def evaluate(
     labels: Mapping[str, str] | None = None,
     options: Options | None = None,
     notes: Sequence[str] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
+
+    Every scalar comes with a 95 % interval, resampled by speaker where speakers are known, and disclosures with
+    their null: the same measure when speakers are exchanged.
 
     Parameters
     ----------
@@ -56,8 +67,41 @@ def evaluate(
         How to measure.
     notes
         What was done to the data before (duplicates dropped, ...); enters the signature.
+    workers
+        Processes for the resampling; the result is the same for any number.
+    progress
+        Called with the number of replicates done and wanted.
     """
-    options = options or Options()
+    return _evaluated(scores, dev, prior, labels, options or Options(), notes, workers, progress)[0]
+
+
+def evaluate_with_replicates(
+    scores: Scores | ScoreMatrix,
+    *,
+    dev: Scores | ScoreMatrix | None = None,
+    labels: Mapping[str, str] | None = None,
+    options: Options | None = None,
+    notes: Sequence[str] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[Evaluation, Replicates]:
+    """The same with the bootstrap replicates, which for the same trials and seed are paired between systems."""
+    result, replicates = _evaluated(scores, dev, None, labels, options or Options(), notes, workers, progress)
+    if replicates is None:
+        raise UsageError("replicates were asked for, but the options say no intervals")
+    return result, replicates
+
+
+def _evaluated(
+    scores: Scores | ScoreMatrix,
+    dev: Scores | ScoreMatrix | None,
+    prior: Mapping[str, float] | None,
+    labels: Mapping[str, str] | None,
+    options: Options,
+    notes: Sequence[str],
+    workers: int,
+    progress: Progress | None,
+) -> tuple[Evaluation, Replicates | None]:
     rows, left_out = searchable(scores)
     if isinstance(scores, ScoreMatrix):
         scores = scores.to_scores()
@@ -69,11 +113,22 @@ def evaluate(
     metrics = one_to_one(ranked, options)
     found: Search | None = None
     dev_rows = _development(dev, rows)
+    identity_prior = None
     if rows is not None and (dev_rows is not None or len(np.unique(rows.mated)) > 1):
-        found = search(rows, dev_rows, options, _prior(prior, rows))
+        identity_prior = _prior(prior, rows)
+        found = search(rows, dev_rows, options, identity_prior)
         metrics |= found.metrics
         counts |= {"trials": len(rows.mated), "identities": rows.scores.shape[1], **left_out}
-    return Evaluation(
+    replicates = None
+    trust = []
+    if options.intervals:
+        replicates = replicate(scores, ranked, rows, found, options, workers=workers, progress=progress)
+        metrics = with_intervals(metrics, replicates, options)
+        trust.append(f"ci:{replicates.unit}{options.intervals}:{options.interval_method}")
+    if options.null:
+        metrics = with_nulls(metrics, scores, rows, found, options, identity_prior, workers=workers, progress=progress)
+        trust.append(f"null:{'label' if rows is None else 'speaker'}{options.null}")
+    result = Evaluation(
         metrics=metrics,
         counts=counts,
         signature=signature(
@@ -82,12 +137,22 @@ def evaluate(
             options,
             search=None if found is None else found.calibration,
             dev=None if found is None or dev_rows is None else dev_rows.scores,
+            trust=trust,
             notes=[*notes, "prior:given"] if prior else notes,
         ),
         labels=labels or {},
+        flags=row_flags(
+            metrics,
+            counts,
+            notes=notes,
+            unit=None if replicates is None else replicates.unit,
+            clusters=0 if replicates is None else replicates.clusters,
+            dev_checked=None if dev_rows is None else dev_rows.speakers is not None and speakers is not None,
+        ),
         curves={} if found is None else found.curves,
         trials=None if found is None else found.trials,
     )
+    return result, replicates
 
 
 def _development(dev: Scores | ScoreMatrix | None, rows: ScoreMatrix | None) -> ScoreMatrix | None:

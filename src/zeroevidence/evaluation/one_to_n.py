@@ -24,6 +24,7 @@ from zeroevidence.measure.singling import (
     link_probability,
     singling_out_curve,
 )
+from zeroevidence.measure.softplus import LN2
 
 _CURVE_POINTS = 200
 _FUSION_LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matrix
@@ -47,6 +48,7 @@ class Search:
     trials: Trials
     evidence: RowEvidence
     singled: IntArray  # 1 where the predicate fired on exactly one identity
+    folds: list[Fold]
     calibration: str
 
 
@@ -91,6 +93,7 @@ def search(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options, prior
         trials=trials,
         evidence=evidence,
         singled=singled,
+        folds=folds,
         calibration=how,
     )
 
@@ -163,18 +166,33 @@ def _curves(
     return curves
 
 
+def calibrated(scores: FloatArray, calibration: RowCalibration, ddof: int) -> FloatArray:
+    """LLRs of whole rows."""
+    return calibration.llr(standardise(scores.astype(np.float64), ddof=ddof))
+
+
+def lid_of_everyone(matrix: ScoreMatrix, found: Search, options: Options, prior: FloatArray | None) -> FloatArray:
+    """LID of every identity as if it were the true one, trials x identities."""
+    log_prior = -np.log(matrix.scores.shape[1]) if prior is None else np.log(prior)
+    lid = np.empty(matrix.scores.shape)
+    for fold in found.folds:
+        llr = calibrated(matrix.scores[fold.rows], fold.calibration, options.ddof)
+        weighed = llr + log_prior
+        top = weighed.max(axis=1, keepdims=True)
+        lid[fold.rows] = llr - top - np.log(np.exp(weighed - top).sum(axis=1, keepdims=True))
+    lid[matrix.scores.max(axis=1) == matrix.scores.min(axis=1)] = 0.0
+    return lid / LN2
+
+
 def _over_utterances(
     matrix: ScoreMatrix, dev: ScoreMatrix | None, folds: Sequence[Fold], options: Options
 ) -> dict[str, Curve]:
-    def calibrated(scores: FloatArray, calibration: RowCalibration) -> FloatArray:
-        return calibration.llr(standardise(scores.astype(np.float64), ddof=options.ddof))
-
     llrs = np.empty(matrix.scores.shape)
     for fold in folds:
-        llrs[fold.rows] = calibrated(matrix.scores[fold.rows], fold.calibration)
+        llrs[fold.rows] = calibrated(matrix.scores[fold.rows], fold.calibration, options.ddof)
     most = int(np.bincount(matrix.mated).max())
     ks = [2**i for i in range(most.bit_length()) if 2**i <= most]
-    other = None if dev is None else (calibrated(dev.scores, folds[0].calibration), dev.mated)
+    other = None if dev is None else (calibrated(dev.scores, folds[0].calibration, options.ddof), dev.mated)
     curves = {}
     for temperature in ("sum", "mean", "fitted") if other is not None else ("sum", "mean"):
         fused = longitudinal(llrs, matrix.mated, ks=ks, temperature=temperature, dev=other, seed=options.seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import CalibrationMethod
@@ -23,6 +24,9 @@ class Options:
     ddof: int = 0
     l2: float = 0.0
     balanced: bool = False
+    intervals: int = 1000  # bootstrap replicates, 0 for none
+    interval_method: Literal["auto", "percentile", "bca"] = "auto"
+    null: int = 200  # permutations, 0 for none
     seed: int = 0
 
 

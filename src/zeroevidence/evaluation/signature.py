@@ -20,6 +20,7 @@ def signature(
     *,
     search: str | None,
     dev: FloatArray | None,
+    trust: Sequence[str],
     notes: Sequence[str],
 ) -> str:
     """Signature of one row."""
@@ -34,6 +35,7 @@ def signature(
     parts += [
         f"n:{counts['target']}+{counts['nontarget']}",
         f"spk:{counts.get('speakers', 'unknown')}",
+        *trust,
         f"seed:{options.seed}",
         *notes,
         f"data:sha256:{digest([ranked.target, ranked.nontarget])[:16]}",

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.density import FOLDS, best_width, density_shares, mated_share, rank_cells, split_folds
+from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, mated_shares, rank_cells, split_folds
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 
@@ -67,7 +67,7 @@ def linkability_of(
     _check(omega)
     blocks = pool(ranked.counts) if blocks is None else blocks
     if method == "pav":
-        return float(blocks.target @ _local(blocks.llr, omega) / blocks.target.sum())
+        return linkability_of_blocks(blocks, omega=omega)
     if method != "density":
         raise UsageError(f"unknown linkability method {method!r}; expected density, pav or histogram")
     if len(blocks.llr) == 2 and np.isinf(blocks.llr).all():
@@ -111,41 +111,74 @@ def _cross_fitted(target: IntArray, nontarget: IntArray, omega: float, rng: np.r
     upwards; its tangent at the estimate, taken at the held-out label, is an unbiased lower bound that is tight where
     the estimate is right.
     """
-    folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
-    total = folds.sum(axis=1, keepdims=True)
-    value = 0.0
-    for fold in range(FOLDS):
-        held_out = folds[:, fold]
-        rest = np.delete(folds, fold, axis=1)
-        if not rest.sum(axis=(1, 2)).all():
-            continue  # nothing to learn one of the classes from: no link shown
-        width = best_width(rest, omega)
-        share = mated_share((total - folds[:, fold : fold + 1]), width, omega)[0]
-        links = share > 0.5
-        share = share[links]
-        value += held_out[0, links] @ (4.0 * share - 1.0 - 2.0 * share**2) / target.sum()
-        value -= held_out[1, links] @ (2.0 * share**2) / (omega * nontarget.sum())
+    folds, gain, loss = _tangents(target, nontarget, omega, rng)
+    value = (folds[0] * gain).sum() / target.sum() - (folds[1] * loss).sum() / (omega * nontarget.sum())
     return float(min(1.0, max(0.0, value)))
 
 
-def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple[float, FloatArray, FloatArray]:
-    """Global value, local values and bin edges as the VoicePrivacy tools compute them.
+def _tangents(
+    target: IntArray, nontarget: IntArray, omega: float, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Held-out counts per (class, fold, cell), and what a mated and a non-mated score there count for and against."""
+    folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
+    others = folds.sum(axis=1, keepdims=True) - folds
+    share = mated_shares(others, [best_width(folds, omega)], omega)[0]
+    # A fold whose others lack a class has nothing to learn from: it shows no link.
+    links = (share > 0.5) & others.sum(axis=-1).all(axis=0)[:, None]
+    gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
+    return folds, gain, np.where(links, 2.0 * share**2, 0.0)
 
-    Fewer than 10 mated scores make no bin, and scores that are all equal no width: 0 then.
+
+def linkability_terms(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """What one target and one non-target in each atom add to ``density`` linkability, the model held fixed.
+
+    The tangent makes the estimate insensitive to small errors of the model, so resampling these terms shows nearly all
+    of its spread.
     """
-    _check(omega)
+    cells = rank_cells(ranked)
+    _, gain, loss = _tangents(*cells, omega, np.random.default_rng(seed))
+    at = atom_cells(ranked)
+    return gain.mean(axis=0)[at], -loss.mean(axis=0)[at] / omega
+
+
+def linkability_of_blocks(blocks: Blocks, *, omega: float = 1.0) -> float:
+    """``pav`` linkability of PAV blocks."""
+    return float(blocks.target @ _local(blocks.llr, omega) / blocks.target.sum())
+
+
+def histogram_edges(target: FloatArray, nontarget: FloatArray) -> FloatArray | None:
+    """Bin edges as the VoicePrivacy tools set them; None where they make no bin.
+
+    Fewer than 10 mated scores make no bin, and scores that are all equal no width.
+    """
     low = float(min(target.min(), nontarget.min()))
     high = float(max(target.max(), nontarget.max()))
-    bins = min(len(target) // 10, 100)
-    if bins == 0 or low == high:
-        return 0.0, np.zeros(1), np.array([low, high])
     if not np.isfinite([low, high]).all():
         raise UsageError("histogram linkability needs finite scores; use density or pav")
-    edges = np.linspace(low, high, bins + 1)
-    mated = np.histogram(target, edges, density=True)[0]
-    other = np.histogram(nontarget, edges, density=True)[0]
-    ratio = omega * np.divide(mated, other, out=np.ones_like(mated), where=other > 0)
+    bins = min(len(target) // 10, 100)
+    return None if bins == 0 or low == high else np.linspace(low, high, bins + 1)
+
+
+def histogram_linkability(
+    mated: FloatArray, other: FloatArray, edges: FloatArray, omega: float
+) -> tuple[float, FloatArray]:
+    """Global and local values from the numbers of scores in each bin."""
+    width = edges[1] - edges[0]
+    p, q = mated / (mated.sum() * width), other / (other.sum() * width)
+    ratio = omega * np.divide(p, q, out=np.ones_like(p), where=q > 0)
     local = np.where(ratio > 1.0, 2.0 * ratio / (1.0 + ratio) - 1.0, 0.0)
-    local[other == 0] = 1.0
+    local[q == 0] = 1.0
     centres = (edges[1:] + edges[:-1]) / 2.0
-    return float(np.trapezoid(local * mated, centres)), local, edges
+    return float(np.trapezoid(local * p, centres)), local
+
+
+def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple[float, FloatArray, FloatArray]:
+    """Global value, local values and bin edges."""
+    _check(omega)
+    edges = histogram_edges(target, nontarget)
+    if edges is None:
+        low = float(min(target.min(), nontarget.min()))
+        return 0.0, np.zeros(1), np.array([low, low])
+    mated, other = (np.histogram(scores, edges)[0].astype(np.float64) for scores in (target, nontarget))
+    value, local = histogram_linkability(mated, other, edges, omega)
+    return value, local, edges

@@ -122,11 +122,24 @@ def dcf_act(
 
     Normalised by the better of accepting all and rejecting all, so 1 is what no system at all costs.
     """
-    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
-    threshold = np.log(fa_cost / miss_cost)
+    threshold = bayes_threshold(prior, c_miss, c_fa)
     miss = np.count_nonzero(target <= threshold) / len(target)
     false_alarm = np.count_nonzero(nontarget > threshold) / len(nontarget)
-    return float((miss_cost * miss + fa_cost * false_alarm) / min(miss_cost, fa_cost))
+    return float(dcf_of_rates(miss, false_alarm, prior, c_miss, c_fa))
+
+
+def bayes_threshold(prior: float, c_miss: float = 1.0, c_fa: float = 1.0) -> float:
+    """The LLR above which accepting is the cheaper decision."""
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    return float(np.log(fa_cost / miss_cost))
+
+
+def dcf_of_rates(
+    miss: float | FloatArray, false_alarm: float | FloatArray, prior: float, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float | FloatArray:
+    """Detection cost of error rates, divided by that of the better blind decision."""
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    return (miss_cost * miss + fa_cost * false_alarm) / min(miss_cost, fa_cost)
 
 
 def dcf_min(

@@ -133,4 +133,54 @@ BIBTEX: dict[str, str] = {
         pages="3224--3228",
         year="2025",
     ),
+    "kinnunen2020": _entry(
+        "article",
+        "kinnunen2020",
+        author="Kinnunen, Tomi and Delgado, H{\\'e}ctor and Evans, Nicholas and Lee, Kong Aik and Vestman, Ville and "
+        "Nautsch, Andreas and Todisco, Massimiliano and Wang, Xin and Sahidullah, Md and Yamagishi, Junichi and "
+        "Reynolds, Douglas A.",
+        title="Tandem assessment of spoofing countermeasures and automatic speaker verification: fundamentals",
+        journal="IEEE/ACM Transactions on Audio, Speech, and Language Processing",
+        volume="28",
+        pages="2195--2210",
+        year="2020",
+        doi="10.1109/TASLP.2020.3009494",
+    ),
+    "kinnunen2023": _entry(
+        "article",
+        "kinnunen2023",
+        author="Kinnunen, Tomi H. and Lee, Kong Aik and Tak, Hemlata and Evans, Nicholas and Nautsch, Andreas",
+        title="{t-EER}: parameter-free tandem evaluation of countermeasures and biometric comparators",
+        journal="IEEE Transactions on Pattern Analysis and Machine Intelligence",
+        year="2023",
+        doi="10.1109/TPAMI.2023.3313648",
+    ),
+    "shim2024": _entry(
+        "inproceedings",
+        "shim2024",
+        author="Shim, Hye-jin and Jung, Jee-weon and Kinnunen, Tomi and Evans, Nicholas and Bonastre, "
+        "Jean-Fran{\\c{c}}ois and Lapidot, Itshak",
+        title="{a-DCF}: an architecture agnostic metric with application to spoofing-robust speaker verification",
+        booktitle="Proc. Odyssey",
+        year="2024",
+    ),
+    "jung2022": _entry(
+        "inproceedings",
+        "jung2022",
+        author="Jung, Jee-weon and Tak, Hemlata and Shim, Hye-jin and Heo, Hee-Soo and Lee, Bong-Jin and "
+        "Chung, Soo-Whan and Yu, Ha-Jin and Evans, Nicholas and Kinnunen, Tomi",
+        title="{SASV} 2022: the first spoofing-aware speaker verification challenge",
+        booktitle="Proc. Interspeech",
+        year="2022",
+    ),
+    "wang2024": _entry(
+        "inproceedings",
+        "wang2024",
+        author="Wang, Xin and Delgado, H{\\'e}ctor and Tak, Hemlata and Jung, Jee-weon and Shim, Hye-jin and "
+        "Todisco, Massimiliano and Kukanov, Ivan and Liu, Xuechen and Sahidullah, Md and Kinnunen, Tomi and "
+        "Evans, Nicholas and Lee, Kong Aik and Yamagishi, Junichi",
+        title="{ASVspoof} 5: crowdsourced speech data, deepfakes, and adversarial attacks at scale",
+        booktitle="Proc. ASVspoof Workshop",
+        year="2024",
+    ),
 }

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-import sys
 from collections.abc import Sequence
 
 from rich import box
@@ -15,30 +11,34 @@ from rich.text import Text
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.catalogue import CATALOGUE
-from zeroevidence.report.cells import cell, heading, used_headline, used_labels
+from zeroevidence.report.cells import (
+    bounds,
+    cell,
+    flag_lines,
+    heading,
+    size,
+    under_null,
+    used_headline,
+    used_labels,
+    value,
+)
+from zeroevidence.report.grid import terminal_console, written
 
 _BESIDE = 5  # rows that fit beside each other
 
 
 def to_text(rows: Sequence[Evaluation]) -> str:
     """The rows as they are shown on a terminal; plain characters when the output is not one."""
-    terminal = sys.stdout.isatty()
-    console = Console(
-        file=io.StringIO(),
-        force_terminal=terminal,
-        width=shutil.get_terminal_size().columns if terminal else 200,
-        no_color="NO_COLOR" in os.environ or not terminal,
-        highlight=False,
-    )
+    console = terminal_console()
     if len(rows) == 1:
         _full(console, rows[0])
     else:
         _table(console, rows)
+    for flag in flag_lines(rows):
+        console.print(Text(f"! {flag}", style="yellow"), soft_wrap=True)
     for row in rows:
         console.print(Text(row.signature, style="dim"), soft_wrap=True)
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    return written(console)
 
 
 def _full(console: Console, row: Evaluation) -> None:
@@ -47,12 +47,19 @@ def _full(console: Console, row: Evaluation) -> None:
     counts = ", ".join(f"{number} {name}" for name, number in row.counts.items())
     console.print(Text(counts))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("measure", "value", "unit", "what it means"):
-        table.add_column(column, justify="right" if column == "value" else "left", overflow="fold")
-    for name, metric in row.metrics.items():
-        entry = CATALOGUE[name]
-        unit = "%" if entry.unit == "rate" else entry.unit
-        table.add_row(Text(entry.title), Text(cell(metric).replace(", ", "\n")), Text(unit), Text(entry.meaning))
+    columns = {
+        "measure": [CATALOGUE[name].title for name in row.metrics],
+        "value": [value(metric).replace(", ", "\n") for metric in row.metrics.values()],
+        "95 % interval": [bounds(metric) for metric in row.metrics.values()],
+        "if nothing leaked": [under_null(metric) for metric in row.metrics.values()],
+        "unit": ["%" if metric.unit == "rate" else metric.unit for metric in row.metrics.values()],
+        "what it means": [CATALOGUE[name].meaning for name in row.metrics],
+    }
+    shown = {name: cells for name, cells in columns.items() if any(cells)}
+    for name in shown:
+        table.add_column(name, justify="left" if name in ("measure", "unit", "what it means") else "right")
+    for line in zip(*shown.values(), strict=True):
+        table.add_row(*(Text(text) for text in line))
     console.print(table)
 
 
@@ -84,7 +91,7 @@ def _beside(console: Console, rows: Sequence[Evaluation], labels: Sequence[str])
         table.add_column(_short(row, labels[0]) if labels else "", justify="right", overflow="fold")
     for label in labels[1:]:
         table.add_row(label, *(_short(row, label) for row in rows))
-    table.add_row("n", *(f"{row.counts['target']}+{row.counts['nontarget']}" for row in rows), end_section=True)
+    table.add_row("n", *(size(row) for row in rows), end_section=True)
     for name in used_headline(rows):
         table.add_row(Text(heading(name)), *(Text(cell(row.metrics.get(name))) for row in rows))
     console.print(table)
@@ -101,7 +108,7 @@ def _below(console: Console, rows: Sequence[Evaluation], labels: Sequence[str]) 
     for row in rows:
         table.add_row(
             *(_short(row, label) for label in labels),
-            f"{row.counts['target']}+{row.counts['nontarget']}",
+            size(row),
             *(Text(cell(row.metrics.get(name)).replace(" [", "\n[")) for name in names),
         )
     console.print(table)

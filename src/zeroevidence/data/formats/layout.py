@@ -85,13 +85,7 @@ def detect(
     InputError
         When the file is empty, in another encoding, or fits no layout.
     """
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError("encoded in UTF-16; expected text in UTF-8", path=name, line=1)
-    if data[:2] == b"\x1f\x8b":
-        raise InputError("compressed with gzip; expected text (unpack it first)", path=name, line=1)
-    sample = _sample(data)
-    if not sample:
-        raise InputError("empty; expected one trial per line", path=name)
+    sample = sampled(data, name)
     if forced in ("auto", "table"):
         header = _header(*sample[0], name)
         if header:
@@ -113,6 +107,18 @@ def detect(
     names = [format for format, columns in PLAIN[role].items() if len(columns) == width]
     format = names[0] if len(names) == 1 else _three(rows, role, name, sample[0][0], matches)
     return Layout(format, PLAIN[role][format], separator)
+
+
+def sampled(data: bytes, name: str) -> list[tuple[int, str]]:
+    """The first full lines, numbered, that decide about a layout; other encodings and empty files are refused."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError("encoded in UTF-16; expected text in UTF-8", path=name, line=1)
+    if data[:2] == b"\x1f\x8b":
+        raise InputError("compressed with gzip; expected text (unpack it first)", path=name, line=1)
+    sample = _sample(data)
+    if not sample:
+        raise InputError("empty; expected one trial per line", path=name)
+    return sample
 
 
 def _sample(data: bytes) -> list[tuple[int, str]]:

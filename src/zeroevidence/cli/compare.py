@@ -1,0 +1,99 @@
+"""``zeroevidence compare``: several systems on the same trials."""
+
+from __future__ import annotations
+
+import click
+
+from zeroevidence.cli.inputs import Source, input_options, paired, resolve, trust_options
+from zeroevidence.cli.output import emit, output_options, progress_of, refuse_existing
+
+
+@click.command("compare")
+@input_options
+@click.option("--system", "names", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Measure to compare by, several times for several [default: eer, d_ece, linkability, and alid for a search].",
+)
+@click.option("--dev", "dev_scores", multiple=True, metavar="SCORES", help="Development scores, as for evaluate.")
+@click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, as --key.")
+@trust_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
+@output_options
+def command(
+    scores: tuple[str, ...],
+    keys: tuple[str, ...],
+    speakers: str | None,
+    file_format: str,
+    duplicates: str,
+    allow_missing: bool,
+    names: tuple[str, ...],
+    measures: tuple[str, ...],
+    dev_scores: tuple[str, ...],
+    dev_keys: tuple[str, ...],
+    intervals: int,
+    interval_method: str,
+    workers: int,
+    seed: int,
+    output_format: str,
+    output: str | None,
+    overwrite: bool,
+) -> None:
+    """Rank systems that were scored on the same trials, and say which differences are more than chance.
+
+    All systems are resampled with the same speakers, so what the trials have in common cancels. Systems with other
+    trials are refused.
+
+    \b
+    zeroevidence compare a.scores b.scores c.scores --key trials
+    zeroevidence compare a_f b_f --key trials_f --dev a_m --dev b_m --dev-key trials_m --measure alid
+    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.data.formats import Loaded, read_scores
+    from zeroevidence.errors import UsageError
+    from zeroevidence.evaluation import Options, evaluate_with_replicates
+    from zeroevidence.evaluation.comparison import check_same_trials, compare
+    from zeroevidence.measure.catalogue import measure
+    from zeroevidence.report.comparisons import render_comparisons
+
+    refuse_existing(output, overwrite)
+    if intervals < 1:
+        raise UsageError("a comparison needs replicates: --intervals of at least 1")
+    for name in measures:
+        measure(name)
+    options = Options(intervals=intervals, interval_method=interval_method, null=0, seed=seed)  # type: ignore[arg-type]
+    sources = resolve(scores, keys, speakers, names)
+    if len(sources) < 2:
+        raise UsageError(f"expected at least two systems to compare, got {len(sources)}")
+    dev_sources = paired(resolve(dev_scores, dev_keys, None), sources, "--dev") if dev_scores else None
+
+    def read(source: Source) -> Loaded:
+        return read_scores(
+            source.scores,
+            source.key,
+            format=file_format,
+            duplicates=duplicates,  # type: ignore[arg-type]
+            allow_missing=allow_missing,
+            speakers=source.speakers,
+        )
+
+    loaded = [read(source) for source in sources]
+    check_same_trials([(source.scores, one.data) for source, one in zip(sources, loaded, strict=True)])
+    rows = [
+        evaluate_with_replicates(
+            one.data,
+            dev=None if dev_sources is None else read(dev_sources[index]).data,
+            labels=sources[index].labels,
+            options=options,
+            notes=one.loosened,
+            workers=workers,
+            progress=progress_of(f"{index + 1}/{len(sources)}"),
+        )
+        for index, one in enumerate(loaded)
+    ]
+    if not measures:
+        usual = ("eer", "d_ece", "linkability", "alid")
+        measures = tuple(name for name in usual if all(name in row.metrics for row, _ in rows))
+    emit(render_comparisons(compare(rows, measures), output_format), output)

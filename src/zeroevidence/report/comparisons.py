@@ -1,0 +1,76 @@
+"""Comparisons of systems as text, JSON, Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference
+from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.report.cells import heading, number
+from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown, grids_to_text
+
+SCHEMA = "zeroevidence/comparison/1"
+NOTE = "Systems of one group are not told apart by these trials; the first discloses least. p is Holm-corrected."
+
+
+def render_comparisons(comparisons: Sequence[Comparison], format: str) -> str:
+    """All measures in one of the output formats."""
+    if format == "json":
+        document = {"schema": SCHEMA, "comparisons": [asdict(one) for one in comparisons]}
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    if format == "csv":
+        return _csv(comparisons)
+    grids = [grid for one in comparisons for grid in _grids(one)]
+    signatures = [one.signature for one in comparisons]
+    writer = {"text": grids_to_text, "md": grids_to_markdown, "latex": grids_to_latex}[format]
+    return writer(grids, [NOTE], signatures)
+
+
+def _grids(comparison: Comparison) -> list[Grid]:
+    unit = CATALOGUE[comparison.measure].unit
+    title = heading(comparison.measure)
+    ranking = Grid(
+        title,
+        ("group", "system", "value", "95 % interval"),
+        tuple(
+            (str(one.group), one.system, number(one.value, unit), _bounds(one.low, one.high, unit))
+            for one in comparison.ranking
+        ),
+        2,
+    )
+    pairs = Grid(
+        f"{title}: differences",
+        ("first", "second", "first - second", "95 % interval", "p"),
+        tuple(_pair(one, unit) for one in comparison.pairs),
+        2,
+    )
+    return [ranking, pairs]
+
+
+def _pair(pair: PairwiseDifference, unit: str) -> tuple[str, ...]:
+    one = pair.difference
+    return (pair.first, pair.second, number(one.value, unit), _bounds(one.low, one.high, unit), f"{pair.p_holm:.2g}")
+
+
+def _bounds(low: float | None, high: float | None, unit: str) -> str:
+    return "" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]"
+
+
+def _csv(comparisons: Sequence[Comparison]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["measure", "first", "second", "difference", "low", "high", "p_value", "p_holm", "signature"])
+    for comparison in comparisons:
+        for pair in comparison.pairs:
+            one = pair.difference
+            writer.writerow(
+                [
+                    *(comparison.measure, pair.first, pair.second, one.value, one.low, one.high),
+                    *(one.p_value, pair.p_holm, comparison.signature),
+                ]
+            )
+    return buffer.getvalue()

@@ -1,0 +1,286 @@
+"""Replicates of the one-to-one battery, by speakers where they are known, without sorting scores again.
+
+A pair of clusters e and t that were drawn c_e and c_t times counts c_e * c_t times, and c_e times when they are the
+same: the copies of one person are not compared with each other. What a replicate needs is the weighted number of
+targets and non-targets in each atom, a sparse matrix of counts (atoms x pairs of clusters) times the weights of the
+pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import coo_matrix, csr_matrix
+
+from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import Counts, Ranked, pool, pool_laplace
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.measure.linkability import (
+    LinkabilityMethod,
+    histogram_edges,
+    histogram_linkability,
+    linkability_of_blocks,
+    linkability_terms,
+)
+from zeroevidence.measure.softplus import LN2
+from zeroevidence.measure.verification import bayes_threshold, cllr_of, dcf_min_of, dcf_of_rates, eer_of
+from zeroevidence.measure.zebra import d_ece_of, worst_case_of
+from zeroevidence.uncertainty.draws import BATCH, cluster_draws, generator, half_draws, leave_one_out
+
+Unit = Literal["speaker", "identifier", "score"]
+NAMES = (
+    "eer",
+    "eer_rocch",
+    "cllr",
+    "cllr_min",
+    "dcf_act",
+    "dcf_min",
+    "d_ece",
+    "worst_case",
+    "linkability",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Which clusters each score belongs to: its enrolment's and its trial's."""
+
+    unit: Unit
+    names: StrArray
+    target: Pairs
+    nontarget: Pairs
+
+
+def clusters_of(scores: Scores) -> Clusters | None:
+    """People where they are known, identifiers where only these are; None when nobody said who was compared.
+
+    Trials of unknown speakers are clusters of their own.
+    """
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        return None
+    assert scores.enrolments is not None
+    assert scores.trials is not None
+    people = scores.enrolment_speakers is not None and scores.trial_speakers is not None
+    unit: Unit = "speaker" if people else "identifier"
+    sides = []
+    for ids, speakers in ((scores.enrolments, scores.enrolment_speakers), (scores.trials, scores.trial_speakers)):
+        # The mark keeps an identifier that stands in for an unknown speaker apart from a speaker of that name.
+        sides.append(
+            ids if not people or speakers is None else np.where(speakers != "", speakers, np.char.add("?", ids))
+        )
+    names, codes = np.unique(np.concatenate(sides), return_inverse=True)
+    enrolment, trial = codes[: len(sides[0])], codes[len(sides[0]) :]
+    return Clusters(
+        unit,
+        names,
+        *(
+            Pairs(enrolment[pairs.enrolment], trial[pairs.trial])
+            for pairs in (scores.target_pairs, scores.nontarget_pairs)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Class:
+    """One class of scores, summed within units: pairs of clusters, or atoms of independent scores."""
+
+    atoms: csr_matrix | None  # scores per (atom, pair); None where the units are the atoms
+    size: CountArray  # scores per unit
+    softplus: CountArray  # sum of ln(1 + e^-s), or ln(1 + e^s) for non-targets, per unit
+    softplus_squared: CountArray  # sum of its squares
+    errors: CountArray  # scores on the wrong side of the Bayes threshold, per unit
+    bins: CountArray | csr_matrix | None  # scores per histogram bin, or per (bin, pair)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """One class in a number of replicates."""
+
+    atoms: FloatArray  # (replicates, atoms)
+    size: FloatArray
+    softplus: FloatArray  # mean
+    errors: FloatArray  # rate
+    bins: FloatArray | None
+
+
+class OneToOneResampler:
+    """Everything that replicates of the one-to-one battery need, computed once."""
+
+    def __init__(
+        self,
+        scores: Scores,
+        ranked: Ranked,
+        *,
+        linkability: LinkabilityMethod = "density",
+        dcf_prior: float = 0.05,
+        seed: int = 0,
+        by_score: bool = False,
+    ) -> None:
+        clusters = None if by_score else clusters_of(scores)
+        self.unit: Unit = "score" if clusters is None else clusters.unit
+        self.linkability = linkability
+        self.dcf_prior = dcf_prior
+        self.seed = seed
+        self.terms = linkability_terms(ranked, seed=seed) if linkability == "density" else None
+        self.edges = histogram_edges(ranked.target, ranked.nontarget) if linkability == "histogram" else None
+        # Classes that do not overlap do so in every replicate, and are 1 by definition.
+        self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
+        self.pairs: IntArray | None = None
+        self.n_clusters = self.n_with_targets = len(scores)
+        units: tuple[IntArray | None, IntArray | None] = (None, None)
+        if clusters is not None:
+            self.n_clusters = len(clusters.names)
+            both = (clusters.target, clusters.nontarget)
+            codes = [pairs.enrolment * self.n_clusters + pairs.trial for pairs in both]
+            used, index = np.unique(np.concatenate(codes), return_inverse=True)
+            self.n_with_targets = len(np.unique(clusters.target.enrolment))
+            self.pairs = np.column_stack(np.divmod(used, self.n_clusters))
+            units = index[: len(codes[0])], index[len(codes[0]) :]
+        threshold = bayes_threshold(dcf_prior)
+        self.target = self._summed(
+            scores.target, ranked.counts.target, units[0], -scores.target, scores.target <= threshold
+        )
+        self.nontarget = self._summed(
+            scores.nontarget, ranked.counts.nontarget, units[1], scores.nontarget, scores.nontarget > threshold
+        )
+
+    def _summed(
+        self, values: FloatArray, per_atom: CountArray, pair: IntArray | None, logit: FloatArray, wrong: BoolArray
+    ) -> _Class:
+        atom = np.empty(len(values), dtype=np.int64)
+        atom[np.argsort(values, kind="stable")] = np.repeat(np.arange(len(per_atom)), per_atom)
+        unit = atom if pair is None else pair
+        n_units = len(per_atom) if self.pairs is None else len(self.pairs)
+        bins: CountArray | csr_matrix | None = None
+        if self.edges is not None:
+            n_bins = len(self.edges) - 1
+            bin_of = np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1)
+            bins = np.bincount(bin_of, minlength=n_bins) if pair is None else _sparse(bin_of, pair, (n_bins, n_units))
+        cost = np.logaddexp(0.0, logit.astype(np.float64))
+        return _Class(
+            None if pair is None else _sparse(atom, pair, (len(per_atom), n_units)),
+            np.bincount(unit, minlength=n_units).astype(np.float64),
+            np.bincount(unit, weights=cost, minlength=n_units),
+            np.bincount(unit, weights=cost**2, minlength=n_units),
+            np.bincount(unit, weights=wrong, minlength=n_units),
+            bins,
+        )
+
+    def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Replicates of one batch."""
+        if self.pairs is not None:
+            return self.replicates(cluster_draws(self.n_clusters, batch, size, self.seed))
+        rng = generator(self.seed, 0, batch)
+        return self._measure(*(_independent(part, rng, size) for part in (self.target, self.nontarget)))
+
+    def jackknife(self) -> dict[str, FloatArray] | None:
+        """Leave-one-cluster-out values; None for independent scores, where they would cost too much."""
+        return None if self.pairs is None else self.replicates(leave_one_out(self.n_clusters))
+
+    def halves(self, size: int) -> dict[str, FloatArray] | None:
+        """Values on random halves of the clusters, or of the scores of each class."""
+        if self.pairs is not None:
+            return self.replicates(half_draws(self.n_clusters, size, self.seed)) if self.n_clusters >= 4 else None
+        rng = generator(self.seed, 2, 0)
+        return self._measure(*(_halved(part, rng, size) for part in (self.target, self.nontarget)))
+
+    def replicates(self, draws: IntArray) -> dict[str, FloatArray]:
+        """Measures for given numbers of copies of each cluster, shape (replicates, clusters)."""
+        assert self.pairs is not None
+        parts: list[dict[str, FloatArray]] = []
+        for start in range(0, len(draws), BATCH):
+            columns = draws[start : start + BATCH].T.astype(np.float64)
+            second = columns[self.pairs[:, 1]]
+            second[self.pairs[:, 0] == self.pairs[:, 1]] = 1.0
+            weights = columns[self.pairs[:, 0]] * second
+            parts.append(self._measure(*(_weighed(part, weights) for part in (self.target, self.nontarget))))
+        return {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
+
+    def _measure(self, target: _Drawn, nontarget: _Drawn) -> dict[str, FloatArray]:
+        values = {name: np.full(len(target.size), np.nan) for name in NAMES}
+        values["cllr"] = (target.softplus + nontarget.softplus) / (2.0 * LN2)
+        values["dcf_act"] = np.asarray(dcf_of_rates(target.errors, nontarget.errors, self.dcf_prior))
+        if self.terms is not None:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                linked = target.atoms @ self.terms[0] / target.size + nontarget.atoms @ self.terms[1] / nontarget.size
+            values["linkability"] = np.ones(len(linked)) if self.separated else np.clip(linked, 0.0, 1.0)
+        for r in np.flatnonzero((target.size > 0) & (nontarget.size > 0)):
+            keep = np.flatnonzero(target.atoms[r] + nontarget.atoms[r])
+            counts = Counts(target.atoms[r][keep], nontarget.atoms[r][keep])
+            blocks = pool(counts)
+            values["eer"][r] = eer_of(counts)
+            values["eer_rocch"][r] = eer_of(blocks)
+            values["cllr_min"][r] = cllr_of(blocks)
+            values["dcf_min"][r] = dcf_min_of(blocks, prior=self.dcf_prior)
+            values["d_ece"][r] = d_ece_of(blocks)
+            values["worst_case"][r] = worst_case_of(pool_laplace(blocks))
+            if self.linkability == "pav":
+                values["linkability"][r] = linkability_of_blocks(blocks)
+            elif self.linkability == "histogram":
+                # Too few mated scores for a bin: the tools' answer is 0, and stays so.
+                values["linkability"][r] = 0.0
+                if self.edges is not None and target.bins is not None and nontarget.bins is not None:
+                    binned = target.bins[r], nontarget.bins[r]
+                    values["linkability"][r] = histogram_linkability(*binned, self.edges, 1.0)[0]
+        return values
+
+
+def _weighed(part: _Class, weights: FloatArray) -> _Drawn:
+    """One class where each pair of clusters counts a number of times; weights are (pairs, replicates)."""
+    assert part.atoms is not None
+    size = part.size @ weights
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return _Drawn(
+            np.ascontiguousarray((part.atoms @ weights).T),
+            size,
+            _sum(weights.T, part.softplus) / size,
+            part.errors @ weights / size,
+            None if part.bins is None else (part.bins @ weights).T,
+        )
+
+
+def _independent(part: _Class, rng: np.random.Generator, replicates: int) -> _Drawn:
+    """One class drawn score by score. Atoms are drawn exactly; sums within them vary by the central limit theorem."""
+    n = int(part.size.sum())
+    atoms = rng.multinomial(n, part.size / n, size=replicates).astype(np.float64)
+    held = np.maximum(part.size, 1.0)
+    mean = part.softplus / held
+    with np.errstate(invalid="ignore"):
+        spread = np.nan_to_num(np.maximum(part.softplus_squared / held - mean**2, 0.0), posinf=0.0)
+    rate = part.errors / held
+    bins = part.bins
+    return _Drawn(
+        atoms,
+        np.full(replicates, float(n)),
+        (_sum(atoms, mean) + np.sqrt(atoms @ spread) * rng.standard_normal(replicates)) / n,
+        np.clip(
+            (atoms @ rate + np.sqrt(atoms @ (rate * (1.0 - rate))) * rng.standard_normal(replicates)) / n, 0.0, 1.0
+        ),
+        None if bins is None else rng.multinomial(n, np.asarray(bins) / n, size=replicates).astype(np.float64),
+    )
+
+
+def _sum(weights: FloatArray, values: FloatArray) -> FloatArray:
+    """Weighted sums; an infinite value counts where it was drawn, and only there."""
+    infinite = np.isinf(values)
+    if not infinite.any():
+        return weights @ values
+    total: FloatArray = weights @ np.where(infinite, 0.0, values)
+    total[weights[:, infinite].any(axis=1)] = np.inf
+    return total
+
+
+def _halved(part: _Class, rng: np.random.Generator, replicates: int) -> _Drawn:
+    """Half of a class without replacement, its atoms only: other sums are not those of oracle-calibrated measures."""
+    n = int(part.size.sum())
+    half = rng.multivariate_hypergeometric(
+        part.size.astype(np.int64), (n + 1) // 2, size=replicates, method="marginals"
+    )
+    unknown = np.full(replicates, np.nan)
+    return _Drawn(half.astype(np.float64), np.full(replicates, float((n + 1) // 2)), unknown, unknown, None)
+
+
+def _sparse(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> csr_matrix:
+    return csr_matrix(coo_matrix((np.ones(len(rows)), (rows, columns)), shape=shape))

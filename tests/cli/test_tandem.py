@@ -1,0 +1,208 @@
+"""``zeroevidence tandem`` as a user meets it: results, messages, exit codes."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from zeroevidence.cli import main
+from zeroevidence.cli import tandem as module
+from zeroevidence.data.formats.asvspoof_layout import TANDEM_FORMATS
+from zeroevidence.measure.tandem_cost import PRESETS
+
+CM = "u1 - bonafide 2.5\nu2 - bonafide 1.5\nu3 A07 spoof -1\nu4 A08 spoof 1.75\n"
+ASV = "- target 3\n- target 1\nbonafide nontarget -1\n- nontarget 0.5\nA07 spoof 2\nA08 spoof -2\n"
+PROTOCOL = (
+    "s1 u1 bonafide target\ns2 u2 bonafide target\ns1 u2 bonafide nontarget\ns2 u1 bonafide nontarget\n"
+    "s1 u3 A07 spoof\ns2 u4 A08 spoof\n"
+)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: exit code, stdout, stderr."""
+
+    def runner(*args):
+        with pytest.raises(SystemExit) as stop:
+            main([str(a) for a in args])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return runner
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in (("rawnet.txt", CM), ("asv.txt", ASV), ("protocol.txt", PROTOCOL)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_one_row_as_json(run, files):
+    code, out, err = run(
+        *("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt"),
+        *("--intervals", 20, "-f", "json"),
+    )
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["schema"] == "zeroevidence/evaluation/1"
+    (row,) = document["rows"]
+    assert row["labels"] == {"system": "rawnet", "attack": "all"}
+    assert row["counts"] == {
+        "target": 2, "nontarget": 2, "spoof": 2, "cm_bonafide": 2, "cm_spoof": 2, "speakers": 2
+    }  # fmt: skip
+    assert set(row["metrics"]["tdcf_min"]) == {"value", "low", "high", "unit", "method"}
+    assert row["metrics"]["cm_eer"]["value"] == 0.5
+    assert row["metrics"]["asv_eer"]["value"] == 0.0
+    assert row["signature"].startswith("ZE|tandem|preset:2021|form:revised|eer:challenge|attack:all|asv:2+2+2|cm:2+2|")
+    assert "|ci:speaker20:percentile|seed:0|data:sha256:" in row["signature"]
+
+
+@pytest.mark.parametrize("form", ["text", "md", "latex", "csv", "json"])
+def test_every_format_has_a_row_for_each_attack(run, files, form):
+    code, out, err = run(
+        *("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack"),
+        *("--preset", "2019", "--intervals", 10, "-f", form),
+    )
+    assert (code, err) == (0, "")
+    assert out.endswith("\n")
+    assert out.count("|preset:2019|form:legacy|") >= 3
+    for attack in ("all", "A07", "A08"):
+        assert attack in out
+    if form == "csv":
+        lines = list(csv.DictReader(io.StringIO(out)))
+        assert {line["attack"] for line in lines} == {"all", "A07", "A08"}
+        assert {"tdcf_min", "teer", "cm_eer", "asv_eer"} <= {line["measure"] for line in lines}
+
+
+def test_text_says_what_the_intervals_resample(run, files):
+    code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 10)
+    assert code == 0
+    assert "min t-DCF" in out
+    assert "ci:trial10:percentile" in out
+    assert "speakers-unknown: intervals resample trials, not people" in out
+
+
+def test_same_seed_same_output(run, files):
+    args = ("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 20, "-f", "json")
+    assert run(*args, "--seed", 3) == run(*args, "--seed", 3)
+    assert "ci:none" in run(*args, "--intervals", 0)[1]
+
+
+def test_countermeasure_alone(run, files):
+    code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--intervals", 0, "-f", "json", "--system", "x")
+    assert code == 0
+    (row,) = json.loads(out)["rows"]
+    assert list(row["metrics"]) == ["cm_eer", "cm_cllr", "cm_dcf", "cm_dcf_min"]
+    assert row["labels"]["system"] == "x"
+    for form in ("text", "md", "latex", "csv"):
+        code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0, "-f", form)
+        assert code == 0
+        assert "CM EER" in out or form == "csv"
+
+
+def test_single_system_and_phase(run, tmp_path):
+    (tmp_path / "s").write_text("s1 u1 3 target\ns1 u2 -1 nontarget\ns2 u3 0.5 spoof\n")
+    code, out, _ = run("tandem", "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0, "-f", "json")
+    assert code == 0
+    assert json.loads(out)["rows"][0]["metrics"]["adcf_min"]["value"] == 0.0
+    (tmp_path / "cm").write_text("u1 1\nu2 0\nu3 9\n")
+    (tmp_path / "key").write_text(
+        "s1 u1 a b bonafide bonafide notrim eval\ns1 u2 a b A07 spoof notrim eval\ns1 u3 a b A07 spoof notrim hidden\n"
+    )
+    args = ("tandem", "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0, "-f", "json")
+    (row,) = json.loads(run(*args)[1])["rows"]
+    assert row["labels"] == {"system": "cm", "split": "eval", "attack": "all"}
+    assert row["counts"]["cm_spoof"] == 1
+    assert "|phase:eval|" in row["signature"]
+    assert json.loads(run(*args, "--phase", "all")[1])["rows"][0]["counts"]["cm_spoof"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "reason"),
+    [
+        (
+            {"rawnet.txt": CM.replace("-1", "nan")},
+            "rawnet.txt:3",
+            "score 'nan' is not finite; expected a finite number",
+        ),
+        ({"rawnet.txt": CM.replace("A07 spoof", "A07 fake")}, "rawnet.txt:3", "unknown key 'fake'"),
+        ({"rawnet.txt": CM + "u1 - bonafide 1\n"}, "rawnet.txt:5", "duplicate of 'u1' (first on line 1)"),
+        ({"rawnet.txt": "u1 1\nu2 2\n"}, "rawnet.txt", "no labels; expected a key (--key KEY)"),
+        ({"rawnet.txt": ""}, "rawnet.txt", "empty; expected one trial per line"),
+        ({"asv.txt": ASV.replace("nontarget", "target")}, "protocol.txt", "no nontarget trials"),
+        ({"asv.txt": ASV.replace("2\nA08", "2 7\nA08")}, "asv.txt:5", "4 column(s); expected 3: attack key score"),
+        ({"asv.txt": ASV.replace("A08", "A09")}, "asv.txt:6", "spoof A09 here but spoof A08"),
+        (
+            {"protocol.txt": PROTOCOL.replace("s2 u1", "s2 u2")},
+            "protocol.txt:4",
+            "'s2 u2' is nontarget here but target",
+        ),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_3(run, files, change, place, reason):
+    if place == "protocol.txt":
+        (files / "protocol.txt").write_text(PROTOCOL.replace("nontarget", "target"))
+    for name, text in change.items():
+        (files / name).write_text(text)
+    args = ("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt")
+    code, out, err = run(*args, "--intervals", 0)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"{files / place}: {reason}")
+    assert err.count("\n") == 1
+    code, out, err = run(*args, "--check")
+    assert code == 3
+    assert out.startswith(f"{files / place}: {reason}")
+
+
+def test_unlabelled_spoofs_cannot_be_told_apart(run, files):
+    (files / "rawnet.txt").write_text(CM.replace("A08", "-"))
+    code, _, err = run("tandem", "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
+    assert code == 3
+    assert err == "1 of 2 cm_spoof scores have no attack label; expected one for each\n"
+
+
+def test_check_counts_everything(run, files):
+    (files / "rawnet.txt").write_text(CM.replace("2.5", "x").replace("-1", "y"))
+    code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--check")
+    assert code == 3
+    assert [line.partition(": ")[0] for line in out.splitlines()] == [f"{files}/rawnet.txt:{n}" for n in (1, 3)]
+    code, _, err = run("tandem", "--cm", files / "rawnet.txt")
+    assert err.endswith("(and 1 more; `zeroevidence tandem --check` lists them)\n")
+    assert run("tandem", "--cm", files / "asv.txt", "--check")[0] == 3
+    (files / "rawnet.txt").write_text(CM)
+    assert run("tandem", "--cm", files / "rawnet.txt", "--check")[:2] == (0, "ok\n")
+
+
+def test_usage_errors_exit_with_2(run, files):
+    for args in (
+        ("tandem",),
+        ("tandem", "--asv", files / "asv.txt"),
+        ("tandem", "--cm", files / "rawnet.txt", "--preset", "2020"),
+        ("tandem", "--cm", files / "rawnet.txt", "--asv-key", files / "protocol.txt"),
+        ("tandem", "--cm", files / "rawnet.txt", "-o", files / "asv.txt"),
+        ("tandem", "--cm", files / "rawnet.txt", "--fail-if", "nonsense>1"),
+    ):
+        code, out, err = run(*args)
+        assert (code, out) == (2, ""), args
+        assert err
+
+
+def test_gate_and_output_file(run, files):
+    args = ("tandem", "--cm", files / "rawnet.txt", "--intervals", 0)
+    code, _, err = run(*args, "--fail-if", "cm_eer>0.1")
+    assert code == 1
+    assert "gate failed: rawnet: cm_eer = 0.5 > 0.1" in err
+    assert run(*args, "--fail-if", "cm_eer>0.6")[0] == 0
+    code, out, err = run(*args, "-f", "json", "-o", files / "out.json")
+    assert (code, out) == (0, "")
+    assert json.loads((files / "out.json").read_text())["rows"]
+    assert run(*args, "-o", files / "out.json")[0] == 2
+    assert run(*args, "-o", files / "out.json", "--overwrite")[0] == 0
+
+
+def test_choices_are_those_of_the_package():
+    # Written out in the command so that its help needs nothing imported.
+    assert tuple(PRESETS) == module._PRESETS
+    assert TANDEM_FORMATS == module._FORMATS

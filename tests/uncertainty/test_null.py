@@ -1,0 +1,113 @@
+"""Nulls: permuted labels without sorting again, and p-values that are honest."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import zeroevidence as ze
+from zeroevidence.calibrate.pav import count
+from zeroevidence.uncertainty.null import Null, OneToOneNull, PooledLabels, SearchNull, permuted_mated
+
+
+def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
+    rng = np.random.default_rng(seed)
+    mated = np.repeat(np.arange(n_speakers), per_speaker)
+    # effects of enrolment, speaker and pair of speakers make trials of one person alike
+    scores = rng.normal(size=(1, n_speakers)) + rng.normal(size=n_speakers)[mated][:, None]
+    scores = scores + rng.normal(size=(n_speakers, n_speakers))[mated] + rng.normal(size=(len(mated), n_speakers))
+    scores[np.arange(len(mated)), mated] += separation
+    return ze.ScoreMatrix(np.round(scores, digits), mated)
+
+
+@pytest.mark.parametrize("digits", [9, 0])
+def test_relabelled_counts_equal_counts_of_sorted_scores(digits):
+    pooled = np.round(np.random.default_rng(0).normal(size=60), digits)
+    labels = PooledLabels(pooled)
+    rng = np.random.default_rng(1)
+    for size in (1, 7, 29):
+        targets = rng.permutation(60)[:size]
+        is_target = np.zeros(60, dtype=bool)
+        is_target[targets] = True
+        expected = count(pooled[is_target], pooled[~is_target])
+        found = labels.counts(targets)
+        np.testing.assert_array_equal(found.target, expected.target)
+        np.testing.assert_array_equal(found.nontarget, expected.nontarget)
+
+
+def test_p_value_counts_the_observed_one():
+    null = Null.of(0.5, np.array([0.1, 0.2, 0.5, 0.7]))
+    assert null.p_value == pytest.approx(3 / 5)
+    assert null.mean == pytest.approx(0.375)
+    assert null.corrected == pytest.approx(0.125)
+    assert Null.of(9.0, np.zeros(199)).p_value == 1 / 200
+
+
+def test_identity_permutation_reproduces_the_observed_values():
+    data = matrix(separation=1.0)
+    scores = data.to_scores()
+    null = OneToOneNull(scores.target, scores.nontarget, data, linkability="pav")
+    targets = np.arange(len(data.mated)) * data.scores.shape[1] + data.mated
+    found = null.labels.counts(targets)
+    expected = count(scores.target, scores.nontarget)
+    np.testing.assert_array_equal(found.target, expected.target)
+    np.testing.assert_array_equal(found.nontarget, expected.nontarget)
+
+
+def test_strangers_stay_others():
+    data = matrix()
+    scores = data.to_scores()
+    strangers = np.array([5.0, 6.0, 5.0])
+    null = OneToOneNull(scores.target, np.concatenate((scores.nontarget, strangers)), data)
+    assert len(null.pooled) == data.scores.size + 3
+    assert sorted(null.pooled[-3:]) == [5.0, 5.0, 6.0]
+
+
+def test_permutations_keep_the_trials_of_a_speaker_together():
+    data = matrix()
+    mated = permuted_mated(data, np.random.default_rng(0))
+    assert len({(int(a), int(b)) for a, b in zip(data.mated, mated, strict=True)}) == 12
+    assert len(np.unique(mated)) == 12
+
+
+def test_search_null_by_brute_force():
+    data = matrix(6, 3, digits=0)
+    lid = np.random.default_rng(0).normal(size=data.scores.shape)
+    null = SearchNull(data, lid)
+    for i, row in enumerate(data.scores):
+        for j, score in enumerate(row):
+            assert null.greater[i, j] == (row > score).sum()
+            assert null.equal[i, j] == (row == score).sum() - 1
+    values = null.draw(0, 20)
+    assert (values["lid_max"] <= lid.max()).all()
+    assert (values["alid"] <= values["lid_max"]).all()
+
+
+@pytest.mark.parametrize("name", ["d_ece", "alid"])
+def test_p_values_are_uniform_when_nothing_leaks(name):
+    """A light version of benchmarks/validity.py: clustered scores, speakers permuted."""
+    options = ze.Options(intervals=0, null=49, linkability="pav")
+    values = [
+        ze.evaluate(matrix(seed=s), dev=matrix(seed=10_000 + s), options=options).metrics[name].p_value
+        for s in range(60)
+    ]
+    assert stats.kstest(values, "uniform").pvalue > 0.01
+
+
+def test_leaking_scores_are_told_from_chance():
+    result = ze.evaluate(matrix(separation=2.0), options=ze.Options(intervals=0))
+    for name in ("d_ece", "linkability", "alid", "mean_rank_disclosure", "link_probability"):
+        metric = result.metrics[name]
+        assert metric.p_value < 0.02, name
+        assert metric.null["mean"] < metric.value
+        assert metric.null["corrected"] == pytest.approx(metric.value - metric.null["mean"])
+    # PAV finds something in every sample
+    assert result.metrics["d_ece"].null["mean"] > 0
+
+
+def test_labels_are_permuted_where_there_are_no_rows():
+    rng = np.random.default_rng(0)
+    result = ze.evaluate(
+        ze.Scores(rng.normal(1, 1, 80), rng.normal(size=400)), options=ze.Options(intervals=0, null=99)
+    )
+    assert result.metrics["d_ece"].p_value == pytest.approx(0.01)
+    assert "|null:label99|" in result.signature
