@@ -2,7 +2,7 @@
 
     python benchmarks/compare_vpc2020.py [FOLDER]
 
-FOLDER holds the public x-vector scores (one folder per set-up, `trials_f`, `trials_m`); without it they are looked for in
+FOLDER holds the public x-vector scores (a folder per set-up, `trials_f`, `trials_m`); without it they are looked for in
 `../shared/data/scores/vpc2020` beside the project. Female speakers are evaluated, the calibration of the search is
 fitted on male ones.
 """

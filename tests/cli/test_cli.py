@@ -8,21 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.cli import main
 from zeroevidence.sample import sample_rows
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process: exit code, stdout, stderr."""
-
-    def runner(*args):
-        with pytest.raises(SystemExit) as stop:
-            main([str(a) for a in args])
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return runner
 
 
 @pytest.fixture

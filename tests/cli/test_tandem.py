@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from zeroevidence.cli import main
 from zeroevidence.cli import tandem as module
 from zeroevidence.data.formats.asvspoof_layout import TANDEM_FORMATS
 from zeroevidence.measure.tandem_cost import PRESETS
@@ -17,19 +16,6 @@ PROTOCOL = (
     "s1 u1 bonafide target\ns2 u2 bonafide target\ns1 u2 bonafide nontarget\ns2 u1 bonafide nontarget\n"
     "s1 u3 A07 spoof\ns2 u4 A08 spoof\n"
 )
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process: exit code, stdout, stderr."""
-
-    def runner(*args):
-        with pytest.raises(SystemExit) as stop:
-            main([str(a) for a in args])
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return runner
 
 
 @pytest.fixture

@@ -21,7 +21,11 @@ EVIL = "a|b & 50%_$\\{x}<script>\nnew"
 def rows():
     rng = np.random.default_rng(0)
     return [
-        ze.evaluate(ze.Scores(rng.normal(shift, 1, 50), rng.normal(0, 1, 400)), labels={"system": name, "sex": "f"})
+        ze.evaluate(
+            ze.Scores(rng.normal(shift, 1, 50), rng.normal(0, 1, 400)),
+            labels={"system": name, "sex": "f"},
+            options=ze.Options(intervals=20, null=10),
+        )
         for name, shift in (("weak", 0.3), (EVIL, 2.0))
     ]
 

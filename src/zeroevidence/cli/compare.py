@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from zeroevidence.cli.inputs import Source, input_options, paired, resolve, trust_options
+from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, trust_options
 from zeroevidence.cli.output import emit, output_options, progress_of, refuse_existing
 
 
@@ -51,7 +51,6 @@ def command(
     zeroevidence compare a.scores b.scores c.scores --key trials
     zeroevidence compare a_f b_f --key trials_f --dev a_m --dev b_m --dev-key trials_m --measure alid
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.data.formats import Loaded, read_scores
     from zeroevidence.errors import UsageError
     from zeroevidence.evaluation import Options, evaluate_with_replicates
     from zeroevidence.evaluation.comparison import check_same_trials, compare
@@ -69,15 +68,7 @@ def command(
         raise UsageError(f"expected at least two systems to compare, got {len(sources)}")
     dev_sources = paired(resolve(dev_scores, dev_keys, None), sources, "--dev") if dev_scores else None
 
-    def read(source: Source) -> Loaded:
-        return read_scores(
-            source.scores,
-            source.key,
-            format=file_format,
-            duplicates=duplicates,  # type: ignore[arg-type]
-            allow_missing=allow_missing,
-            speakers=source.speakers,
-        )
+    read = Reading(file_format, duplicates, allow_missing).read
 
     loaded = [read(source) for source in sources]
     check_same_trials([(source.scores, one.data) for source, one in zip(sources, loaded, strict=True)])

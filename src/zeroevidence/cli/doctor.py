@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from zeroevidence.cli.inputs import input_options, resolve
+from zeroevidence.cli.inputs import Reading, input_options, resolve
 from zeroevidence.errors import InputError
 
 
@@ -26,8 +26,7 @@ def command(
 
     Takes the same files and options as `evaluate`. Exits with 3 when there is a problem, with 0 when there is none.
     """
-    from zeroevidence.data.formats import diagnose
-
+    reading = Reading(file_format, duplicates, allow_missing)
     found = 0
     try:
         sources = resolve(scores, keys, speakers)
@@ -35,14 +34,7 @@ def command(
         click.echo(str(error))
         sys.exit(error.exit_code)
     for source in sources:
-        problems = diagnose(
-            source.scores,
-            source.key,
-            format=file_format,
-            duplicates=duplicates,  # type: ignore[arg-type]
-            allow_missing=allow_missing,
-            speakers=source.speakers,
-        )
+        problems = reading.problems(source)
         found += len(problems)
         for problem in problems[:limit]:
             click.echo(str(problem))

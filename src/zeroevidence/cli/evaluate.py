@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from zeroevidence.cli.inputs import Source, input_options, paired, resolve, trust_options
+from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, trust_options
 from zeroevidence.cli.output import emit, emit_table, output_options, progress_of, refuse_existing
 
 
@@ -99,7 +99,7 @@ def command(
     zeroevidence evaluate exp/ -f json -o result.json
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.gate import Gate
-    from zeroevidence.data.formats import Loaded, read_prior, read_scores
+    from zeroevidence.data.formats import read_prior
     from zeroevidence.data.matrix import ScoreMatrix
     from zeroevidence.data.scores import Scores
     from zeroevidence.evaluation import Evaluation, Options, add_similarity, cross_flags, evaluate
@@ -124,15 +124,7 @@ def command(
     dev_sources = paired(resolve(dev_scores, dev_keys, None), sources, "--dev") if dev_scores else None
     identity_prior = None if prior is None else read_prior(prior)
 
-    def read(source: Source) -> Loaded:
-        return read_scores(
-            source.scores,
-            source.key,
-            format=file_format,
-            duplicates=duplicates,  # type: ignore[arg-type]
-            allow_missing=allow_missing,
-            speakers=source.speakers,
-        )
+    read = Reading(file_format, duplicates, allow_missing).read
 
     def evaluated(index: int) -> tuple[Evaluation, Scores]:
         loaded = read(sources[index])

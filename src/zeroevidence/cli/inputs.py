@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from zeroevidence.data.formats import FORMATS, find_rows
-from zeroevidence.errors import UsageError
+from zeroevidence.data.formats import FORMATS, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.errors import Problem, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,37 @@ def distinct_names(paths: Sequence[str]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return list(paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are to be read, as the options say."""
+
+    file_format: str
+    duplicates: str
+    allow_missing: bool
+
+    def read(self, source: Source) -> Loaded:
+        """The scores of one source."""
+        return read_scores(
+            source.scores,
+            source.key,
+            format=self.file_format,
+            duplicates=self.duplicates,  # type: ignore[arg-type]
+            allow_missing=self.allow_missing,
+            speakers=source.speakers,
+        )
+
+    def problems(self, source: Source) -> list[Problem]:
+        """Everything that is wrong with one source."""
+        return diagnose(
+            source.scores,
+            source.key,
+            format=self.file_format,
+            duplicates=self.duplicates,  # type: ignore[arg-type]
+            allow_missing=self.allow_missing,
+            speakers=source.speakers,
+        )
 
 
 def paired(extra: Sequence[Source], sources: Sequence[Source], option: str) -> list[Source]:

@@ -7,7 +7,7 @@ unless a file says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -21,25 +21,32 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, Problem
 
 
-def read_speakers(source: Source) -> tuple[dict[str, str], list[Problem]]:
-    """A Kaldi ``utt2spk`` file, `utterance speaker` on each line."""
-    speakers: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    problems = Problems(source.name)
+def two_columns(source: Source, problems: Problems, what: str) -> Iterator[tuple[int, str, str]]:
+    """Number and two cells of each line of a text file; `what` names them in messages."""
     if source.kind != "text":
-        raise InputError(f"is a {source.kind} file; expected text: utterance speaker", path=source.name)
+        raise InputError(f"is a {source.kind} file; expected text: {what}", path=source.name)
     for number, raw in text.lines_of(source.read()):
         if text.is_blank(raw):
             continue
         line, wrong = text.decode(raw)
         cells = [] if wrong else text.split(line, " ")
         if wrong or len(cells) != 2:
-            problems.add(number, wrong or f"{len(cells)} column(s); expected 2: utterance speaker")
-        elif speakers.setdefault(cells[0], cells[1]) != cells[1]:
-            earlier = f"{speakers[cells[0]]!r} (line {lines[cells[0]]})"
-            problems.add(number, f"{cells[0]!r} belongs to {cells[1]!r} here but to {earlier}; expected one speaker")
+            problems.add(number, wrong or f"{len(cells)} column(s); expected 2: {what}")
         else:
-            lines.setdefault(cells[0], number)
+            yield number, cells[0], cells[1]
+
+
+def read_speakers(source: Source) -> tuple[dict[str, str], list[Problem]]:
+    """A Kaldi ``utt2spk`` file, `utterance speaker` on each line."""
+    speakers: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    problems = Problems(source.name)
+    for number, utterance, speaker in two_columns(source, problems, "utterance speaker"):
+        if speakers.setdefault(utterance, speaker) != speaker:
+            earlier = f"{speakers[utterance]!r} (line {lines[utterance]})"
+            problems.add(number, f"{utterance!r} belongs to {speaker!r} here but to {earlier}; expected one speaker")
+        else:
+            lines.setdefault(utterance, number)
     if not speakers and not problems.found:
         problems.add(None, "empty; expected one line per utterance: utterance speaker")
     return speakers, problems.all()
