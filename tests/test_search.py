@@ -234,6 +234,7 @@ def test_curves_and_trials():
     assert result.curves["cmc"].y[0] == pytest.approx(result.metrics["top1"].value)
     assert result.curves["alid_over_utterances_fitted"].x == (1.0, 2.0, 4.0, 8.0)
     assert result.curves["alid_over_utterances_sum"].y[0] == pytest.approx(result.metrics["alid"].value)
+    assert result.curves["singling_out_over_utterances"].x[0] == 1.0
     assert result.trials.lid.mean() == pytest.approx(result.metrics["alid"].value)
     assert result.trials.speaker.tolist() == matrix.trial_speakers.tolist()
     assert search(matrix, dev, ze.Options()).calibration == "logistic"

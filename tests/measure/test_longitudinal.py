@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.measure.longitudinal import fit_temperature, fuse, group_utterances, lid_of_llrs, longitudinal
+from zeroevidence.measure.longitudinal import (
+    fit_temperature,
+    fuse,
+    group_utterances,
+    lid_of_llrs,
+    longitudinal,
+    singling_out_over_utterances,
+)
+from zeroevidence.measure.singling import singling_out
 
 
 def llrs(shared=0.0, d=0.5, n=10, per_speaker=32, seed=0):
@@ -75,3 +83,14 @@ def test_sizes_without_groups_are_left_out_and_errors_are_clear():
         longitudinal(rows, mated, temperature="warm")
     with pytest.raises(UsageError, match="at least 1"):
         longitudinal(rows, mated, ks=(0,))
+
+
+def test_singling_out_over_utterances():
+    rows, mated = llrs(d=2.0)
+    dev = llrs(d=2.0, seed=1)
+    k, share = singling_out_over_utterances(rows, mated, ks=(1, 4, 64), dev=dev)
+    assert k.tolist() == [1, 4]
+    assert share[0] == pytest.approx(singling_out(rows, dev[0]))
+    assert share[1] > share[0]  # fused evidence leaves one candidate more often
+    k, crossed = singling_out_over_utterances(rows, mated, ks=(1, 4))
+    assert crossed == pytest.approx(share, abs=0.15)

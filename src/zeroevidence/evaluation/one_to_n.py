@@ -14,7 +14,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.results import Curve, Metric, Options, Trials
 from zeroevidence.measure.catalogue import CATALOGUE
 from zeroevidence.measure.disclosure import RowEvidence, ccdf, row_evidence, summarise
-from zeroevidence.measure.longitudinal import longitudinal
+from zeroevidence.measure.longitudinal import longitudinal, singling_out_over_utterances
 from zeroevidence.measure.rank import cmc, rank_disclosure, top_k
 from zeroevidence.measure.singling import (
     SINGLING_OUT_BASELINE,
@@ -200,6 +200,8 @@ def _over_utterances(
         curves[f"lid_max_over_utterances_{temperature}"] = _curve(fused.k, fused.lid_max)
     chance = np.full(len(fused.k), 1.0 / matrix.scores.shape[1])
     curves["link_probability_over_utterances"] = _curve(fused.k, fused.link_probability, chance)
+    k, singled = singling_out_over_utterances(llrs, matrix.mated, ks=ks, dev=other, seed=options.seed)
+    curves["singling_out_over_utterances"] = _curve(k, singled, np.full(len(k), SINGLING_OUT_BASELINE))
     return curves
 
 

@@ -15,7 +15,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.measure.singling import firing_counts, firing_threshold
 from zeroevidence.measure.softplus import LN2
 
 Temperature = Literal["sum", "mean", "fitted"]
@@ -89,6 +91,39 @@ def longitudinal(
     return LongitudinalCurve(
         np.array(k_used), np.array(alid), np.array(lid_max), np.array(link), np.array(groups), np.array(divisors)
     )
+
+
+def singling_out_over_utterances(
+    llrs: FloatArray,
+    mated: IntArray,
+    *,
+    ks: Sequence[int],
+    dev: tuple[FloatArray, IntArray] | None = None,
+    seed: int = 0,
+) -> tuple[IntArray, FloatArray]:
+    """Share of groups of k fused utterances that single out exactly one identity, for each k that has groups.
+
+    The threshold is set on fused development rows, or, without them, on the groups of other speakers, fold by fold.
+    """
+    found = []
+    for k in ks:
+        fused, true = fuse(llrs, mated, k, seed)
+        if len(true) == 0:
+            continue
+        fires = np.zeros(len(true), dtype=np.int64)
+        if dev is not None:
+            other = fuse(*dev, k, seed)[0]
+            if other.size < fused.shape[1]:
+                continue
+            fires = firing_counts(fused, firing_threshold(other, fused.shape[1]))
+        else:
+            if len(np.unique(true)) < 2:
+                continue
+            for rows in speaker_folds(true, seed=seed):
+                rest = np.delete(fused, rows, axis=0)
+                fires[rows] = firing_counts(fused[rows], firing_threshold(rest, fused.shape[1]))
+        found.append((k, float((fires == 1).mean())))
+    return np.array([k for k, _ in found], dtype=np.int64), np.array([share for _, share in found])
 
 
 def fuse(llrs: FloatArray, mated: IntArray, k: int, seed: int) -> tuple[FloatArray, IntArray]:
