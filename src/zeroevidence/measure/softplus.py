@@ -14,6 +14,12 @@ _BINS_PER_UNIT = 16
 _LINEAR_BEYOND = 60.0  # with shifts up to 20, x + shift > 40 there: ln(1 + e^x) is x (or 0) to the last bit
 
 
+def softplus(x: FloatArray) -> FloatArray:
+    """ln(1 + e^x) without overflow, infinities included."""
+    value: FloatArray = np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+    return value
+
+
 def mean_softplus(x: FloatArray) -> float:
     """Mean of ln(1 + e^x), infinities included.
 

@@ -15,7 +15,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.softplus import LN2, mean_softplus
+from zeroevidence.measure.softplus import LN2, mean_softplus, softplus
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
 
@@ -46,17 +46,25 @@ def eer(target: FloatArray, nontarget: FloatArray, *, method: EerMethod = "inter
     raise UsageError(f"unknown EER method {method!r}; expected interpolated, rocch, speechbrain or kaldi")
 
 
-def eer_of(counts: Counts | Blocks) -> float:
-    """EER by linear interpolation on the ROC of counts; on PAV blocks this is the ROCCH-EER."""
+def eer_of(counts: Counts | Blocks, stepped: BoolArray | None = None) -> float:
+    """EER by linear interpolation on the ROC of counts; on PAV blocks this is the ROCCH-EER.
+
+    `stepped` marks atoms that hold targets below non-targets instead of ties of both: the ROC has a corner there.
+    """
     tar = np.concatenate(([0], np.cumsum(counts.target)))
     non = np.concatenate(([0], np.cumsum(counts.nontarget)))
     n_tar, n_non = int(tar[-1]), int(non[-1])
-    # miss - false alarm, times both class sizes: whole numbers, so the crossing is found exactly.
-    gap = tar * n_non + non * n_tar - n_tar * n_non
-    after = int(np.searchsorted(gap, 0))
-    if gap[after] == 0:
+
+    def gap(index: int) -> int:
+        # miss - false alarm, times both class sizes: whole numbers, so the crossing is found exactly
+        return int(tar[index]) * n_non + int(non[index]) * n_tar - n_tar * n_non
+
+    after = bisect.bisect_left(range(len(tar)), 0, key=gap)
+    if gap(after) == 0:
         return float(tar[after] / n_tar)
-    share = -gap[after - 1] / (gap[after] - gap[after - 1])
+    if stepped is not None and stepped[after - 1]:
+        return float(min(tar[after] / n_tar, 1.0 - non[after - 1] / n_non))
+    share = -gap(after - 1) / (gap(after) - gap(after - 1))
     return float((tar[after - 1] + share * (tar[after] - tar[after - 1])) / n_tar)
 
 
@@ -110,8 +118,8 @@ def cllr_min(target: FloatArray, nontarget: FloatArray) -> float:
 def cllr_of(blocks: Blocks) -> float:
     """Cllr of PAV blocks."""
     tar, non = blocks.target > 0, blocks.nontarget > 0
-    miss = blocks.target[tar] @ np.logaddexp(0.0, -blocks.llr[tar]) / blocks.target.sum()
-    false_alarm = blocks.nontarget[non] @ np.logaddexp(0.0, blocks.llr[non]) / blocks.nontarget.sum()
+    miss = blocks.target[tar] @ softplus(-blocks.llr[tar]) / blocks.target.sum()
+    false_alarm = blocks.nontarget[non] @ softplus(blocks.llr[non]) / blocks.nontarget.sum()
     return float((miss + false_alarm) / (2.0 * LN2))
 
 

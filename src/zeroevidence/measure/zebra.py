@@ -14,7 +14,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, count, pool, pool_laplace
-from zeroevidence.measure.softplus import LN2, mean_softplus_shifted
+from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
 
 LN10 = float(np.log(10.0))
 D_ECE_MAX = 0.5 / LN2  # classes fully separated
@@ -59,7 +59,7 @@ def ece_profile(target: FloatArray, nontarget: FloatArray, *, log_odds: FloatArr
 def ece_default(log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArray:
     """Cross-entropy of an adversary who learns nothing: the entropy of the prior."""
     prior = 1.0 / (1.0 + np.exp(-log_odds))
-    entropy: FloatArray = prior * np.logaddexp(0.0, -log_odds) + (1.0 - prior) * np.logaddexp(0.0, log_odds)
+    entropy: FloatArray = prior * softplus(-log_odds) + (1.0 - prior) * softplus(log_odds)
     return entropy / LN2
 
 
@@ -67,8 +67,8 @@ def ece_min_of(blocks: Blocks, log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArr
     """Minimum cross-entropy profile of PAV blocks."""
     prior = 1.0 / (1.0 + np.exp(-log_odds))
     tar, non = blocks.target > 0, blocks.nontarget > 0
-    miss = blocks.target[tar] @ np.logaddexp(0.0, -(blocks.llr[tar][:, None] + log_odds))
-    false_alarm = blocks.nontarget[non] @ np.logaddexp(0.0, blocks.llr[non][:, None] + log_odds)
+    miss = blocks.target[tar] @ softplus(-(blocks.llr[tar][:, None] + log_odds))
+    false_alarm = blocks.nontarget[non] @ softplus(blocks.llr[non][:, None] + log_odds)
     profile: FloatArray = prior * miss / blocks.target.sum() + (1.0 - prior) * false_alarm / blocks.nontarget.sum()
     return profile / LN2
 

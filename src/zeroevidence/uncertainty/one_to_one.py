@@ -123,7 +123,22 @@ class OneToOneResampler:
         self.linkability = linkability
         self.dcf_prior = dcf_prior
         self.seed = seed
-        self.terms = linkability_terms(ranked, seed=seed) if linkability == "density" else None
+        # Targets right below non-targets are pooled by PAV in every replicate, so such neighbours are one atom here.
+        counts = ranked.counts
+        lower = np.flatnonzero((counts.nontarget[:-1] == 0) & (counts.target[1:] == 0))
+        joined = np.zeros(len(counts.target), dtype=np.int64)
+        joined[lower + 1] = 1
+        self.atom = np.arange(len(counts.target)) - np.cumsum(joined)
+        self.stepped = np.zeros(self.atom[-1] + 1, dtype=bool)
+        self.stepped[self.atom[lower]] = True
+        self.terms = None
+        if linkability == "density":
+            # the term of a class is that of the neighbour which holds it
+            gain, loss = linkability_terms(ranked, seed=seed)
+            self.terms = (
+                np.bincount(self.atom, weights=np.where(counts.target > 0, gain, 0.0)),
+                np.bincount(self.atom, weights=np.where(counts.nontarget > 0, loss, 0.0)),
+            )
         self.edges = histogram_edges(ranked.target, ranked.nontarget) if linkability == "histogram" else None
         # Classes that do not overlap do so in every replicate, and are 1 by definition.
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
@@ -150,9 +165,10 @@ class OneToOneResampler:
         self, values: FloatArray, per_atom: CountArray, pair: IntArray | None, logit: FloatArray, wrong: BoolArray
     ) -> _Class:
         atom = np.empty(len(values), dtype=np.int64)
-        atom[np.argsort(values, kind="stable")] = np.repeat(np.arange(len(per_atom)), per_atom)
+        atom[np.argsort(values, kind="stable")] = np.repeat(self.atom, per_atom)
+        n_atoms = len(self.stepped)
         unit = atom if pair is None else pair
-        n_units = len(per_atom) if self.pairs is None else len(self.pairs)
+        n_units = n_atoms if self.pairs is None else len(self.pairs)
         bins: CountArray | csr_matrix | None = None
         if self.edges is not None:
             n_bins = len(self.edges) - 1
@@ -160,7 +176,7 @@ class OneToOneResampler:
             bins = np.bincount(bin_of, minlength=n_bins) if pair is None else _sparse(bin_of, pair, (n_bins, n_units))
         cost = np.logaddexp(0.0, logit.astype(np.float64))
         return _Class(
-            None if pair is None else _sparse(atom, pair, (len(per_atom), n_units)),
+            None if pair is None else _sparse(atom, pair, (n_atoms, n_units)),
             np.bincount(unit, minlength=n_units).astype(np.float64),
             np.bincount(unit, weights=cost, minlength=n_units),
             np.bincount(unit, weights=cost**2, minlength=n_units),
@@ -210,7 +226,7 @@ class OneToOneResampler:
             keep = np.flatnonzero(target.atoms[r] + nontarget.atoms[r])
             counts = Counts(*(part.atoms[r][keep].astype(np.float64) for part in (target, nontarget)))
             blocks = pool(counts)
-            values["eer"][r] = eer_of(counts)
+            values["eer"][r] = eer_of(counts, self.stepped[keep])
             values["eer_rocch"][r] = eer_of(blocks)
             values["cllr_min"][r] = cllr_of(blocks)
             values["dcf_min"][r] = dcf_min_of(blocks, prior=self.dcf_prior)
