@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--simulations", type=int, default=500)
     parser.add_argument("--replicates", type=int, default=400)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--speakers", type=int, nargs="+", default=[10, 30, 100])
+    parser.add_argument("--speakers", type=int, nargs="+", default=[5, 10, 30, 100])
     arguments = parser.parse_args()
     print("| speakers | measure | coverage by speaker | coverage by score |")
     print("| ---: | --- | ---: | ---: |")
