@@ -169,11 +169,20 @@ def test_standard_input(files):
     assert b"stdin,eer," in result.stdout
 
 
-def test_demo_runs_on_bundled_data(run):
+def test_demo_audits_bundled_data(run):
     code, out, _ = run("demo", "-f", "json")
     assert code == 0
-    values = [row["metrics"]["d_ece"]["value"] for row in json.loads(out)["rows"]]
-    assert values[0] > 0.7 > values[1] > values[2] > 0
+    rows = json.loads(out)["rows"]
+    attackers = [row["labels"]["attacker"].split(" (")[0] for row in rows]
+    assert attackers == ["unprotected", "random", "ignorant", "lazy-informed", "semi-informed"] * 2
+    top1 = {
+        (row["labels"]["system"], attacker): row["metrics"]["top1"]["value"]
+        for row, attacker in zip(rows, attackers, strict=True)
+    }
+    assert top1["none", "unprotected"] > 0.95
+    assert top1["noise", "random"] < 0.15
+    assert top1["mcadams-random", "ignorant"] < top1["mcadams-random", "semi-informed"]
+    assert all(row["metrics"]["alid"]["low"] <= row["metrics"]["alid"]["high"] for row in rows)
 
 
 def test_voiceprivacy_folder_becomes_labelled_rows(run, tmp_path):

@@ -12,6 +12,7 @@ from zeroevidence._version import __version__
 from zeroevidence.errors import ZeroEvidenceError
 
 _COMMANDS = {
+    "audit": "How private is this speech? Attackers, evaluation, results in one folder.",
     "evaluate": "Score files in, evidence out.",
     "tandem": "Verifier behind a countermeasure: t-DCF and its relatives.",
     "compare": "Several systems on the same trials: differences, ranking, ties.",

@@ -36,14 +36,14 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def progress_of(what: str) -> Callable[[int, int], None] | None:
-    """A line on the terminal that counts replicates; nothing where standard error is not one."""
+def progress_of(what: str, units: str = "replicates") -> Callable[[int, int], None] | None:
+    """A line on the terminal that counts what is done; nothing where standard error is not one."""
     if not sys.stderr.isatty():
         return None
 
     def show(done: int, total: int) -> None:
         end = "\r" if done < total else "\r\033[K"
-        click.echo(f"\r{what}: {done} of {total} replicates{end}", err=True, nl=False)
+        click.echo(f"\r{what}: {done} of {total} {units}{end}", err=True, nl=False)
 
     return show
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from zeroevidence.evaluation import Evaluation, Metric
 from zeroevidence.measure.catalogue import CATALOGUE
 
-LABELS = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker")
+LABELS = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker", "backend")
 HEADLINE = (
     "eer",
     "cllr_min",

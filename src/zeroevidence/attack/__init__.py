@@ -1,0 +1,1 @@
+"""Attackers: speech to embeddings, embeddings to scores, and what each attacker knows and was trained on."""

@@ -1,0 +1,261 @@
+"""Utterances to embeddings: read, protect, embed, and keep every vector on disk under what it was computed from.
+
+A stored vector is found again by the samples of the utterance, the extractor's fingerprint and, where a protector
+stands between, its fingerprint with the utterance's name and speaker (a protector may draw by either). Each is a file
+of its own, written under another name first and carrying a checksum: what an interruption leaves is computed again,
+what was finished is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.attack.extractors import Extractor
+from zeroevidence.data.audio import is_silent, load_audio
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.speech import Utterance
+from zeroevidence.errors import InputError, Problem
+
+Wave = NDArray[np.float32]
+Vector = NDArray[np.float32]
+
+_CHECK = hashlib.sha256().digest_size
+
+
+class Transform(Protocol):
+    """A voice protector, deterministic: the same wave, rate and utterance give the same samples.
+
+    `fingerprint` holds everything else that they depend on: method, parameters, seed.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Method, parameters and seed in one word."""
+        ...
+
+    def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
+        """The protected waveform, at the same rate."""
+        ...
+
+
+def extract(
+    utterances: Sequence[Utterance],
+    extractor: Extractor,
+    *,
+    cache: str | Path | None = None,
+    transform: Transform | None = None,
+    batch: int = 16,
+    progress: Callable[[int, int], None] | None = None,
+    workers: int = 1,
+    skip: bool = False,
+) -> Embeddings:
+    """One vector per utterance, in their order, with identifiers, speakers and attributes.
+
+    Parameters
+    ----------
+    cache
+        A folder of stored vectors; None stores nothing.
+    transform
+        Protects each waveform before it is embedded.
+    batch
+        Utterances handed to the extractor at once, those of similar length together; the vectors do not depend on it.
+    progress
+        Called with the number of utterances done and of all.
+    workers
+        Threads that read, protect and embed; the vectors do not depend on it.
+    skip
+        Leave utterances out that cannot be embedded, instead of refusing once the others are done.
+
+    Raises
+    ------
+    InputError
+        Before anything is computed where a file is missing; after the others are done and stored where one cannot be
+        read, is empty, silent or too short. Names the file, and says how many more there are.
+    """
+    wanted = list(utterances)
+    if not wanted:
+        raise InputError("no utterances; expected at least one")
+    if batch < 1 or workers < 1:
+        raise InputError(f"batch {batch}, workers {workers}; expected at least one of each")
+    if len({one.id for one in wanted}) < len(wanted):
+        raise InputError("an utterance occurs twice; expected each identifier once")
+    missing = [Problem(str(one.path), None, "no such file") for one in wanted if not one.path.is_file()]
+    if missing and not skip:
+        raise InputError.of(missing)
+    job = _Job(extractor, transform, None if cache is None else Path(cache))
+    vectors: dict[int, Vector] = {}
+    problems: list[Problem] = []
+    done = 0
+    for part in _in_order(job, wanted, batch, workers):
+        for at, outcome in part:
+            if isinstance(outcome, Problem):
+                problems.append(outcome)
+            else:
+                vectors[at] = outcome
+            done += 1
+        if progress is not None:
+            progress(done, len(wanted))
+    if problems and not (skip and vectors):
+        raise InputError.of(problems)
+    rows = sorted(vectors)
+    kept = [wanted[at] for at in rows]
+    names = dict.fromkeys(name for one in kept for name in one.attributes)
+    return Embeddings(
+        np.stack([vectors[at] for at in rows]),
+        np.array([one.id for one in kept]),
+        np.array([one.speaker for one in kept]),
+        {name: np.array([one.attributes.get(name, "") for one in kept]) for name in names},
+    )
+
+
+_Outcomes = list[tuple[int, Vector | Problem]]
+
+
+def _in_order(job: _Job, wanted: list[Utterance], batch: int, workers: int) -> Iterator[_Outcomes]:
+    """Outcomes batch by batch; only as many batches are under way as there are workers."""
+    order = sorted(range(len(wanted)), key=lambda at: (_size(wanted[at]), at))
+    parts = [[(at, wanted[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
+    if workers == 1:
+        yield from map(job.run, parts)
+        return
+    pool = ThreadPoolExecutor(workers)
+    try:
+        waiting: deque[Future[_Outcomes]] = deque()
+        for part in parts:
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(job.run, part))
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _size(one: Utterance) -> int:
+    """How long an utterance is, roughly: exact for parts of files, by the size of the file otherwise."""
+    if one.end is not None:
+        return one.end - (one.start or 0)
+    try:
+        return one.path.stat().st_size
+    except OSError:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    extractor: Extractor
+    transform: Transform | None
+    cache: Path | None
+
+    def run(self, part: list[tuple[int, Utterance]]) -> _Outcomes:
+        """The vector of each utterance, or what is wrong with it."""
+        outcomes: _Outcomes = []
+        waiting: list[tuple[int, Utterance, Wave, str]] = []
+        for at, one in part:
+            try:
+                wave = load_audio(one, self.extractor.sample_rate)
+                key = self._key(wave, one)
+                stored = self._stored(key)
+                if stored is None:
+                    waiting.append((at, one, self._protected(wave, one), key))
+                else:
+                    outcomes.append((at, stored))
+            except InputError as error:
+                outcomes.append((at, _problem(one, error)))
+        for at, key, outcome in self._embedded(waiting):
+            if not isinstance(outcome, Problem):
+                self._store(key, outcome)
+            outcomes.append((at, outcome))
+        return outcomes
+
+    def _protected(self, wave: Wave, one: Utterance) -> Wave:
+        if is_silent(wave):
+            raise InputError("silent: nothing to embed", path=one.path)
+        if self.transform is None:
+            return wave
+        result = np.asarray(self.transform(wave, self.extractor.sample_rate, one), np.float32)
+        if result.ndim != 1 or not result.size or not np.isfinite(result).all() or is_silent(result):
+            raise InputError("is silent or not finite after protection", path=one.path)
+        return result
+
+    def _embedded(self, waiting: list[tuple[int, Utterance, Wave, str]]) -> list[tuple[int, str, Vector | Problem]]:
+        if not waiting:
+            return []
+        try:
+            vectors = self.extractor.embed([wave for _, _, wave, _ in waiting])
+        except InputError as error:
+            if len(waiting) == 1:
+                at, one, _, key = waiting[0]
+                return [(at, key, _problem(one, error))]
+            # One utterance spoils its batch: find out which.
+            return [outcome for single in waiting for outcome in self._embedded([single])]
+        if vectors.shape != (len(waiting), self.extractor.dim):
+            expected = f"({len(waiting)}, {self.extractor.dim})"
+            raise InputError(f"{self.extractor.name} gave vectors of shape {vectors.shape}; expected {expected}")
+        finite = np.isfinite(vectors)
+        return [
+            (
+                at,
+                key,
+                Problem(str(one.path), None, "its vector is not finite") if not finite[row].all() else vectors[row],
+            )
+            for row, (at, one, _, key) in enumerate(waiting)
+        ]
+
+    def _key(self, wave: Wave, one: Utterance) -> str:
+        words = [self.extractor.fingerprint, str(self.extractor.sample_rate)]
+        if self.transform is not None:
+            words += [self.transform.fingerprint, one.id, one.speaker]
+        digest = hashlib.sha256("\0".join(words).encode() + b"\0")
+        digest.update(wave.astype("<f4", copy=False).tobytes())
+        return digest.hexdigest()
+
+    def _file(self, key: str) -> Path | None:
+        return None if self.cache is None else self.cache / key[:2] / key[2:]
+
+    def _stored(self, key: str) -> Vector | None:
+        file = self._file(key)
+        if file is None:
+            return None
+        try:
+            data = file.read_bytes()
+        except OSError:
+            return None
+        check, body = data[:_CHECK], data[_CHECK:]
+        if len(body) != 4 * self.extractor.dim or hashlib.sha256(body).digest() != check:
+            return None
+        return np.frombuffer(body, "<f4").astype(np.float32)
+
+    def _store(self, key: str, vector: Vector) -> None:
+        file = self._file(key)
+        if file is None:
+            return
+        body = vector.astype("<f4", copy=False).tobytes()
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=".part-", dir=file.parent)
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(hashlib.sha256(body).digest() + body)
+                Path(name).replace(file)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise OSError(error.errno, f"vectors cannot be stored: {error.strerror}", str(self.cache)) from None
+
+
+def _problem(one: Utterance, error: InputError) -> Problem:
+    what = error.reason if error.path is not None else f"utterance {one.id!r}: {error.reason}"
+    return Problem(str(one.path), None, what)

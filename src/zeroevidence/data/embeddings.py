@@ -1,0 +1,146 @@
+"""Embeddings: one vector per utterance or person, with who it is of; needs NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.errors import InputError
+
+_BLOCK_BYTES = 1 << 25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embeddings:
+    """Vectors of utterances, validated and read-only.
+
+    Parameters
+    ----------
+    vectors
+        n x d in float16, float32 or float64. A memory-mapped array stays on disk; it is checked in blocks.
+    ids
+        Identifier of each vector, its number unless given; each once.
+    speakers
+        Whose each is.
+    attributes
+        Further words about each: sex, language, ...
+    """
+
+    vectors: FloatArray
+    ids: StrArray = None  # type: ignore[assignment]
+    speakers: StrArray | None = None
+    attributes: Mapping[str, StrArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        vectors = np.asanyarray(self.vectors)
+        if vectors.ndim != 2 or 0 in vectors.shape:
+            raise InputError(f"vectors: expected one vector per row, got shape {vectors.shape}")
+        if vectors.dtype.kind in "iub":
+            vectors = vectors.astype(np.float32)
+        if vectors.dtype.kind != "f" or vectors.dtype.itemsize > 8:
+            raise InputError(f"vectors: expected float16, float32 or float64, got {vectors.dtype}")
+        count = len(vectors)
+        ids = np.arange(count).astype(np.str_) if self.ids is None else _words("ids", self.ids, count)
+        _check_once(ids)
+        check_finite(vectors, ids)
+        if vectors.flags.writeable and vectors.base is None and not isinstance(vectors, np.memmap):
+            vectors = vectors.view()
+        vectors.flags.writeable = False
+        object.__setattr__(self, "vectors", vectors)
+        object.__setattr__(self, "ids", _frozen(ids))
+        if self.speakers is not None:
+            object.__setattr__(self, "speakers", _frozen(_words("speakers", self.speakers, count)))
+        words = {name: _frozen(_words(name, value, count)) for name, value in self.attributes.items()}
+        object.__setattr__(self, "attributes", MappingProxyType(words))
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __repr__(self) -> str:
+        people = "" if self.speakers is None else f" of {len(np.unique(self.speakers))} speakers"
+        return f"Embeddings({len(self)} x {self.vectors.shape[1]} {self.vectors.dtype}{people})"
+
+    def profiles(self, *, cosine: bool = False) -> Embeddings:
+        """One vector per speaker: the mean of the speaker's vectors, each brought to length one first for cosine.
+
+        Speakers come in alphabetical order and are both identifier and speaker of the result, which is in the
+        precision of the vectors, at least single.
+        """
+        if self.speakers is None:
+            raise InputError("speakers are not known; expected them to average each one's vectors")
+        names, index = np.unique(self.speakers, return_inverse=True)
+        sums = np.zeros((len(names), self.vectors.shape[1]))
+        for rows in _blocks(self.vectors):
+            block = self.vectors[rows].astype(np.float64)
+            if cosine:
+                length = np.linalg.norm(block, axis=1)
+                zero = np.flatnonzero(length == 0.0)
+                if len(zero):
+                    at = rows.start + int(zero[0])
+                    raise InputError(f"row {at} ({str(self.ids[at])!r}): a zero vector has no direction; leave it out")
+                block /= length[:, None]
+            np.add.at(sums, index[rows], block)
+        means = sums / np.bincount(index)[:, None]
+        return Embeddings(means.astype(np.promote_types(self.vectors.dtype, np.float32)), names, names)
+
+
+def mated_rows(trial: Embeddings, enrol: Embeddings) -> IntArray:
+    """For each trial the row of its speaker among the enrolled, -1 where that person is not enrolled."""
+    if trial.speakers is None or enrol.speakers is None:
+        raise InputError(f"{'trial' if trial.speakers is None else 'enrolment'} vectors: speakers are not known")
+    order = np.argsort(enrol.speakers, kind="stable")
+    names = enrol.speakers[order]
+    twice = np.flatnonzero(names[1:] == names[:-1])
+    if len(twice):
+        raise InputError(f"speaker {str(names[twice[0]])!r} is enrolled more than once; expected one vector per person")
+    place = np.minimum(np.searchsorted(names, trial.speakers), len(names) - 1)
+    return np.where(names[place] == trial.speakers, order[place], -1).astype(np.int64)
+
+
+def check_finite(vectors: FloatArray, ids: StrArray | None = None) -> None:
+    """Refuse entries that are not finite, naming the row, without a second copy of the vectors."""
+    for rows in _blocks(vectors):
+        block = np.asarray(vectors[rows])
+        finite = np.isfinite(block)
+        if not finite.all():
+            at, column = np.argwhere(~finite)[0]
+            row = rows.start + int(at)
+            name = "" if ids is None else f" ({str(ids[row])!r})"
+            raise InputError(f"row {row}{name}: entry {column} is {block[at, column]}; expected finite numbers")
+
+
+def _blocks(vectors: FloatArray) -> Any:
+    step = max(1, _BLOCK_BYTES // (8 * vectors.shape[1]))
+    return [slice(start, min(len(vectors), start + step)) for start in range(0, len(vectors), step)]
+
+
+def _words(name: str, values: Any, count: int) -> StrArray:
+    words = np.asarray(values)
+    if words.dtype.kind == "S":
+        words = np.char.decode(words, "utf-8")
+    words = words.astype(np.str_)
+    if words.shape != (count,):
+        raise InputError(f"{name}: expected {count}, one per vector, got shape {words.shape}")
+    empty = np.flatnonzero(words == "")
+    if len(empty) and name in ("ids", "speakers"):
+        raise InputError(f"{name}: row {empty[0]} is empty; expected a name")
+    return words
+
+
+def _check_once(ids: StrArray) -> None:
+    order = np.argsort(ids, kind="stable")
+    same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
+    if len(same):
+        first, second = order[same[0]], order[same[0] + 1]
+        raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
+
+
+def _frozen(array: StrArray) -> StrArray:
+    array = array.view()
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,106 @@
+"""Waveforms from files of every kind that people have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from zeroevidence.data import audio
+from zeroevidence.data.audio import inspect_audio, load_audio, write_audio
+from zeroevidence.data.speech import Utterance
+from zeroevidence.errors import InputError, MissingExtra
+
+sf = pytest.importorskip("soundfile")
+pytest.importorskip("soxr")
+
+
+def tone(seconds=0.5, rate=16000, hertz=440.0, level=0.5):
+    return (level * np.sin(2 * np.pi * hertz * np.arange(int(seconds * rate)) / rate)).astype(np.float32)
+
+
+@pytest.mark.parametrize(("suffix", "tolerance"), [("wav", 1e-4), ("flac", 1e-4), ("ogg", 0.05)])
+def test_written_and_read_again(tmp_path, suffix, tolerance):
+    file = tmp_path / f"a.{suffix}"
+    write_audio(file, tone())
+    wave = load_audio(file)
+    assert wave.dtype == np.float32
+    assert wave.shape == (8000,)
+    assert np.abs(wave - tone()).max() < tolerance
+
+
+@pytest.mark.parametrize("rate", [8000, 11025, 22050, 44100, 48000])
+def test_any_rate_becomes_the_one_asked_for(tmp_path, rate):
+    write_audio(tmp_path / "a.wav", tone(rate=rate), rate)
+    wave = load_audio(tmp_path / "a.wav")
+    assert abs(len(wave) - 8000) <= 1
+    assert np.abs(wave[500:7500] - tone()[500:7500]).max() < 5e-3
+
+
+def test_stereo_is_averaged(tmp_path):
+    write_audio(tmp_path / "a.wav", np.stack((tone(), 0 * tone()), axis=1))
+    assert np.abs(load_audio(tmp_path / "a.wav") - tone() / 2).max() < 1e-4
+    assert inspect_audio(tmp_path / "a.wav").channels == 2
+
+
+def test_parts_are_counted_at_16_khz_whatever_the_file(tmp_path):
+    ramp = np.linspace(-0.9, 0.9, 16000).astype(np.float32)
+    write_audio(tmp_path / "a.wav", ramp)
+    write_audio(tmp_path / "b.wav", np.linspace(-0.9, 0.9, 48000), 48000)
+    part = load_audio(Utterance("u", "s", tmp_path / "a.wav", start=4000, end=6000))
+    assert np.abs(part - ramp[4000:6000]).max() < 1e-4
+    assert np.abs(load_audio(tmp_path / "b.wav", start=4000, end=6000) - part).max() < 1e-3
+    assert len(load_audio(tmp_path / "a.wav", start=15000)) == 1000
+    assert len(load_audio(tmp_path / "b.wav", 8000, start=4000, end=6000)) == 1000
+    for name in ("a.wav", "b.wav"):
+        with pytest.raises(
+            InputError, match=rf"{name}: 16000 samples at 16 kHz; expected the part from 15000 to 17000"
+        ):
+            load_audio(tmp_path / name, start=15000, end=17000)
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path):
+    (tmp_path / "text.wav").write_text("not audio")
+    (tmp_path / "zero.flac").write_bytes(b"")
+    write_audio(tmp_path / "empty.wav", np.zeros(0))
+    sf.write(tmp_path / "loud.wav", 20000 * tone(), 16000, subtype="FLOAT")
+    sf.write(tmp_path / "nan.wav", np.full(100, np.nan, np.float32), 16000, subtype="FLOAT")
+    write_audio(tmp_path / "whole.flac", np.random.default_rng(0).normal(0, 0.1, 32000))
+    data = (tmp_path / "whole.flac").read_bytes()
+    (tmp_path / "cut.flac").write_bytes(data[: len(data) // 2])
+    for name, reason in {
+        "absent.wav": "no such file",
+        "text.wav": "cannot be read as audio",
+        "zero.flac": "cannot be read as audio",
+        "empty.wav": "no samples",
+        "loud.wav": r"samples reach 1\d{4}",
+        "nan.wav": "not finite",
+        "cut.flac": "cut off|cannot be read as audio",
+    }.items():
+        with pytest.raises(InputError, match=rf"{name}: .*({reason})"):
+            load_audio(tmp_path / name)
+    with pytest.raises(InputError, match="is a folder"):
+        load_audio(tmp_path)
+
+
+def test_beyond_full_scale_is_limited(tmp_path):
+    sf.write(tmp_path / "a.wav", 1.5 * tone() / 0.5, 16000, subtype="FLOAT")
+    assert np.abs(load_audio(tmp_path / "a.wav")).max() == 1.0
+
+
+def test_silent_and_clipped_are_seen(tmp_path):
+    write_audio(tmp_path / "silent.wav", np.full(4000, 0.25))
+    write_audio(tmp_path / "clipped.wav", 3 * tone())
+    write_audio(tmp_path / "good.wav", tone(level=0.99))
+    assert inspect_audio(tmp_path / "silent.wav").silent
+    assert not inspect_audio(tmp_path / "silent.wav").clipped
+    assert inspect_audio(tmp_path / "clipped.wav").clipped
+    good = inspect_audio(tmp_path / "good.wav")
+    assert (good.silent, good.clipped, good.rate, good.samples) == (False, False, 16000, 8000)
+    write_audio(tmp_path / "two.wav", np.array([1.0, -1.0]))
+    assert not inspect_audio(tmp_path / "two.wav").clipped
+
+
+def test_without_soundfile_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "soundfile", None)
+    with pytest.raises(MissingExtra, match=r"zeroevidence\[speech\]"):
+        audio.load_audio(tmp_path / "a.wav")

@@ -1,0 +1,162 @@
+"""Files of embeddings, each format by files written here byte by byte or by the library that defines it."""
+
+import json
+import struct
+
+import numpy as np
+import polars as pl
+import pytest
+
+from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.errors import InputError
+
+VECTORS = np.array([[1.0, 2.5, -3.0], [0.5, 0.0, 4.0]], np.float32)
+NAMES, PEOPLE = ["u1", "u2"], ["s1", "s2"]
+
+
+def check(found, people=True):
+    np.testing.assert_array_equal(found.vectors, VECTORS)
+    assert found.ids.tolist() == NAMES
+    assert (None if found.speakers is None else found.speakers.tolist()) == (PEOPLE if people else None)
+
+
+def test_npz(tmp_path):
+    np.savez(tmp_path / "v.npz", vectors=VECTORS, utterance=NAMES, speaker=PEOPLE, sex=["f", "m"])
+    found = read_embeddings(tmp_path / "v.npz")
+    check(found)
+    assert found.attributes["sex"].tolist() == ["f", "m"]
+
+
+def test_npy_with_a_list_beside_it_or_given(tmp_path):
+    np.save(tmp_path / "v.npy", VECTORS)
+    assert read_embeddings(tmp_path / "v.npy").ids.tolist() == ["0", "1"]
+    (tmp_path / "list").write_text("u1 s1\nu2 s2\n")
+    check(read_embeddings(tmp_path / "v.npy", ids=tmp_path / "list"))
+    (tmp_path / "v.ids").write_text("u1\nu2\n")
+    found = read_embeddings(tmp_path / "v.npy")
+    check(found, people=False)
+    assert isinstance(found.vectors, np.memmap)
+    (tmp_path / "v.ids").write_text("u1 s1\n")
+    with pytest.raises(InputError, match="1 lines for 2 vectors"):
+        read_embeddings(tmp_path / "v.npy")
+    (tmp_path / "v.ids").write_text("u1 s1\nu2 s2 more\n")
+    with pytest.raises(InputError, match=r"v\.ids:2: 3 columns"):
+        read_embeddings(tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Float32), pl.Array(pl.Float32, 3)])
+def test_parquet(tmp_path, kind):
+    frame = pl.DataFrame(
+        {"utterance_id": NAMES, "speaker_id": PEOPLE, "embedding": VECTORS.tolist(), "sex": ["f", "m"]}
+    )
+    frame.with_columns(pl.col("embedding").cast(kind)).write_parquet(tmp_path / "v.parquet")
+    found = read_embeddings(tmp_path / "v.parquet")
+    check(found)
+    assert found.vectors.dtype == np.float32
+    assert found.attributes["sex"].tolist() == ["f", "m"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"utterance_id": NAMES}, "no column embedding"),
+        ({"embedding": [1.0, 2.0]}, "expected lists of numbers"),
+        ({"embedding": [["a"], ["b"]]}, "expected lists of numbers"),
+        ({"embedding": [[1.0, 2.0], [1.0]]}, "row 1: 1 entries, the first row has 2"),
+        ({"embedding": [[1.0, 2.0], [1.0, None]]}, "row 1: a null entry"),
+        ({"embedding": [[1.0], None]}, "row 1: null"),
+        ({"embedding": [[1.0], [np.nan]]}, "row 1 .*entry 0 is nan"),
+        ({"embedding": [[1.0], [2.0]], "utterance_id": ["a", None]}, "row 1: no utterance_id"),
+        ({"embedding": [[1.0], [2.0]], "utterance_id": ["a", "a"]}, "identifier 'a' is already"),
+    ],
+)
+def test_a_parquet_file_that_is_wrong(tmp_path, columns, words):
+    pl.DataFrame(columns).write_parquet(tmp_path / "v.parquet")
+    with pytest.raises(InputError, match=words) as caught:
+        read_embeddings(tmp_path / "v.parquet")
+    assert caught.value.path == str(tmp_path / "v.parquet")
+
+
+def binary(name, vector, kind=b"FV ", dtype="<f4"):
+    return name.encode() + b" \x00B" + kind + b"\x04" + struct.pack("<i", len(vector)) + vector.astype(dtype).tobytes()
+
+
+def test_kaldi_text_and_binary(tmp_path):
+    (tmp_path / "t.ark").write_text("u1  [ 1 2.5 -3 ]\nu2  [ 0.5 0 4 ]\n")
+    check(read_embeddings(tmp_path / "t.ark"), people=False)
+    (tmp_path / "b.ark").write_bytes(binary("u1", VECTORS[0]) + binary("u2", VECTORS[1], b"DV ", "<f8"))
+    check(read_embeddings(tmp_path / "b.ark"), people=False)
+    (tmp_path / "utt2spk").write_text("u1 s1\nu2 s2\nu3 s3\n")
+    check(read_embeddings(tmp_path / "b.ark"))
+    offset = len(binary("u1", VECTORS[0])) + len("u2 ")
+    (tmp_path / "v.scp").write_text(f"u1 {tmp_path}/b.ark:3\nu2 b.ark:{offset}\n")
+    check(read_embeddings(tmp_path / "v.scp"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b"u1\n", "no vector after the identifier"),
+        (b"u1 [ 1 2 ]\nu1 [ 3 4 ]\n", "'u1' occurs twice"),
+        (b"u1 [ 1 2 ]\nu2 [ 3 ]\n", "'u2' has 1 entries, the first vector 2"),
+        (b"u1 [ 1 x ]\n", "'u1': an entry is not a number"),
+        (b"u1 [\n 1 2\n 3 4 ]\n", "a matrix"),
+        (b"u1 1 2\n", "expected `\\[ 1.0 2.0 \\]`"),
+        (binary("u1", VECTORS[0])[:-2], "it is cut off"),
+        (binary("u1", VECTORS[0])[:9], "damaged or cut off"),
+        (binary("u1", VECTORS[0], b"FM "), "binary type"),
+        (b"u1 [ 1 nan ]\n", "row 0 .*entry 1 is nan"),
+    ],
+)
+def test_an_archive_that_is_wrong(tmp_path, data, words):
+    (tmp_path / "v.ark").write_bytes(data)
+    with pytest.raises(InputError, match=words):
+        read_embeddings(tmp_path / "v.ark")
+
+
+def test_an_index_that_is_wrong(tmp_path):
+    (tmp_path / "v.scp").write_text("u1 nowhere.ark:3\n")
+    with pytest.raises(InputError, match=r"v\.scp:1: nowhere.ark: no such archive"):
+        read_embeddings(tmp_path / "v.scp")
+    (tmp_path / "v.scp").write_text("u1 nowhere.ark\n")
+    with pytest.raises(InputError, match="expected `utterance archive:offset`"):
+        read_embeddings(tmp_path / "v.scp")
+
+
+def test_voiceprivacy_tensors_are_joined_by_index(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save(torch.from_numpy(VECTORS[::-1].copy()), tmp_path / "speaker_vectors.pt")
+    (tmp_path / "id2idx").write_text(json.dumps({"u1": 1, "u2": 0}))
+    found = read_embeddings(tmp_path / "speaker_vectors.pt")
+    assert found.ids.tolist() == ["u2", "u1"]
+    assert found.speakers.tolist() == ["u2", "u1"]
+    np.testing.assert_array_equal(found.vectors, VECTORS[::-1])
+    torch.save({"u1": 1, "u2": 0}, tmp_path / "id2idx")
+    assert read_embeddings(tmp_path / "speaker_vectors.pt").ids.tolist() == ["u2", "u1"]
+    torch.save({"vectors": torch.from_numpy(VECTORS), "id2idx": {"u1": 0, "u2": 5}}, tmp_path / "other.pt")
+    with pytest.raises(InputError, match="names row 5"):
+        read_embeddings(tmp_path / "other.pt")
+
+
+def test_tensors_with_code_in_them_are_refused(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save({"vectors": Harmful()}, tmp_path / "v.pt")
+    with pytest.raises(InputError, match="cannot be read as tensors"):
+        read_embeddings(tmp_path / "v.pt")
+
+
+class Harmful:
+    def __reduce__(self):
+        return print, ("run",)
+
+
+def test_files_that_are_not_there_or_damaged(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_embeddings(tmp_path / "v.npz")
+    (tmp_path / "v.npz").write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(InputError, match="cannot be read as NumPy npz"):
+        read_embeddings(tmp_path / "v.npz")
+    np.savez(tmp_path / "w.npz", y=VECTORS)
+    with pytest.raises(InputError, match="no array named vectors"):
+        read_embeddings(tmp_path / "w.npz")

@@ -1,0 +1,47 @@
+"""Pitch and formants move by what was asked, and one without the other."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.protect import FormantShift, PitchShift
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+@pytest.mark.parametrize("semitones", [-5.0, 3.0, 6.0])
+def test_pitch_moves_and_formants_stay(rate, semitones, utterance, voice):
+    shift = PitchShift(semitones)
+    result = shift(voice.vowel(120.0, rate), rate, utterance)
+    assert voice.pitch_of(result, rate) == pytest.approx(120.0 * 2 ** (semitones / 12), rel=0.005)
+    glide = shift(voice.vowel((100.0, 150.0), rate, 2.0), rate, utterance)
+    np.testing.assert_allclose(voice.formants_of(glide, rate), voice.FORMANTS, rtol=0.04)
+
+
+@pytest.mark.parametrize("f0", [85.0, 160.0, 260.0])
+@pytest.mark.parametrize("semitones", [-12.0, 4.0, 12.0])
+def test_pitch_of_low_and_high_voices(f0, semitones, utterance, voice):
+    result = PitchShift(semitones)(voice.vowel(f0), 16000, utterance)
+    expected = f0 * 2 ** (semitones / 12)
+    if 60 < expected < 450:
+        assert voice.pitch_of(result, 16000) == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+@pytest.mark.parametrize("ratio", [0.8, 0.9, 1.2])
+def test_formants_move_and_pitch_stays(rate, ratio, utterance, voice):
+    shift = FormantShift(ratio)
+    result = shift(voice.vowel(120.0, rate), rate, utterance)
+    assert voice.pitch_of(result, rate) == pytest.approx(120.0, rel=0.002)
+    glide = shift(voice.vowel((100.0, 150.0), rate, 2.0), rate, utterance)
+    np.testing.assert_allclose(voice.formants_of(glide, rate), np.array(voice.FORMANTS) * ratio, rtol=0.05)
+
+
+@pytest.mark.parametrize("protector", [PitchShift(5.0), PitchShift(-5.0), FormantShift(1.2)], ids=lambda p: p.name)
+def test_timing_stays(protector, utterance, voice):
+    """Bursts between silences stay where they were, to within the reach of the search."""
+    wave = np.zeros(32000, np.float32)
+    for start in (4000, 12000, 20000, 27000):
+        wave[start : start + 3200] = voice.vowel(130.0, seconds=0.2)
+    result = protector(wave, 16000, utterance)
+    loud = np.convolve(np.abs(wave), np.ones(480), "same") > 5
+    loud_after = np.convolve(np.abs(result), np.ones(480), "same") > 5
+    assert (loud == loud_after).mean() > 0.95
