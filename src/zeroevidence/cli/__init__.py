@@ -16,6 +16,7 @@ _COMMANDS = {
     "evaluate": "Score files in, evidence out.",
     "tandem": "Verifier behind a countermeasure: t-DCF and its relatives.",
     "compare": "Several systems on the same trials: differences, ranking, ties.",
+    "link": "From embeddings to disclosure, without the score matrix.",
     "doctor": "What is wrong with these files, and exactly where.",
     "demo": "Evaluate the bundled real scores.",
     "metrics": "Every measure: unit, range, direction, meaning, reference.",

@@ -1,0 +1,102 @@
+"""Linking from embeddings on the CPU against a bare blocked sgemm of the same shape, in the same run.
+
+    python benchmarks/link.py [--size 20000] [--dim 192] [--repeats 5]
+
+The floor is timed twice: the product by threads of BLAS, and by threads of ours with a block each, which is faster on
+some machines. `signal` makes trials resemble their identities; without it (`chance`) ranks are random, which is the
+most work. Memory is how much the process grew while linking, beyond the vectors themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from timing import best_of_each
+
+from zeroevidence.linkage import link
+from zeroevidence.linkage.parts import one_blas_thread
+
+_ROWS, _COLUMNS = 512, 8160  # the shape that the back-end multiplies
+
+
+def bare(x, y, out):
+    """Every product, each block written over the last."""
+    for start in range(0, len(x), _ROWS):
+        rows = x[start : start + _ROWS]
+        for first in range(0, len(y), _COLUMNS):
+            columns = y[first : first + _COLUMNS]
+            np.matmul(rows, columns.T, out=out[: len(rows), : len(columns)])
+
+
+def bare_by_threads(x, y):
+    """The same, each thread with its own blocks, as the back-end does it; other work on the machine hurts this less."""
+    own = threading.local()
+
+    def job(start):
+        if not hasattr(own, "out"):
+            own.out = np.empty((_ROWS, min(_COLUMNS, len(y))), np.float32)
+        bare(x[start : start + _ROWS], y, own.out)
+
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(job, range(0, len(x), _ROWS)))
+
+
+def resident():
+    """Bytes of memory in use by this process now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+def growth(function):
+    """The most by which the process grew while a function ran, sampled every millisecond."""
+    before, most, done = resident(), [0], threading.Event()
+
+    def watch():
+        while not done.wait(0.001):
+            most[0] = max(most[0], resident() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    function()
+    done.set()
+    watcher.join()
+    return most[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=20_000)
+    parser.add_argument("--dim", type=int, default=192)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    size = options.size
+    y = rng.standard_normal((size, options.dim), dtype=np.float32)
+    noise = rng.standard_normal((size, options.dim), dtype=np.float32)
+    mated = np.arange(size)
+    grown = growth(lambda: link(noise, y, mated, weight=3.0, backend="numpy"))
+    out = np.empty((_ROWS, min(_COLUMNS, size)), np.float32)
+    times = best_of_each(
+        {
+            "sgemm": lambda: bare(noise, y, out),
+            "sgemm by threads": lambda: bare_by_threads(noise, y),
+            "chance": lambda: link(noise, y, mated, weight=3.0, backend="numpy"),
+            "signal": lambda: link(noise + y, y, mated, weight=3.0, backend="numpy"),
+        },
+        options.repeats,
+    )
+    for floor in ("sgemm", "sgemm by threads"):
+        print(
+            f"T = N = {size}, d = {options.dim}, float32: {floor} {times[floor]:.3f} s, link "
+            f"{times['chance'] / times[floor]:.2f} times that without signal, {times['signal'] / times[floor]:.2f} with"
+        )
+    print(f"memory grew by {grown / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

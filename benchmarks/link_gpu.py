@@ -1,0 +1,179 @@
+"""The fused search on a CUDA device: times, and LID of sampled rows against double precision.
+
+    PYTHONPATH=src python3 benchmarks/link_gpu.py [--size 1048576] [--dims 192 256 512] [--tune SECONDS]
+
+`kernel` is the fused kernel alone, its inputs on the device; `link` is the whole call, from arrays in host memory to
+results in host memory; `product` is a bare 16-bit matrix product of the same shape in blocks, nothing kept. A number
+of identities that is not a multiple of the tile is measured too, and a search without signal, where ranks are random.
+`--tune` tries tile shapes first, for at most that long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+import torch
+
+from zeroevidence.linkage import link
+from zeroevidence.linkage.plan import make_plan
+from zeroevidence.linkage.torch_blocks import torch_moments
+from zeroevidence.linkage.triton_blocks import Tile, TritonLinker, TritonRows, best_tile
+from zeroevidence.linkage.vectors import Side
+
+
+def draw(trials, identities, dim, signal, seed=0):
+    """Enrolment vectors with a common mean, and trials that resemble the identity they are mated with."""
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    y = torch.randn(identities, dim, generator=generator, device="cuda") + 0.3
+    mated = torch.randint(0, identities, (trials,), generator=generator, device="cuda")
+    x = signal * y[mated] + torch.randn(trials, dim, generator=generator, device="cuda")
+    return x.cpu().numpy(), y.cpu().numpy(), mated.cpu().numpy()
+
+
+def seconds(function, repeats=3):
+    """Median time on the device, after one run that compiles."""
+    function()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        function()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return float(np.median(times))
+
+
+def plan_of(x, y, mated, weight=3.0):
+    return make_plan(x, y, mated, weight=weight, moments=torch_moments(Side.of(y, "enrolment"), "cuda"))
+
+
+def kernel_seconds(plan, tile, rows, repeats=3):
+    linker = TritonLinker(plan, device="cuda", tile=tile)
+    block = TritonRows(linker, rows[np.argsort(plan.mated[rows], kind="stable")])
+    panel = next(iter(linker.panels()))[1]
+    return seconds(lambda: block.launch(panel, 0, plan.identities), repeats)
+
+
+def reference_lid(x, y, mated, rows, weight=3.0):
+    """LID by double precision, row by row over all identities."""
+    wide = torch.from_numpy(y).cuda().double()
+    scores = torch.from_numpy(x[rows]).cuda().double() @ wide.T
+    z = weight * (scores - scores.mean(1, keepdim=True)) / scores.std(1, correction=0, keepdim=True)
+    own = z[torch.arange(len(rows)), torch.from_numpy(mated[rows]).cuda()]
+    lid = (own - torch.logsumexp(z, 1) + np.log(len(y))) / np.log(2.0)
+    true = scores[torch.arange(len(rows)), torch.from_numpy(mated[rows]).cuda()]
+    return lid.cpu().numpy(), (scores > true[:, None]).sum(1).cpu().numpy()
+
+
+def tune(budget, dim, size):
+    """Tile shapes from fast to slow, on a sixteenth of the trials."""
+    x, y, mated = draw(max(size // 16, 128), size, dim, 0.5)
+    plan = plan_of(x, y, mated)
+    rows = np.arange(len(x))
+    shapes = [
+        (128, 64, 4, 2), (128, 64, 4, 1), (64, 64, 4, 2), (128, 32, 4, 2), (128, 128, 8, 1), (64, 128, 4, 1),
+        (128, 32, 8, 2), (64, 64, 4, 1), (128, 64, 8, 2), (128, 64, 8, 3), (256, 64, 8, 1), (128, 128, 8, 3),
+    ]  # fmt: skip
+    found = []
+    deadline = time.perf_counter() + budget
+    for tile in [Tile(*shape, copies=copies) for copies in (True, False) for shape in shapes]:
+        if time.perf_counter() > deadline:
+            break
+        try:
+            found.append((kernel_seconds(plan, tile, rows), tile))
+            print(f"  {1e3 * found[-1][0]:7.1f} ms {tile}", flush=True)
+        except Exception as error:
+            print(f"  failed {tile}: {' '.join(str(error).split())[:120]}", flush=True)
+    for time_taken, tile in sorted(found, key=lambda one: one[0])[:5]:
+        print(f"best at {dim}: {16e3 * time_taken:.0f} ms for all trials, {tile}", flush=True)
+    return min(found, key=lambda one: one[0])[1] if found else best_tile(dim)
+
+
+def measure(trials, identities, dim, signal, tile):
+    x, y, mated = draw(trials, identities, dim, signal)
+    plan = plan_of(x, y, mated)
+    kernel = kernel_seconds(plan, tile, np.arange(trials))
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    plan = plan_of(x, y, mated)
+    result = TritonLinker(plan, device="cuda", tile=tile).rows(np.arange(trials))
+    whole = time.perf_counter() - start
+    rows = np.random.default_rng(0).choice(trials, 256, replace=False)
+    lid, greater = reference_lid(x, y, mated, rows)
+    error = np.abs(result.lid[rows] - lid).max()
+    moved = np.abs(result.greater[rows] - greater).max()
+    rate = 2.0 * trials * identities * dim / kernel / 1e12
+    print(
+        f"T = {trials}, N = {identities}, d = {dim}, signal {signal}: kernel {kernel:.3f} s ({rate:.0f} TFLOP/s), "
+        f"link {whole:.2f} s, LID within {error:.1e} bit on 256 rows, ranks within {moved} of {identities}",
+        flush=True,
+    )
+
+
+def agree():
+    """Every back-end of this machine against NumPy in double precision, on a small search with ties."""
+    for dim in (100, 192, 512):
+        x, y, mated = draw(2000, 3001, dim, 0.5)
+        y[mated[:50]] = y[(mated[:50] + 1) % 3001]
+        expected = link(x.astype(np.float64), y.astype(np.float64), mated, weight=3.0, backend="numpy")
+        for name, options in {
+            "numpy float32": {"backend": "numpy"},
+            "torch float64": {"backend": "torch", "device": "cuda", "dtype": np.float64},
+            "torch float32": {"backend": "torch", "device": "cuda"},
+            "triton float32": {"backend": "triton", "device": "cuda", "dtype": np.float32},
+            "triton float16": {"backend": "triton", "device": "cuda"},
+        }.items():
+            try:
+                found = link(x, y, mated, weight=3.0, **options)
+            except Exception as error:
+                print(f"d = {dim}, {name}: failed: {' '.join(str(error).split())[:300]}", flush=True)
+                continue
+            print(
+                f"d = {dim}, {name}: LID within {np.abs(found.lid - expected.lid).max():.1e} bit of numpy float64, "
+                f"{(found.greater != expected.greater).sum()} ranks and {(found.equal != expected.equal).sum()} ties "
+                f"of 2000 differ, {(found.top != expected.top).sum()} leaders",
+                flush=True,
+            )
+
+
+def product_seconds(size, dim):
+    """Bare 16-bit product in blocks, written over."""
+    x, y = (torch.randn(size, dim, device="cuda", dtype=torch.float16) for _ in range(2))
+    rows = 1 << 13
+    out = torch.empty(rows, size, device="cuda", dtype=torch.float16)
+
+    def run():
+        for start in range(0, size, rows):
+            torch.matmul(x[start : start + rows], y.T, out=out)
+
+    return seconds(run, 2)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=1 << 20)
+    parser.add_argument("--dims", type=int, nargs="*", default=[192, 256, 512])
+    parser.add_argument("--tune", type=float, metavar="SECONDS")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        raise SystemExit("no CUDA device")
+    import triton
+
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}", flush=True)
+    size = arguments.size
+    agree()
+    for at, dim in enumerate(arguments.dims):
+        tile = tune(arguments.tune, dim, size) if arguments.tune else best_tile(dim)
+        measure(size, size, dim, 0.5, tile)
+        if at == 0:
+            measure(size, size, dim, 0.0, tile)
+            measure(size, size - 77, dim, 0.5, tile)
+            print(f"product of the same shape: {product_seconds(size, dim):.3f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Scores that are dot products: cosine, plain dot, and two-covariance PLDA through extended vectors.
+
+What is a dot product needs no pass over the pairs to know the mean and deviation of a row: with the mean m and the
+covariance C of the enrolment vectors they are ``x . m`` and ``sqrt(x' C x)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError, UsageError
+
+ScoreFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+Scoring: TypeAlias = Literal["cosine", "dot"] | ScoreFunction
+SCORINGS = ("cosine", "dot")
+
+
+def check_scoring(scoring: Scoring) -> Scoring:
+    """Refuse a name that is none of ours."""
+    if not callable(scoring) and scoring not in SCORINGS:
+        raise UsageError(f"unknown scoring {scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks")
+    return scoring
+
+
+def unit(vectors: FloatArray, *, side: str = "vector", first_row: int = 0) -> FloatArray:
+    """Vectors over their lengths, in double precision; a zero vector has no direction and is refused."""
+    x: FloatArray = np.asarray(vectors, dtype=np.float64)
+    # scaling by the largest entry first keeps squares of very long or short vectors finite
+    largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
+    zero = np.flatnonzero(largest[:, 0] == 0.0)
+    if len(zero):
+        raise InputError(f"{side} {first_row + int(zero[0])}: a zero vector has no direction; leave it out")
+    x = x / largest
+    length: FloatArray = np.sqrt(np.einsum("ij,ij->i", x, x))
+    x /= length[:, None]
+    return x
+
+
+def plda_vectors(
+    trial: FloatArray,
+    enrol: FloatArray,
+    *,
+    mean: FloatArray,
+    between: FloatArray,
+    within: FloatArray,
+    utterances: int = 1,
+) -> tuple[FloatArray, FloatArray]:
+    r"""Trial and enrolment vectors whose dot product is the two-covariance PLDA log-likelihood ratio.
+
+    With speakers :math:`b \sim N(0, B)` and utterances :math:`x = \mu + b + w,\ w \sim N(0, W)`, a profile `y` that
+    is the mean of n utterances has covariance :math:`B + W / n`, and the log-likelihood ratio is
+
+    .. math:: x' P y + \tfrac12 x' Q_x x + \tfrac12 y' Q_y y + c
+
+    (mean removed), which is the dot product of ``[P' x, 1, x' Q_x x / 2 + c]`` with ``[y, y' Q_y y / 2, 1]``.
+
+    Parameters
+    ----------
+    trial, enrol
+        T x d utterance vectors and N x d profiles.
+    mean, between, within
+        The model: mu, B and W.
+    utterances
+        How many utterances each profile averages; the same for all, since a row compares all profiles.
+    """
+    if utterances < 1:
+        raise UsageError(f"expected at least one utterance per profile, got {utterances}")
+    d = len(mean)
+    for name, matrix in (("between", between), ("within", within)):
+        if np.shape(matrix) != (d, d):
+            raise InputError(f"{name}: expected a {d} x {d} covariance, got shape {np.shape(matrix)}")
+    b = np.asarray(between, dtype=np.float64)
+    w = np.asarray(within, dtype=np.float64)
+    x, y = (np.asarray(v, dtype=np.float64) - mean for v in (trial, enrol))
+    total_x, total_y = b + w, b + w / utterances
+    given_y, given_x = total_x - b @ np.linalg.solve(total_y, b), total_y - b @ np.linalg.solve(total_x, b)
+    q_x = np.linalg.inv(total_x) - np.linalg.inv(given_y)
+    q_y = np.linalg.inv(total_y) - np.linalg.inv(given_x)
+    p = np.linalg.solve(total_x, b) @ np.linalg.inv(given_x)
+    c = 0.5 * (np.linalg.slogdet(total_y)[1] - np.linalg.slogdet(given_x)[1])
+    of_trial = 0.5 * np.einsum("ij,ij->i", x @ q_x, x) + c
+    of_enrol = 0.5 * np.einsum("ij,ij->i", y @ q_y, y)
+    return (
+        np.column_stack((x @ p, np.ones(len(x)), of_trial)),
+        np.column_stack((y, of_enrol, np.ones(len(y)))),
+    )

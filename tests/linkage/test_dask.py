@@ -1,0 +1,92 @@
+"""Many processes, one answer, also when one of them dies."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import InputError
+from zeroevidence.linkage import link
+
+
+@pytest.fixture(scope="module")
+def cluster(need):
+    distributed = need("distributed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ports in use, sockets of killed workers
+        with (
+            distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+            distributed.Client(local) as client,
+        ):
+            yield client
+
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def same(arrays):
+    def compare(found, expected):
+        for name in arrays:
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-12)
+
+    return compare
+
+
+def test_same_numbers(cluster, same, draw):
+    x, y, mated = draw(trials=400)
+    expected = link(x, y, mated, weight=3.0, backend="numpy")
+    same(link(x, y, mated, weight=3.0, backend="dask", scheduler=cluster, chunk=37), expected)
+
+
+def test_addresses_are_opened_by_the_workers(cluster, same, tmp_path, draw):
+    import polars as pl
+
+    x, y, mated = draw(trials=400, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    frame = pl.DataFrame({"utterance_id": [str(i) for i in range(len(y))], "embedding": y.tolist()})
+    frame.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))).write_parquet(tmp_path / "y.parquet")
+    expected = link(x, y, mated, weight=3.0, backend="numpy", chunk=90)
+    found = link(
+        f"file://{tmp_path / 'x.npy'}",
+        tmp_path / "y.parquet",
+        mated,
+        weight=3.0,
+        backend="dask",
+        scheduler=cluster.scheduler.address,
+        chunk=90,
+    )
+    same(found, expected)
+
+
+def test_bad_input_is_the_same_error(cluster, draw):
+    x, y, mated = draw(trials=40)
+    x[31, 2] = np.nan
+    with pytest.raises(InputError, match="trial 31: entry 2"):
+        link(x, y, mated, weight=3.0, backend="dask", scheduler=cluster, chunk=10)
+
+
+def test_a_killed_worker_changes_nothing(cluster, same, draw):
+    x, y, mated = draw(trials=3000, identities=4000, dim=64)
+    expected = link(x, y, mated, weight=3.0, backend="numpy")
+    victim = next(iter(cluster.run(os.getpid).values()))
+    seen = []
+
+    def progress(done, total):
+        if not seen:
+            os.kill(victim, signal.SIGKILL)
+        seen.append(done)
+        time.sleep(0.01)
+
+    threading.excepthook, hook = (lambda *_: None), threading.excepthook
+    try:
+        found = link(x, y, mated, weight=3.0, backend="dask", scheduler=cluster, chunk=60, progress=progress)
+    finally:
+        threading.excepthook = hook
+    assert len(seen) == 50
+    assert victim not in cluster.run(os.getpid).values()
+    same(found, expected)

@@ -1,0 +1,89 @@
+"""The fused kernel: by its interpreter where there is no GPU, on the GPU where there is one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = """
+import sys
+import warnings
+
+sys.path.insert(0, {here!r})
+import numpy as np
+from searches import by_matrix, draw
+
+from zeroevidence.linkage.plan import make_plan
+from zeroevidence.linkage.triton_blocks import Tile, TritonLinker
+
+warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")
+
+
+def run(x, y, mated, weight, half, tile, threshold=None):
+    plan = make_plan(x, y, mated, weight=weight, threshold=threshold, dtype=np.float32)
+    linker = TritonLinker(plan, device={device!r}, half=half, tile=tile)
+    return linker.rows(np.arange(len(x)))
+
+
+for half, bits in ((False, 1e-5), (True, 5e-3)):
+    for identities in (320, 301):  # a multiple of the tile, and not
+        for copies in (False, True):
+            x, y, mated = draw(trials=70, identities=identities, dim=100, dtype=np.float32)
+            y[mated[3]] = y[(mated[3] + 5) % identities]  # a tie
+            scores, evidence, best = by_matrix(x, y, mated, 3.0)
+            limit = float(np.quantile(scores, 0.9))
+            found = run(x, y, mated, 3.0, half, Tile({rows}, {columns}, 4, 1, copies=copies), limit)
+            np.testing.assert_allclose(found.lid, evidence.lid, atol=bits, rtol=0)
+            np.testing.assert_allclose(found.best_other, best, atol=(2e-2 if half else 1e-4))
+            assert found.equal[3] == 1
+            near = 1 if half else 0
+            assert np.abs(found.greater - evidence.greater).max() <= near
+            assert np.abs(found.fires - (scores > limit).sum(axis=1)).max() <= 4 * near
+            if not half:
+                np.testing.assert_array_equal(found.top, scores.argmax(axis=1))
+
+# exponents beyond single precision are worked out again, and negative weights are weights
+x, y, mated = draw(trials=40, identities=64, dim=64, dtype=np.float32)
+for weight in (-2.0, 90.0):
+    _, evidence, _ = by_matrix(x, y, mated, weight)
+    found = run(x, y, mated, weight, False, Tile({rows}, {columns}, 4, 1))
+    np.testing.assert_allclose(found.lid, evidence.lid, atol=1e-6 * abs(weight) + 1e-5)
+print("fine")
+"""
+
+
+def run(device, rows, columns, **environment):
+    script = SCRIPT.format(here=str(Path(__file__).parent), device=device, rows=rows, columns=columns)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+    assert done.stdout.strip() == "fine", done.stderr[-2000:]
+
+
+def test_by_the_interpreter(need):
+    need("torch")
+    pytest.importorskip("triton", reason="Triton is not made for this machine")
+    run("cpu", 16, 32, TRITON_INTERPRET="1")
+
+
+def test_on_a_gpu(need):
+    torch = need("torch")
+    pytest.importorskip("triton", reason="Triton is not made for this machine")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    run("cuda", 64, 64)
+
+
+def test_vectors_too_long_are_refused(need):
+    need("torch")
+    pytest.importorskip("triton", reason="Triton is not made for this machine")
+    from zeroevidence.errors import UsageError
+    from zeroevidence.linkage.plan import make_plan
+    from zeroevidence.linkage.triton_blocks import TritonLinker
+
+    plan = make_plan(np.ones((3, 513)), np.eye(4, 513), np.arange(3), weight=1.0)
+    with pytest.raises(UsageError, match="at most 512"):
+        TritonLinker(plan, device="cpu")
