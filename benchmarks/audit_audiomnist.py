@@ -1,0 +1,58 @@
+"""McAdams on AudioMNIST against attackers of growing knowledge, for trials of ten, two and one digits.
+
+    python benchmarks/audit_audiomnist.py CORPUS EXTRACTOR [--cache FOLDER] [--pieces 0 2 1] [--workers 2]
+
+CORPUS is the folder of AudioMNIST digit strings with `segments.tsv`, EXTRACTOR what `audit --extractor` takes.
+`--pieces 0` leaves the trials whole. Prints a Markdown table: top-1, ALID and EER with 95 % intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from zeroevidence.attack.extract import extract
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.audit import EmbeddingSets, audit_embeddings
+from zeroevidence.data.formats.corpus import read_corpus, read_segments
+from zeroevidence.evaluation import Options
+from zeroevidence.protect import load_protector
+from zeroevidence.report.cells import cell
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("extractor")
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--pieces", type=int, nargs="+", default=[0, 2, 1])
+    parser.add_argument("--workers", type=int, default=2)
+    arguments = parser.parse_args()
+    extractor = load_extractor(arguments.extractor)
+    segments = read_segments(arguments.corpus / "segments.tsv")
+    print("| digits per trial | attacker | top-1 [%] | ALID [bit] | EER [%] |")
+    print("| ---: | --- | ---: | ---: | ---: |")
+    for pieces in arguments.pieces:
+        corpus = read_corpus(arguments.corpus, seed=0)
+        corpus = corpus.cut(segments, pieces) if pieces else corpus
+        utterances = list(corpus)
+        split = np.array([one.split or "train" for one in utterances])
+        role = np.array([one.role for one in utterances])
+        sets = []
+        for transform in (None, load_protector("mcadams")):
+            found = extract(
+                utterances, extractor, cache=arguments.cache, transform=transform, workers=arguments.workers
+            )
+            sets.append(EmbeddingSets.from_roles(found, split, role))
+        options = Options(intervals=400, null=100)
+        audit = audit_embeddings(*sets, backends=("cosine",), options=options, system="mcadams")
+        for row in audit.rows:
+            name = row.labels["attacker"].partition(" (")[0]
+            values = " | ".join(cell(row.metrics[measure]) for measure in ("top1", "alid", "eer"))
+            print(f"| {pieces or 10} | {name} | {values} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
