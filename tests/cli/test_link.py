@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,17 +19,14 @@ from zeroevidence.evaluation.one_to_n import search
 from zeroevidence.evaluation.results import Options
 from zeroevidence.report.jsonfile import from_json
 
-# the command may be started before it is in the table of commands
-START = "import zeroevidence.cli as c; c._COMMANDS.setdefault('link', ''); c.main()"
 
-
-def start(*arguments, **options):
-    command = [sys.executable, "-c", START, "link", *map(str, arguments)]
+def start(*arguments, command="link", **options):
+    command = [sys.executable, "-m", "zeroevidence", command, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
-def run(*arguments):
-    process = start(*arguments)
+def run(*arguments, command="link"):
+    process = start(*arguments, command=command)
     out, err = process.communicate()
     return process.returncode, out, err
 
@@ -203,7 +201,15 @@ def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
         "import zeroevidence.cli.link as l, os; "
         "l._write = lambda *a: os._exit(9); "  # as if killed after the last block
     )
-    command = [sys.executable, "-c", hook + START, "link", *map(str, arguments), "-o", str(out)]
+    command = [
+        sys.executable,
+        "-c",
+        hook + "import zeroevidence.cli as c; c.main()",
+        "link",
+        *map(str, arguments),
+        "-o",
+        str(out),
+    ]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 9
     blocks = sorted((out / "blocks").glob("trials-*"))
     assert len(blocks) == 12
@@ -236,3 +242,35 @@ def test_the_manifest_says_what_was_searched(files):
     assert manifest["done"]
     assert manifest["settings"]["scoring"] == "cosine"
     assert len(manifest["settings"]["trial"]) == 64
+
+
+def test_results_feed_evaluate_and_compare(files):
+    """What `link` wrote can be shown in any format, gated, and compared with another search of the same trials."""
+    arguments = ("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz")
+    for name, scoring in (("one", "cosine"), ("two", "dot")):
+        assert run(*arguments, "--scoring", scoring, "-o", files / name)[0] == 0
+    code, out, _ = run(files / "one", "-f", "json", command="evaluate")
+    assert code == 0
+    row = json.loads(out)["rows"][0]
+    assert row == json.loads((files / "one" / "result.json").read_text())["rows"][0]
+    assert row["metrics"]["alid"]["low"] < row["metrics"]["alid"]["value"] < row["metrics"]["alid"]["high"]
+    assert run(files / "one", "--fail-if", "alid>-99", command="evaluate")[0] == 1
+    code, out, _ = run(files / "one", files / "two", "-f", "json", "--intervals", 100, command="compare")
+    assert code == 0
+    first = json.loads(out)["comparisons"][0]
+    assert first["measure"] == "alid"
+    assert {one["system"] for one in first["ranking"]} == {"one", "two"}
+
+
+def test_other_searches_are_not_compared(files):
+    assert run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "one")[0] == 0
+    shutil.copytree(files / "one", files / "two")
+    table = pl.read_parquet(files / "two" / "trials.parquet")
+    table.head(5).write_parquet(files / "two" / "trials.parquet")
+    code, _, err = run(files / "one", files / "two", command="compare")
+    assert code == 3
+    assert "expected the same trials in all systems" in err
+    (files / "two" / "trials.parquet").unlink()
+    code, _, err = run(files / "one", files / "two", command="compare")
+    assert code == 3
+    assert "no trials.parquet" in err

@@ -174,3 +174,21 @@ def test_the_seed_decides():
     runs = [ze.evaluate(data, options=ze.Options(intervals=100, null=50, seed=s)).metrics["eer"] for s in (0, 0, 1)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+def test_many_speakers_are_resampled_in_groups(monkeypatch):
+    from zeroevidence.evaluation import trust
+    from zeroevidence.uncertainty import one_to_n
+
+    data = matrix(40, 6)
+    evidence = row_evidence(data.scores, data.mated, AffineCalibration("a", 1.5, 0.0, 0.0))
+    singled = np.zeros(len(data.mated), dtype=np.int64)
+    options = ze.Options(intervals=400)
+    by_speaker = trust.search_replicates(evidence, singled, data.mated, options)
+    monkeypatch.setattr(trust, "_MOST_CLUSTERS", 20)
+    monkeypatch.setattr(one_to_n, "_MOST_RANKS", 1)
+    by_group = trust.search_replicates(evidence, singled, data.mated, options)
+    assert (by_speaker.unit, by_group.unit) == ("speaker", "speaker-group")
+    assert by_group.clusters == 20
+    assert "mean_rank_disclosure" not in by_group.values
+    assert by_group.values["alid"].std() == pytest.approx(by_speaker.values["alid"].std(), rel=0.4)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, trust_options
 from zeroevidence.cli.output import emit, emit_table, output_options, progress_of, refuse_existing
+
+if TYPE_CHECKING:
+    from zeroevidence.cli.gate import Gate
+    from zeroevidence.evaluation import Evaluation
 
 
 @click.command("evaluate")
@@ -90,7 +96,8 @@ def command(
 
     SCORES are score files (Kaldi, VoxCeleb, CSV, TSV, Parquet, .npz, ...), result folders of a VoicePrivacy
     challenge, or - for standard input. A file that carries its own labels needs no --key. Where each trial was
-    compared with every enrolment, the search through them is measured too.
+    compared with every enrolment, the search through them is measured too. Results that are finished (a JSON file, or a
+    folder that `link` or `audit` wrote) are shown again in the format asked for.
 
     \b
     zeroevidence evaluate scores.txt --key trials
@@ -100,9 +107,10 @@ def command(
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.gate import Gate
     from zeroevidence.data.formats import read_prior
+    from zeroevidence.data.formats.linked import is_result
     from zeroevidence.data.matrix import ScoreMatrix
     from zeroevidence.data.scores import Scores
-    from zeroevidence.evaluation import Evaluation, Options, add_similarity, cross_flags, evaluate
+    from zeroevidence.evaluation import Options, add_similarity, cross_flags, evaluate
     from zeroevidence.report import render
 
     for path in (output, per_trial, per_speaker):
@@ -120,6 +128,12 @@ def command(
         null=null,
         seed=seed,
     )
+    if all(is_result(path) for path in scores):
+        # Finished results are shown again, in any format, without computing anything.
+        finished = [row for path in scores for row in _finished(path)]
+        emit(render(finished, output_format), output)
+        _judge(conditions, finished)
+        return
     sources = resolve(scores, keys, speakers, names)
     dev_sources = paired(resolve(dev_scores, dev_keys, None), sources, "--dev") if dev_scores else None
     identity_prior = None if prior is None else read_prior(prior)
@@ -151,6 +165,18 @@ def command(
         for frame, path in tables:
             emit_table(frame, path)
     emit(text, output)
+    _judge(conditions, rows)
+
+
+def _finished(path: str) -> list[Evaluation]:
+    from zeroevidence.data.formats.linked import result_text
+    from zeroevidence.report.jsonfile import from_json
+
+    name, text = result_text(path)
+    return from_json(text, path=name)
+
+
+def _judge(conditions: Sequence[Gate], rows: Sequence[Evaluation]) -> None:
     failures = [line for gate in conditions for line in gate.failures(rows)]
     for line in failures:
         click.echo(line, err=True)

@@ -293,7 +293,7 @@ def _write(
         }
     )
     emit_table(table, str(folder / f"trials.{given['table']}"))
-    evaluation = linked_evaluation(
+    evaluation, _ = linked_evaluation(
         result,
         trial.ids,
         trial.speakers,

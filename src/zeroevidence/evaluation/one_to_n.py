@@ -153,14 +153,14 @@ def _curves(
     ranks = np.unique(np.geomspace(1, identities, min(_CURVE_POINTS, identities)).round().astype(int))
     link = link_curve(evidence.greater, evidence.equal, identities)
     curves = {
-        "lid_ccdf": _curve(levels[keep], share[keep]),
-        "cmc": _curve(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
-        "link_probability_over_identities": _curve(link.x, link.y, link.baseline),
+        "lid_ccdf": curve_of(levels[keep], share[keep]),
+        "cmc": curve_of(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
+        "link_probability_over_identities": curve_of(link.x, link.y, link.baseline),
     }
     parts = [(len(f.rows), singling_out_curve(matrix.scores[f.rows], f.others)) for f in folds]
     singled = sum(n * curve.y for n, curve in parts) / len(matrix.mated)
     first = parts[0][1]
-    curves["singling_out_over_identities"] = _curve(first.x, np.asarray(singled), first.baseline)
+    curves["singling_out_over_identities"] = curve_of(first.x, np.asarray(singled), first.baseline)
     if matrix.scores.size <= _FUSION_LIMIT:
         curves.update(_over_utterances(matrix, dev, folds, options))
     return curves
@@ -196,16 +196,17 @@ def _over_utterances(
     curves = {}
     for temperature in ("sum", "mean", "fitted") if other is not None else ("sum", "mean"):
         fused = longitudinal(llrs, matrix.mated, ks=ks, temperature=temperature, dev=other, seed=options.seed)
-        curves[f"alid_over_utterances_{temperature}"] = _curve(fused.k, fused.alid)
-        curves[f"lid_max_over_utterances_{temperature}"] = _curve(fused.k, fused.lid_max)
+        curves[f"alid_over_utterances_{temperature}"] = curve_of(fused.k, fused.alid)
+        curves[f"lid_max_over_utterances_{temperature}"] = curve_of(fused.k, fused.lid_max)
     chance = np.full(len(fused.k), 1.0 / matrix.scores.shape[1])
-    curves["link_probability_over_utterances"] = _curve(fused.k, fused.link_probability, chance)
+    curves["link_probability_over_utterances"] = curve_of(fused.k, fused.link_probability, chance)
     k, singled = singling_out_over_utterances(llrs, matrix.mated, ks=ks, dev=other, seed=options.seed)
-    curves["singling_out_over_utterances"] = _curve(k, singled, np.full(len(k), SINGLING_OUT_BASELINE))
+    curves["singling_out_over_utterances"] = curve_of(k, singled, np.full(len(k), SINGLING_OUT_BASELINE))
     return curves
 
 
-def _curve(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | None = None) -> Curve:
+def curve_of(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | None = None) -> Curve:
+    """A curve as plain numbers."""
     return Curve(
         tuple(float(v) for v in x),
         tuple(float(v) for v in y),

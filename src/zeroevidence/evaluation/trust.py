@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.one_to_n import Search, lid_of_everyone
 from zeroevidence.evaluation.results import Metric, Options
+from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.uncertainty.draws import Progress, run_batches
 from zeroevidence.uncertainty.intervals import IntervalMethod, interval, isotonic_bias
@@ -22,6 +23,7 @@ from zeroevidence.uncertainty.one_to_n import SearchResampler
 from zeroevidence.uncertainty.one_to_one import OneToOneResampler
 
 _HALVES = 128
+_MOST_CLUSTERS = 1000  # groups of that many speakers show the spread as well, at a cost that does not grow
 # Measures after oracle calibration: PAV flatters them on few speakers, so their intervals are centred.
 _ORACLE = {"eer_rocch": (0.0, 0.5), "cllr_min": (0.0, 1.0), "dcf_min": (0.0, 1.0), "d_ece": (0.0, D_ECE_MAX)}
 _RATES = ("eer", "linkability", "pdr", "ndr", "top1", "identification_rate", "link_probability", "singling_out")
@@ -88,6 +90,20 @@ def replicate(
         values |= _gathered(trials.draw, options.intervals)
         jackknife |= trials.jackknife()
     return Replicates(pairs.unit, pairs.n_with_targets, values, jackknife, halves)
+
+
+def search_replicates(
+    evidence: RowEvidence, singled: IntArray, speakers: IntArray | StrArray, options: Options
+) -> Replicates:
+    """Bootstrap replicates of the one-to-N measures alone, by speaker, or by groups of them beyond a thousand."""
+    _, who = np.unique(speakers, return_inverse=True)
+    unit, people = "speaker", int(who.max()) + 1
+    if people > _MOST_CLUSTERS:
+        unit = "speaker-group"
+        who = np.random.default_rng((options.seed, people)).permutation(people)[who] % _MOST_CLUSTERS
+    trials = SearchResampler(evidence, singled, who, seed=options.seed)
+    values = _gathered(trials.draw, options.intervals)
+    return Replicates(unit, trials.n_clusters, values, trials.jackknife(), {})
 
 
 def _gathered(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.uncertainty.draws import cluster_draws, leave_one_out
@@ -28,11 +28,15 @@ NAMES = (
     "singling_out",
 )
 
+_MOST_RANKS = 50_000_000  # speakers times identities
+
 
 class SearchResampler:
     """Sums over each speaker's trials, from which replicates follow."""
 
-    def __init__(self, evidence: RowEvidence, singled: IntArray, speakers: IntArray, *, seed: int = 0) -> None:
+    def __init__(
+        self, evidence: RowEvidence, singled: IntArray, speakers: IntArray | StrArray, *, seed: int = 0
+    ) -> None:
         self.seed = seed
         self.identities = evidence.identities
         names, self.speaker = np.unique(speakers, return_inverse=True)
@@ -45,14 +49,16 @@ class SearchResampler:
         self.sums = np.column_stack([np.bincount(self.speaker, weights=c) for c in columns])
         self.highest = np.full(self.n_clusters, -np.inf)
         np.maximum.at(self.highest, self.speaker, lid)
-        # Ranks that nobody holds need no column: in a large search that is nearly all of them.
+        self.ranks: FloatArray | None = None
+        if self.n_clusters * self.identities > _MOST_RANKS:
+            return  # no rank disclosure: its table would not fit
+        # Ranks that nobody holds need no column.
         per_speaker = [
             rank_distribution(evidence.greater[own], evidence.equal[own], self.identities) * len(own)
             for own in (np.flatnonzero(self.speaker == s) for s in range(self.n_clusters))
         ]
         ranks = np.stack(per_speaker)
         self.ranks = ranks[:, ranks.any(axis=0)]
-        self.first_used = bool(ranks[:, 0].any())
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Replicates of one batch."""
@@ -67,8 +73,6 @@ class SearchResampler:
         trials, lid, positive, lid_positive, first, linked, singled = (draws @ self.sums).T
         with np.errstate(invalid="ignore", divide="ignore"):
             pdr = positive / trials
-            gamma = (draws @ self.ranks) / trials[:, None]
-            bits = np.where(gamma > 0.0, np.log2(self.identities * gamma), -np.inf)
             values = {
                 "alid": lid / trials,
                 "pdr": pdr,
@@ -77,10 +81,13 @@ class SearchResampler:
                 "lid_neg": np.where(trials > positive, (lid - lid_positive) / (trials - positive), 0.0),
                 "lid_max": np.where(draws > 0, self.highest, -np.inf).max(axis=1),
                 "top1": first / trials,
-                "mean_rank_disclosure": np.where(gamma > 0.0, gamma * bits, 0.0).sum(axis=1),
-                "max_rank_disclosure": bits.max(axis=1),
-                "identification_rate": gamma[:, 0] if self.first_used else np.zeros(len(trials)),
+                "identification_rate": first / trials,
                 "link_probability": linked / trials,
                 "singling_out": singled / trials,
             }
+            if self.ranks is not None:
+                gamma = (draws @ self.ranks) / trials[:, None]
+                bits = np.where(gamma > 0.0, np.log2(self.identities * gamma), -np.inf)
+                values["mean_rank_disclosure"] = np.where(gamma > 0.0, gamma * bits, 0.0).sum(axis=1)
+                values["max_rank_disclosure"] = bits.max(axis=1)
         return {name: np.where(trials > 0, value, np.nan) for name, value in values.items()}
