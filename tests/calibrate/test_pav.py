@@ -112,3 +112,15 @@ def test_the_callers_arrays_are_not_sorted():
     rank(target, nontarget)
     assert target.tolist() == [3.0, 1.0]
     assert nontarget.tolist() == [2.0, 0.0]
+
+
+def test_large_searches_in_threads_are_the_same(monkeypatch):
+    from zeroevidence.calibrate import pav
+
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1, 1, 3000), rng.normal(0, 1, 9000)
+    alone = count(target, nontarget)
+    monkeypatch.setattr(pav, "_THREADED_FROM", 10)
+    threaded = count(target, nontarget)
+    np.testing.assert_array_equal(alone.target, threaded.target)
+    np.testing.assert_array_equal(alone.nontarget, threaded.nontarget)

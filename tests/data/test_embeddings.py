@@ -22,6 +22,7 @@ def test_the_callers_array_stays_writable():
     vectors = np.eye(3)
     Embeddings(vectors)
     vectors[0, 0] = 5.0
+    assert vectors.flags.writeable
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

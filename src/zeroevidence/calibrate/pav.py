@@ -9,6 +9,7 @@ References: Ayer et al. 1955; Zadrozny & Elkan 2002; Brümmer & du Preez 2006 (P
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,15 @@ from scipy.optimize import isotonic_regression
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
 
+_THREADED_FROM = 1 << 15  # values to search
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """Targets and non-targets per atom, in ascending order of score.
 
-    An atom is one distinct score of the smaller class (with whatever of the larger class equals it), or all scores
-    of the larger class strictly between two such. No atom is empty. Weighted counts of replicates are whole numbers in
+    An atom is one distinct score of the smaller class with what of the larger class equals it, or scores of one class
+    with none of the other between them. No atom is empty. Weighted counts of replicates are whole numbers in
     floating point.
     """
 
@@ -81,14 +84,15 @@ def _interleave(few: FloatArray, many: FloatArray) -> tuple[IntArray, IntArray]:
     first = np.flatnonzero(few[1:] != few[:-1]) + 1
     first = np.concatenate(([0], first))
     values = few[first]
-    left = np.searchsorted(many, values, "left")
+    left = _searched(many, values)
     right = left
     # A second search costs as much as the first, so it is made only where something is tied.
     tied = np.flatnonzero(many[np.minimum(left, len(many) - 1)] == values)
     tied = tied[left[tied] < len(many)]
-    if len(tied):
-        right = left.copy()
-        right[tied] = np.searchsorted(many, values[tied], "right")
+    if not len(tied):
+        return _runs(first, left, len(few), len(many))
+    right = left.copy()
+    right[tied] = np.searchsorted(many, values[tied], "right")
     few_counts = np.zeros(2 * len(values) + 1, dtype=np.int64)
     many_counts = np.empty_like(few_counts)
     few_counts[1::2] = np.diff(first, append=len(few))
@@ -99,6 +103,33 @@ def _interleave(few: FloatArray, many: FloatArray) -> tuple[IntArray, IntArray]:
     many_counts[2:-1:2] += left[1:]
     many_counts[0] = left[0]
     return few_counts, many_counts
+
+
+def _runs(first: IntArray, left: IntArray, n_few: int, n_many: int) -> tuple[IntArray, IntArray]:
+    """The same where nothing is tied: neighbours of the smaller class with nothing between them are one atom."""
+    gap = np.diff(left, prepend=0, append=n_many)
+    after_gap = np.flatnonzero(gap[1:-1]) + 1
+    starts = np.concatenate(([0], first[after_gap]))
+    few_counts = np.zeros(2 * len(starts) + 1, dtype=np.int64)
+    many_counts = np.zeros_like(few_counts)
+    few_counts[1::2] = np.diff(starts, append=n_few)
+    many_counts[0] = gap[0]
+    many_counts[2:-1:2] = gap[after_gap]
+    many_counts[-1] = gap[-1]
+    # only the outermost gaps can be empty
+    inside = slice(int(gap[0] == 0), len(few_counts) - int(gap[-1] == 0))
+    return few_counts[inside], many_counts[inside]
+
+
+def _searched(many: FloatArray, values: FloatArray) -> IntArray:
+    """Numbers of sorted scores below sorted values; in two threads where it is worth it, for it waits for memory."""
+    if len(values) < _THREADED_FROM:
+        return np.searchsorted(many, values, "left")
+    half = len(values) // 2
+    with ThreadPoolExecutor(1) as other:
+        lower = other.submit(np.searchsorted, many, values[:half], "left")
+        upper = np.searchsorted(many, values[half:], "left")
+        return np.concatenate((lower.result(), upper))
 
 
 def _without_empty(target: IntArray, nontarget: IntArray) -> Counts:
