@@ -81,9 +81,9 @@ def count(target: FloatArray, nontarget: FloatArray) -> Counts:
 
 def _interleave(few: FloatArray, many: FloatArray) -> tuple[IntArray, IntArray]:
     """Counts of two sorted classes in the atoms gap, value, gap, value, ..., gap."""
-    first = np.flatnonzero(few[1:] != few[:-1]) + 1
-    first = np.concatenate(([0], first))
-    values = few[first]
+    changes = few[1:] != few[:-1]
+    first = np.arange(len(few)) if changes.all() else np.concatenate(([0], np.flatnonzero(changes) + 1))
+    values = few if len(first) == len(few) else few[first]
     left = _searched(many, values)
     right = left
     # A second search costs as much as the first, so it is made only where something is tied.
@@ -107,17 +107,17 @@ def _interleave(few: FloatArray, many: FloatArray) -> tuple[IntArray, IntArray]:
 
 def _runs(first: IntArray, left: IntArray, n_few: int, n_many: int) -> tuple[IntArray, IntArray]:
     """The same where nothing is tied: neighbours of the smaller class with nothing between them are one atom."""
-    gap = np.diff(left, prepend=0, append=n_many)
-    after_gap = np.flatnonzero(gap[1:-1]) + 1
-    starts = np.concatenate(([0], first[after_gap]))
-    few_counts = np.zeros(2 * len(starts) + 1, dtype=np.int64)
+    gap = left[1:] - left[:-1]
+    after_gap = np.flatnonzero(gap)
+    starts = np.concatenate(([0], first[after_gap + 1], [n_few]))
+    few_counts = np.zeros(2 * len(starts) - 1, dtype=np.int64)
     many_counts = np.zeros_like(few_counts)
-    few_counts[1::2] = np.diff(starts, append=n_few)
-    many_counts[0] = gap[0]
+    np.subtract(starts[1:], starts[:-1], out=few_counts[1::2])
+    many_counts[0] = left[0]
     many_counts[2:-1:2] = gap[after_gap]
-    many_counts[-1] = gap[-1]
+    many_counts[-1] = n_many - left[-1]
     # only the outermost gaps can be empty
-    inside = slice(int(gap[0] == 0), len(few_counts) - int(gap[-1] == 0))
+    inside = slice(int(many_counts[0] == 0), len(few_counts) - int(many_counts[-1] == 0))
     return few_counts[inside], many_counts[inside]
 
 

@@ -146,9 +146,15 @@ class Block:
         leader = products.argmax(axis=1)
         top = products[np.arange(len(products)), leader]
         own = self.own[group, None]
-        if (top >= own[:, 0]).any():
+        behind = np.flatnonzero(top >= own[:, 0])
+        if 2 * len(behind) > len(products):
             self.greater[group] += flags.count(np.greater, products, own)
             self.equal[group] += flags.count(np.equal, products, own, rare=True)
+        elif len(behind):
+            # only rows whose true identity is not ahead have anything to count
+            rows = group.start + behind
+            self.greater[rows] += flags.count(np.greater, products[behind], own[behind])
+            self.equal[rows] += flags.count(np.equal, products[behind], own[behind], rare=True)
         if self.limit is not None and (top > self.limit[group]).any():
             self.fires[group] += flags.count(np.greater, products, self.limit[group, None])
         self.leader[group], self.top[group] = leader, top

@@ -51,21 +51,24 @@ def eer_of(counts: Counts | Blocks, stepped: BoolArray | None = None) -> float:
 
     `stepped` marks atoms that hold targets below non-targets instead of ties of both: the ROC has a corner there.
     """
-    tar = np.concatenate(([0], np.cumsum(counts.target)))
-    non = np.concatenate(([0], np.cumsum(counts.nontarget)))
+    tar, non = np.cumsum(counts.target), np.cumsum(counts.nontarget)
     n_tar, n_non = int(tar[-1]), int(non[-1])
 
-    def gap(index: int) -> int:
+    def gap(atoms: int) -> int:
         # miss - false alarm, times both class sizes: whole numbers, so the crossing is found exactly
-        return int(tar[index]) * n_non + int(non[index]) * n_tar - n_tar * n_non
+        if atoms == 0:
+            return -n_tar * n_non
+        return int(tar[atoms - 1]) * n_non + int(non[atoms - 1]) * n_tar - n_tar * n_non
 
-    after = bisect.bisect_left(range(len(tar)), 0, key=gap)
+    # the fewest rejected atoms at which misses are not the rarer error; none rejected, there are no misses
+    after = bisect.bisect_left(range(len(tar) + 1), 0, key=gap)
+    missed, correct = (int(tar[after - 2]), int(non[after - 2])) if after > 1 else (0, 0)
     if gap(after) == 0:
-        return float(tar[after] / n_tar)
+        return float(tar[after - 1] / n_tar)
     if stepped is not None and stepped[after - 1]:
-        return float(min(tar[after] / n_tar, 1.0 - non[after - 1] / n_non))
+        return float(min(tar[after - 1] / n_tar, 1.0 - correct / n_non))
     share = -gap(after - 1) / (gap(after) - gap(after - 1))
-    return float((tar[after - 1] + share * (tar[after] - tar[after - 1])) / n_tar)
+    return float((missed + share * (int(tar[after - 1]) - missed)) / n_tar)
 
 
 def _eer_speechbrain(target: FloatArray, nontarget: FloatArray) -> float:
