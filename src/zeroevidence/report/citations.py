@@ -117,7 +117,7 @@ BIBTEX: dict[str, str] = {
     "backstrom2026": _entry(
         "article",
         "backstrom2026",
-        author='B{\\"a}ckstr{\\"o}m, Tom and Vali, Mohammad Hassan and Nguyen, My and Rech, Silas',
+        author='B{\\"a}ckstr{\\"o}m, T. and Vali, M. H. and Nguyen, M. and Rech, S.',
         title="Privacy disclosure of similarity rank in speech and language processing",
         journal="IEEE Transactions on Audio, Speech and Language Processing",
         volume="34",
@@ -127,7 +127,7 @@ BIBTEX: dict[str, str] = {
     "vauquier2025": _entry(
         "inproceedings",
         "vauquier2025",
-        author="Vauquier, Nathalie and Srivastava, Brij Mohan Lal and Hosseini, Seyed Ahmad and Vincent, Emmanuel",
+        author="Vauquier, N. and Srivastava, B. M. L. and Hosseini, S. A. and Vincent, E.",
         title="Legally validated evaluation framework for voice anonymization",
         booktitle="Proc. Interspeech",
         pages="3224--3228",
