@@ -18,7 +18,7 @@ _COMMANDS = {
     "compare": "Several systems on the same trials: differences, ranking, ties.",
     "link": "From embeddings to disclosure, without the score matrix.",
     "doctor": "What is wrong with these files, and exactly where.",
-    "demo": "Evaluate the bundled real scores.",
+    "demo": "Audit bundled embeddings of real speech.",
     "metrics": "Every measure: unit, range, direction, meaning, reference.",
     "cite": "BibTeX for this toolkit and for the measures.",
 }
