@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +151,7 @@ def _run(
 ) -> None:
     import numpy as np
 
+    from zeroevidence.cli.output import progress_of
     from zeroevidence.linkage.engine import chunks_of, resolve, run_chunks
     from zeroevidence.linkage.estimate import estimate
     from zeroevidence.linkage.result import Linkage
@@ -188,7 +187,7 @@ def _run(
     if parts:
         click.echo(f"going on: {len(parts)} of {len(chunks)} blocks are there", err=True)
     left = [index for index in range(len(chunks)) if index not in parts]
-    show = _progress(len(chunks))
+    show = progress_of("linking", "blocks")
     running = run_chunks(
         plan,
         backend,
@@ -202,7 +201,8 @@ def _run(
         index = left[place]
         checkpoints.save(names[index], {name: getattr(part, name) for name in _arrays()})
         parts[index] = part
-        show(len(parts))
+        if show is not None:
+            show(len(parts), len(chunks))
     result = Linkage.join([parts[index] for index in range(len(chunks))])
     _write(search, result, str(calibration["how"]), folder, settings, given, checkpoints.key)
 
@@ -211,18 +211,6 @@ def _arrays() -> tuple[str, ...]:
     from zeroevidence.linkage.result import ARRAYS
 
     return ARRAYS
-
-
-def _progress(total: int) -> Callable[[int], None]:
-    """A line on the terminal; nothing where standard error is not one."""
-    if not sys.stderr.isatty():
-        return lambda _: None
-
-    def show(done: int) -> None:
-        end = "" if done < total else "\r\033[K"
-        click.echo(f"\rlinking: {done} of {total} blocks{end}", err=True, nl=False)
-
-    return show
 
 
 def _calibrate(search: Inputs, given: dict[str, Any]) -> dict[str, Any]:

@@ -11,15 +11,11 @@ from zeroevidence._typing import StrArray
 from zeroevidence._version import __version__
 from zeroevidence.data.formats.linked import LinkedTrials
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.one_to_n import curve_of, search_metrics
-from zeroevidence.evaluation.results import Curve, Evaluation, Options, Trials
+from zeroevidence.evaluation.one_to_n import evidence_curves, search_metrics
+from zeroevidence.evaluation.results import Evaluation, Options, Trials
 from zeroevidence.evaluation.trust import Replicates, search_replicates, with_intervals
 from zeroevidence.linkage.result import Linkage
-from zeroevidence.measure.disclosure import RowEvidence, ccdf
-from zeroevidence.measure.rank import cmc
-from zeroevidence.measure.singling import link_curve
-
-_CURVE_POINTS = 200
+from zeroevidence.measure.disclosure import RowEvidence
 
 
 def linked_evaluation(
@@ -67,7 +63,7 @@ def linked_evaluation(
         counts=counts,
         signature="|".join(parts),
         labels=labels or {},
-        curves=_curves(result),
+        curves=evidence_curves(evidence),
         trials=Trials(
             trials,
             speakers,
@@ -102,16 +98,3 @@ def check_same_linked(systems: Sequence[LinkedTrials]) -> None:
                 f"{first.folder} searches {first.identities} identities and {other.folder} {other.identities}; "
                 "expected the same search"
             )
-
-
-def _curves(result: Linkage) -> dict[str, Curve]:
-    identities = result.identities
-    levels, share = ccdf(result.lid)
-    keep = np.unique(np.linspace(0, len(levels) - 1, min(_CURVE_POINTS, len(levels))).astype(int))
-    ranks = np.unique(np.geomspace(1, identities, min(_CURVE_POINTS, identities)).round().astype(int))
-    link = link_curve(result.greater, result.equal, identities)
-    return {
-        "lid_ccdf": curve_of(levels[keep], share[keep]),
-        "cmc": curve_of(ranks, cmc(result.greater, result.equal, identities)[ranks - 1], ranks / identities),
-        "link_probability_over_identities": curve_of(link.x, link.y, link.baseline),
-    }

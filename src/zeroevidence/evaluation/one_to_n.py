@@ -140,6 +140,20 @@ def _folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> li
     return folds
 
 
+def evidence_curves(evidence: RowEvidence) -> dict[str, Curve]:
+    """Curves that follow from what is known of each trial, without the scores."""
+    identities = evidence.identities
+    levels, share = ccdf(evidence.lid)
+    keep = np.unique(np.linspace(0, len(levels) - 1, min(_CURVE_POINTS, len(levels))).astype(int))
+    ranks = np.unique(np.geomspace(1, identities, min(_CURVE_POINTS, identities)).round().astype(int))
+    link = link_curve(evidence.greater, evidence.equal, identities)
+    return {
+        "lid_ccdf": curve_of(levels[keep], share[keep]),
+        "cmc": curve_of(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
+        "link_probability_over_identities": curve_of(link.x, link.y, link.baseline),
+    }
+
+
 def _curves(
     matrix: ScoreMatrix,
     dev: ScoreMatrix | None,
@@ -147,16 +161,7 @@ def _curves(
     evidence: RowEvidence,
     options: Options,
 ) -> dict[str, Curve]:
-    identities = evidence.identities
-    levels, share = ccdf(evidence.lid)
-    keep = np.unique(np.linspace(0, len(levels) - 1, min(_CURVE_POINTS, len(levels))).astype(int))
-    ranks = np.unique(np.geomspace(1, identities, min(_CURVE_POINTS, identities)).round().astype(int))
-    link = link_curve(evidence.greater, evidence.equal, identities)
-    curves = {
-        "lid_ccdf": curve_of(levels[keep], share[keep]),
-        "cmc": curve_of(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
-        "link_probability_over_identities": curve_of(link.x, link.y, link.baseline),
-    }
+    curves = evidence_curves(evidence)
     parts = [(len(f.rows), singling_out_curve(matrix.scores[f.rows], f.others)) for f in folds]
     singled = sum(n * curve.y for n, curve in parts) / len(matrix.mated)
     first = parts[0][1]

@@ -13,21 +13,6 @@ from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.uncertainty.draws import cluster_draws, leave_one_out
 
-NAMES = (
-    "alid",
-    "pdr",
-    "ndr",
-    "lid_pos",
-    "lid_neg",
-    "lid_max",
-    "top1",
-    "mean_rank_disclosure",
-    "max_rank_disclosure",
-    "identification_rate",
-    "link_probability",
-    "singling_out",
-)
-
 _MOST_RANKS = 50_000_000  # speakers times identities
 
 
