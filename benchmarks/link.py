@@ -21,7 +21,7 @@ from timing import best_of_each
 from zeroevidence.linkage import link
 from zeroevidence.linkage.parts import one_blas_thread
 
-_ROWS, _COLUMNS = 512, 8160  # the shape that the back-end multiplies
+_ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies
 
 
 def bare(x, y, out):

@@ -21,8 +21,9 @@ from zeroevidence.linkage.parts import one_blas_thread
 from zeroevidence.linkage.plan import Plan, finish, row_terms
 from zeroevidence.linkage.result import LN2, Linkage
 
-_ROWS = 512  # trials multiplied at once
+_ROWS = 1024  # trials multiplied at once
 _COLUMNS = 8160  # identities multiplied at once
+_PREPARED = 512  # enrolment vectors that a thread centres at once
 _ANCHORED = 128  # true identities' products worked out at once
 _GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a second-level cache
 _KEPT_BYTES = 1 << 28  # prepared enrolment vectors kept between blocks of trials
@@ -71,23 +72,29 @@ class NumpyLinker:
 
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
             blocks = list(pool.map(prepared, range(0, len(rows), _ROWS)))
-            for first, panel in self._panels(width):
+            for first, panel in self._panels(width, pool):
                 list(pool.map(partial(add, first, panel), blocks))
         return Linkage.join([block.finish() for block in blocks])
 
-    def _panels(self, width: int) -> Iterator[tuple[int, FloatArray]]:
+    def _panels(self, width: int, pool: ThreadPoolExecutor) -> Iterator[tuple[int, FloatArray]]:
         """Runs of centred enrolment vectors in the precision of the products."""
         plan = self.plan
         assert plan.moments is not None
+        centre = plan.moments.centre
         itemsize = plan.enrol.dim * plan.dtype.itemsize
         keep = plan.identities * itemsize <= _KEPT_BYTES
         for start, stop in plan.enrol.blocks(width * max(1, _PANEL_BYTES // (width * itemsize))):
             panel = self._kept.get(start)
             if panel is None:
-                panel = np.subtract(plan.enrol.read(start, stop), plan.moments.centre).astype(plan.dtype)
+                panel = np.empty((stop - start, plan.enrol.dim), plan.dtype)
+                list(pool.map(partial(self._prepare, panel, start, centre), range(start, stop, _PREPARED)))
                 if keep:
                     self._kept[start] = panel
             yield start, panel
+
+    def _prepare(self, panel: FloatArray, start: int, centre: FloatArray, at: int) -> None:
+        here = slice(at - start, min(at - start + _PREPARED, len(panel)))
+        np.subtract(self.plan.enrol.read(at, start + here.stop), centre, out=panel[here], casting="same_kind")
 
 
 class Block:

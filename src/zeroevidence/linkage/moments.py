@@ -13,7 +13,7 @@ from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.linkage.parts import one_blas_thread
 from zeroevidence.linkage.vectors import Side
 
-_SAMPLE = 4096
+_SAMPLE = 1024
 _BLOCK_BYTES = 1 << 20  # worked on at once: stays in cache
 _RUNS = 16  # fixed, so that the order of additions does not depend on the number of threads
 _GRID = 2.0**-6  # of the largest entry
