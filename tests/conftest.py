@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +33,33 @@ def vectors(shared: Path) -> dict[str, tuple[np.ndarray, np.ndarray, dict]]:
     values = json.loads((shared / "reference" / "vectors.json").read_text())["two_class"]
     arrays = np.load(shared / "reference" / "vectors.npz")
     return {name: (arrays[f"{name}_tar"], arrays[f"{name}_non"], v) for name, v in values.items()}
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# Without a sandbox of its own, which containers do not allow, and without any request of the browser itself.
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium; the machine may lack it, unless everything must be there."""
+    if CHROMIUM is None:
+        if os.environ.get("ZEROEVIDENCE_REQUIRE_ALL"):
+            pytest.fail("chromium is not on the path")
+        pytest.skip("chromium is not on the path")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        found = engine.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
+        yield found
+        found.close()
 
 
 # What pip cannot bring everywhere: a GPU compiler, a package that needs a C compiler, one that fetches its weights.

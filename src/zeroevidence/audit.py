@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.attack.adapter import Adapter
 from zeroevidence.attack.backends import Backend, BackendLike, make_backend
 from zeroevidence.attack.threat import (
@@ -92,7 +92,7 @@ class EmbeddingSets:
             chosen = splits == name if wanted is None else (splits == name) & (roles == wanted)
             if not chosen.any():
                 raise InputError(f"no embedding is of {name}{'' if wanted is None else ', ' + wanted}")
-            return _take(embeddings, chosen)
+            return embeddings.take(chosen)
 
         return cls(
             part("train"),
@@ -110,15 +110,6 @@ class EmbeddingSets:
         """Distinct speakers of train, dev or eval."""
         found = [_speakers(part) for name, part in self.parts().items() if name.partition("_")[0] == split]
         return np.unique(np.concatenate(found))
-
-
-def _take(embeddings: Embeddings, at: BoolArray) -> Embeddings:
-    return Embeddings(
-        embeddings.vectors[at],
-        embeddings.ids[at],
-        None if embeddings.speakers is None else embeddings.speakers[at],
-        {name: values[at] for name, values in embeddings.attributes.items()},
-    )
 
 
 @dataclass(frozen=True, slots=True)

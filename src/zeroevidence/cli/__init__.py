@@ -14,9 +14,13 @@ from zeroevidence.errors import ZeroEvidenceError
 _COMMANDS = {
     "audit": "How private is this speech? Attackers, evaluation, results in one folder.",
     "evaluate": "Score files in, evidence out.",
+    "protect": "Take an attribute out of embeddings: fit, apply, evaluate.",
     "tandem": "Verifier behind a countermeasure: t-DCF and its relatives.",
     "compare": "Several systems on the same trials: differences, ranking, ties.",
     "link": "From embeddings to disclosure, without the score matrix.",
+    "plot": "A figure for a paper, from results.",
+    "report": "One page that says what was found, from results or score files.",
+    "serve": "The same in the browser, on this machine only.",
     "doctor": "What is wrong with these files, and exactly where.",
     "demo": "Audit bundled embeddings of real speech.",
     "metrics": "Every measure: unit, range, direction, meaning, reference.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError
 
 _BLOCK_BYTES = 1 << 25
@@ -64,6 +64,15 @@ class Embeddings:
     def __repr__(self) -> str:
         people = "" if self.speakers is None else f" of {len(np.unique(self.speakers))} speakers"
         return f"Embeddings({len(self)} x {self.vectors.shape[1]} {self.vectors.dtype}{people})"
+
+    def take(self, at: BoolArray | IntArray) -> Embeddings:
+        """Some of the vectors, with what is known about them."""
+        return Embeddings(
+            self.vectors[at],
+            self.ids[at],
+            None if self.speakers is None else self.speakers[at],
+            {name: values[at] for name, values in self.attributes.items()},
+        )
 
     def profiles(self, *, cosine: bool = False) -> Embeddings:
         """One vector per speaker: the mean of the speaker's vectors, each brought to length one first for cosine.

@@ -7,25 +7,30 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.pav import rank
+from zeroevidence.calibrate.pav import pool, rank
 from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.flags import cross_flags, row_flags
-from zeroevidence.evaluation.one_to_n import Search, check_disjoint, search
+from zeroevidence.evaluation.one_to_n import Search, check_disjoint, people_of, search
 from zeroevidence.evaluation.one_to_one import one_to_one
-from zeroevidence.evaluation.results import Curve, Evaluation, Metric, Options, Trials
+from zeroevidence.evaluation.profiles import one_to_one_curves
+from zeroevidence.evaluation.results import Curve, Evaluation, Metric, Options, People, Points, Surface, Trials
 from zeroevidence.evaluation.signature import joint_signature, signature
 from zeroevidence.evaluation.similarity import add_similarity
 from zeroevidence.evaluation.trust import Replicates, replicate, with_intervals, with_nulls
 from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.one_to_one import owners_of
 
 __all__ = [
     "Curve",
     "Evaluation",
     "Metric",
     "Options",
+    "People",
+    "Points",
     "Replicates",
+    "Surface",
     "Trials",
     "add_similarity",
     "cross_flags",
@@ -110,7 +115,11 @@ def _evaluated(
     if speakers is not None:
         counts["speakers"] = len(speakers)
     ranked = rank(scores.target, scores.nontarget)
-    metrics = one_to_one(ranked, options)
+    blocks = pool(ranked.counts)
+    metrics = one_to_one(ranked, blocks, options)
+    cllr = metrics["cllr"].value
+    assert isinstance(cllr, float)
+    curves = one_to_one_curves(ranked, blocks, cllr=cllr, linkability=options.linkability)
     found: Search | None = None
     dev_rows = _development(dev, rows)
     identity_prior = None
@@ -127,7 +136,8 @@ def _evaluated(
         trust.append(f"ci:{replicates.unit}{options.intervals}:{options.interval_method}")
     if options.null:
         metrics = with_nulls(metrics, scores, rows, found, options, identity_prior, workers=workers, progress=progress)
-        trust.append(f"null:{'label' if rows is None else 'speaker'}{options.null}")
+        by_people = rows is not None or owners_of(scores) is not None
+        trust.append(f"null:{'speaker' if by_people else 'label'}{options.null}")
     result = Evaluation(
         metrics=metrics,
         counts=counts,
@@ -149,8 +159,9 @@ def _evaluated(
             clusters=0 if replicates is None else replicates.clusters,
             dev_checked=None if dev_rows is None else dev_rows.speakers is not None and speakers is not None,
         ),
-        curves={} if found is None else found.curves,
+        curves=curves if found is None else curves | found.curves,
         trials=None if found is None else found.trials,
+        people=None if found is None else people_of(found.trials),
     )
     return result, replicates
 

@@ -11,7 +11,7 @@ from zeroevidence._typing import StrArray
 from zeroevidence._version import __version__
 from zeroevidence.data.formats.linked import LinkedTrials
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.one_to_n import evidence_curves, search_metrics
+from zeroevidence.evaluation.one_to_n import evidence_curves, people_of, search_metrics
 from zeroevidence.evaluation.results import Evaluation, Options, Trials
 from zeroevidence.evaluation.trust import Replicates, search_replicates, with_intervals
 from zeroevidence.linkage.result import Linkage
@@ -58,19 +58,21 @@ def linked_evaluation(
         metrics = with_intervals(metrics, replicates, options)
         parts += [f"ci:{replicates.unit}{options.intervals}:{options.interval_method}", f"seed:{options.seed}"]
     parts += [f"data:sha256:{digest[:16]}", f"v:{__version__}"]
+    table = Trials(
+        trials,
+        speakers,
+        result.lid,
+        1.0 + result.greater + result.equal / 2.0,
+        ((result.greater == 0) & (result.equal == 0)).astype(np.int64),
+    )
     evaluation = Evaluation(
         metrics=metrics,
         counts=counts,
         signature="|".join(parts),
         labels=labels or {},
         curves=evidence_curves(evidence),
-        trials=Trials(
-            trials,
-            speakers,
-            result.lid,
-            1.0 + result.greater + result.equal / 2.0,
-            ((result.greater == 0) & (result.equal == 0)).astype(np.int64),
-        ),
+        trials=table,
+        people=people_of(table),
     )
     return evaluation, replicates
 

@@ -11,9 +11,10 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds, standardise
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.results import Curve, Metric, Options, Trials
+from zeroevidence.evaluation.profiles import POINTS, bin_edges, binned, curve_of, thinned
+from zeroevidence.evaluation.results import Curve, Metric, Options, People, Trials
 from zeroevidence.measure.catalogue import CATALOGUE
-from zeroevidence.measure.disclosure import RowEvidence, ccdf, row_evidence, summarise
+from zeroevidence.measure.disclosure import RowEvidence, by_speaker, ccdf, check_prior, row_evidence, summarise
 from zeroevidence.measure.longitudinal import longitudinal, singling_out_over_utterances
 from zeroevidence.measure.rank import cmc, rank_disclosure, top_k
 from zeroevidence.measure.singling import (
@@ -26,7 +27,8 @@ from zeroevidence.measure.singling import (
 )
 from zeroevidence.measure.softplus import LN2
 
-_CURVE_POINTS = 200
+_MOST_PEOPLE = 1000
+_LEAST_BITS = 0.2
 _FUSION_LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matrix
 
 
@@ -89,7 +91,7 @@ def search(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options, prior
     )
     return Search(
         metrics=search_metrics(evidence, singled, how),
-        curves=_curves(matrix, dev, folds, evidence, options),
+        curves=_curves(matrix, dev, folds, evidence, options, prior),
         trials=trials,
         evidence=evidence,
         singled=singled,
@@ -140,18 +142,73 @@ def _folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> li
     return folds
 
 
-def evidence_curves(evidence: RowEvidence) -> dict[str, Curve]:
-    """Curves that follow from what is known of each trial, without the scores."""
+def people_of(trials: Trials) -> People:
+    """What the search learned about each speaker, the most exposed first and at most a thousand of them."""
+    risk = by_speaker(trials.lid, trials.speaker)
+    names, index = np.unique(trials.speaker, return_inverse=True)
+    linked = np.bincount(index, weights=trials.linked)[np.searchsorted(names, risk.speaker)] / risk.trials
+    first = slice(_MOST_PEOPLE)
+    return People(
+        tuple(risk.speaker[first].tolist()),
+        tuple(risk.trials[first].tolist()),
+        tuple(risk.mean[first].tolist()),
+        tuple(risk.max[first].tolist()),
+        tuple(linked[first].tolist()),
+    )
+
+
+def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> dict[str, Curve]:
+    """Curves that follow from what is known of each trial, without the scores.
+
+    `prior` is what each trial's true identity had before the trial was heard; one in the number of them unless given.
+    """
     identities = evidence.identities
     levels, share = ccdf(evidence.lid)
-    keep = np.unique(np.linspace(0, len(levels) - 1, min(_CURVE_POINTS, len(levels))).astype(int))
-    ranks = np.unique(np.geomspace(1, identities, min(_CURVE_POINTS, identities)).round().astype(int))
+    keep = thinned(len(levels))
+    ranks = np.arange(1, identities + 1)
+    if identities > POINTS:
+        ranks = np.unique(np.geomspace(1, identities, POINTS).round().astype(int))
     link = link_curve(evidence.greater, evidence.equal, identities)
     return {
         "lid_ccdf": curve_of(levels[keep], share[keep]),
+        "lid_histogram": _lid_histogram(evidence.lid),
+        "posterior": _posterior(evidence, prior),
         "cmc": curve_of(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
+        "rank_disclosure": _rank_disclosure(evidence, ranks),
         "link_probability_over_identities": curve_of(link.x, link.y, link.baseline),
     }
+
+
+def _lid_histogram(lid: FloatArray) -> Curve:
+    """Share of trials around each level in bits."""
+    ordered = np.sort(lid)
+    finite = ordered[np.isfinite(ordered)]
+    edges = bin_edges([finite]) if len(finite) else None
+    if edges is None:
+        return curve_of(np.empty(0), np.empty(0))
+    if edges[-1] - edges[0] < _LEAST_BITS:  # as good as all equal
+        edges = (edges[0] + edges[-1]) / 2.0 + np.linspace(-0.5, 0.5, 21)
+    # An edge at 0, so that no bin holds both what points to the person and what misleads.
+    width = edges[1] - edges[0]
+    edges = width * np.arange(np.floor(edges[0] / width), np.floor(edges[-1] / width) + 2.0)
+    return curve_of((edges[1:] + edges[:-1]) / 2.0, binned(finite, edges) / len(lid))
+
+
+def _posterior(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
+    """Probability of the true identity, trials from the least to the most exposed (x is their share), and before."""
+    before = np.full(len(evidence.lid), 1.0 / evidence.identities) if prior is None else prior
+    after = np.exp2(evidence.lid) * before
+    order = np.argsort(after, kind="stable")
+    keep = thinned(len(order))
+    return curve_of((keep + 1.0) / len(order), after[order][keep], before[order][keep])
+
+
+def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:
+    """Bits that each rank discloses; ranks where no trial stands are left out, those that disclose most are not."""
+    gamma = rank_disclosure(evidence.greater, evidence.equal, evidence.identities).gamma
+    shown = np.union1d(ranks, [int(gamma.argmax()) + 1])
+    shown = shown[gamma[shown - 1] > 0.0]
+    return curve_of(shown, np.log2(evidence.identities * gamma[shown - 1]))
 
 
 def _curves(
@@ -160,8 +217,9 @@ def _curves(
     folds: Sequence[Fold],
     evidence: RowEvidence,
     options: Options,
+    prior: FloatArray | None,
 ) -> dict[str, Curve]:
-    curves = evidence_curves(evidence)
+    curves = evidence_curves(evidence, None if prior is None else check_prior(prior, evidence.identities)[matrix.mated])
     parts = [(len(f.rows), singling_out_curve(matrix.scores[f.rows], f.others)) for f in folds]
     singled = sum(n * curve.y for n, curve in parts) / len(matrix.mated)
     first = parts[0][1]
@@ -208,12 +266,3 @@ def _over_utterances(
     k, singled = singling_out_over_utterances(llrs, matrix.mated, ks=ks, dev=other, seed=options.seed)
     curves["singling_out_over_utterances"] = curve_of(k, singled, np.full(len(k), SINGLING_OUT_BASELINE))
     return curves
-
-
-def curve_of(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | None = None) -> Curve:
-    """A curve as plain numbers."""
-    return Curve(
-        tuple(float(v) for v in x),
-        tuple(float(v) for v in y),
-        None if baseline is None else tuple(float(v) for v in baseline),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zeroevidence.calibrate.pav import Ranked, pool, pool_laplace
+from zeroevidence.calibrate.pav import Blocks, Ranked, pool_laplace
 from zeroevidence.evaluation.results import Metric, Options, Value
 from zeroevidence.measure.catalogue import CATALOGUE
 from zeroevidence.measure.linkability import linkability, linkability_of
@@ -10,9 +10,8 @@ from zeroevidence.measure.verification import cllr, cllr_of, dcf_act, dcf_min_of
 from zeroevidence.measure.zebra import d_ece_of, tag_counts_of, tag_of, worst_case_of
 
 
-def one_to_one(ranked: Ranked, options: Options) -> dict[str, Metric]:
-    """Every one-to-one measure of ranked scores."""
-    blocks = pool(ranked.counts)
+def one_to_one(ranked: Ranked, blocks: Blocks, options: Options) -> dict[str, Metric]:
+    """Every one-to-one measure of ranked scores and their PAV blocks."""
     laplace = pool_laplace(blocks)
     worst = worst_case_of(laplace)
     prior = options.dcf_prior

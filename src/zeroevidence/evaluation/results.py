@@ -52,6 +52,35 @@ class Curve:
     baseline: tuple[float, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A measure over two things: `z` holds a row for each `x` and in it a number for each `y` (numbers or names)."""
+
+    x: tuple[float, ...] | tuple[str, ...]
+    y: tuple[float, ...] | tuple[str, ...]
+    z: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A two-dimensional map: where each item lies and which group it belongs to."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    label: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What a search learns about each speaker, the most exposed first; of very many speakers only those."""
+
+    speaker: tuple[str, ...]
+    trials: tuple[int, ...]
+    alid: tuple[float, ...]  # mean over the speaker's trials, bits
+    lid_max: tuple[float, ...]
+    linked: tuple[float, ...]  # share of trials whose true identity scored strictly above all others
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
     """What each trial of a search discloses."""
@@ -74,9 +103,12 @@ class Evaluation:
     flags: tuple[str, ...] = ()
     curves: Mapping[str, Curve] = field(default_factory=dict)
     trials: Trials | None = None
+    surfaces: Mapping[str, Surface] = field(default_factory=dict)
+    maps: Mapping[str, Points] = field(default_factory=dict)
+    people: People | None = None
 
     def __post_init__(self) -> None:
-        for name in ("metrics", "counts", "labels", "curves"):
+        for name in ("metrics", "counts", "labels", "curves", "surfaces", "maps"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def with_metrics(self, metrics: Mapping[str, Metric]) -> Evaluation:

@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.results import Evaluation, Metric
+from zeroevidence.evaluation.results import Evaluation, Metric, Surface
 from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
+
+_DRAWN_SPEAKERS = 100  # more cells than that are no picture
+_DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
 
 
 def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation]:
-    """DeID on original-against-anonymised rows and G_VD on anonymised-against-anonymised ones.
+    """DeID on original-against-anonymised rows and G_VD on anonymised-against-anonymised ones; matrices for figures.
 
     Each is compared with the original-against-original row that agrees in all labels except enrolment, trial
-    and the attacker's name; a row without such a partner, or without speakers, stays as it is.
+    and the attacker's name; a row without such a partner, or without speakers, gets neither. The matrix itself goes
+    along as the surface ``similarity`` where it is small enough to look at.
     """
-    original = {_setting(row): (row, scores) for row, scores in rows if _sides(row) == ("original", "original")}
+    plain = [number for number, (row, _) in enumerate(rows) if _sides(row) == ("original", "original")]
+    original = {_setting(rows[number][0]): number for number in plain}
+    compared = {
+        number: original[_setting(row)]
+        for number, (row, _) in enumerate(rows)
+        if row.labels.get("trial") == "anonymised" and _setting(row) in original
+    }
+    wanted = {*compared, *compared.values()}
+    matrices = [
+        _matrix(scores) if number in wanted or len(scores) <= _DRAWN_SCORES else None
+        for number, (_, scores) in enumerate(rows)
+    ]
     result = []
-    for row, scores in rows:
-        base = original.get(_setting(row))
-        if base is None or row.labels.get("trial") != "anonymised":
-            result.append(row)
-            continue
-        before, after = _matrix(base[1]), _matrix(scores)
-        if before is None or after is None or before[1] != after[1]:
-            result.append(row)
-        elif row.labels.get("enrolment") == "original":
-            result.append(row.with_metrics({"deid": Metric(deid(before[0], after[0]), "fraction")}))
-        else:
-            gain = voice_distinctiveness_gain(before[0], after[0])
-            result.append(row.with_metrics({"voice_distinctiveness_gain": Metric(gain, "dB")}))
+    for number, (row, _) in enumerate(rows):
+        after = matrices[number]
+        before = matrices[compared[number]] if number in compared else None
+        if before is not None and after is not None and before[1] == after[1]:
+            if row.labels.get("enrolment") == "original":
+                row = row.with_metrics({"deid": Metric(deid(before[0], after[0]), "fraction")})
+            else:
+                gain = voice_distinctiveness_gain(before[0], after[0])
+                row = row.with_metrics({"voice_distinctiveness_gain": Metric(gain, "dB")})
+        if after is not None and len(after[1]) <= _DRAWN_SPEAKERS:
+            row = replace(row, surfaces={**row.surfaces, "similarity": _surface(*after)})
+        result.append(row)
     return result
+
+
+def _surface(similarity: FloatArray, names: list[str]) -> Surface:
+    return Surface(tuple(names), tuple(names), tuple(tuple(line) for line in similarity.tolist()))
 
 
 def _sides(row: Evaluation) -> tuple[str | None, str | None]:

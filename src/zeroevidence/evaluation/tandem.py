@@ -12,7 +12,8 @@ from zeroevidence._version import __version__
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.flags import FEW_SPEAKERS
-from zeroevidence.evaluation.results import Evaluation, Metric
+from zeroevidence.evaluation.profiles import curve_of, thinned
+from zeroevidence.evaluation.results import Curve, Evaluation, Metric, Surface
 from zeroevidence.evaluation.signature import digest
 from zeroevidence.measure.catalogue import CATALOGUE
 from zeroevidence.measure.tandem import (
@@ -24,14 +25,17 @@ from zeroevidence.measure.tandem import (
     cm_dcf,
     cm_dcf_min,
     cm_eer,
+    tdcf_curve,
     tdcf_joint_min,
     tdcf_min,
+    tdcf_surface,
 )
 from zeroevidence.measure.tandem_eer import teer
 from zeroevidence.measure.verification import eer
 from zeroevidence.uncertainty.intervals import interval
 
 ALL = "all"
+_SURFACE_POINTS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +135,8 @@ def evaluate_tandem(
                 signature=_signature(name, model, part, counts, replicates, intervals, seed, attack, notes),
                 labels={**(labels or {}), "attack": attack},
                 flags=_flags(points[attack]) + (() if replicates is None else replicates.flags[attack]),
+                curves=_curves(part, model),
+                surfaces=_surfaces(part, model) if attack == ALL else {},  # large, so once
             )
         )
     return rows
@@ -160,6 +166,26 @@ def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, flo
         values["cm_dcf"] = cm_dcf(*cm, model).dcf
         values["cm_dcf_min"] = cm_dcf_min(*cm, model).dcf
     return values
+
+
+def _curves(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, Curve]:
+    """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
+    if "asv_spoof" not in part:
+        return {}
+    rates = asv_rates(part["asv_target"], part["asv_nontarget"], part["asv_spoof"], convention=model.convention)
+    cost = tdcf_curve(part["cm_bonafide"], part["cm_spoof"], rates, model)
+    keep = np.union1d(thinned(len(cost.tdcf)), [int(cost.tdcf.argmin())])
+    return {"t_dcf": curve_of(cost.threshold[keep], cost.tdcf[keep])}
+
+
+def _surfaces(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, Surface]:
+    """Cost over both thresholds, the countermeasure's (x) and the verifier's (y)."""
+    if "asv_spoof" not in part:
+        return {}
+    asv_side = part["asv_target"], part["asv_nontarget"], part["asv_spoof"]
+    found = tdcf_surface(*asv_side, part["cm_bonafide"], part["cm_spoof"], model, points=_SURFACE_POINTS)
+    cm, asv = tuple(found.threshold_cm.tolist()), tuple(found.threshold_asv.tolist())
+    return {"t_dcf": Surface(cm, asv, tuple(tuple(line) for line in found.tdcf.tolist()))}
 
 
 def _methods(model: CostModel) -> dict[str, str]:

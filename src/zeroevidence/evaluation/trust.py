@@ -20,7 +20,7 @@ from zeroevidence.uncertainty.draws import Progress, run_batches
 from zeroevidence.uncertainty.intervals import IntervalMethod, interval, isotonic_bias
 from zeroevidence.uncertainty.null import ROWS_LIMIT, OneToOneNull, SearchNull, nulls
 from zeroevidence.uncertainty.one_to_n import SearchResampler
-from zeroevidence.uncertainty.one_to_one import OneToOneResampler
+from zeroevidence.uncertainty.one_to_one import OneToOneResampler, owners_of
 
 _HALVES = 128
 _MOST_CLUSTERS = 1000  # groups of that many speakers show the spread as well, at a cost that does not grow
@@ -140,7 +140,14 @@ def with_nulls(
 ) -> dict[str, Metric]:
     """The measures with what they would be if the scores told nothing."""
     observed: dict[str, Any] = {name: m.value for name, m in metrics.items() if isinstance(m.value, float)}
-    pairs = OneToOneNull(scores.target, scores.nontarget, rows, linkability=options.linkability, seed=options.seed)
+    pairs = OneToOneNull(
+        scores.target,
+        scores.nontarget,
+        rows,
+        people=owners_of(scores),
+        linkability=options.linkability,
+        seed=options.seed,
+    )
     found_nulls = nulls(observed, _gathered(pairs.draw, options.null, workers, progress))
     if found is not None and rows is not None and rows.scores.size <= ROWS_LIMIT:
         lid = lid_of_everyone(rows, found, options, prior)

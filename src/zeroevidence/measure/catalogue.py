@@ -413,7 +413,20 @@ _TANDEM = (
     ),
 )
 
-CATALOGUE: dict[str, Measure] = {measure.name: measure for measure in (*_ONE_TO_ONE, *_ONE_TO_N, *_TANDEM)}
+_ATTRIBUTE = (
+    Measure(
+        "mutual_information",
+        "mutual information",
+        "attribute",
+        "bit per dimension",
+        "0 to log2 K",
+        "up",
+        "What a single entry of a vector tells about the attribute, on average over the entries.",
+        ("ross2014", "noe2022"),
+    ),
+)
+
+CATALOGUE: dict[str, Measure] = {measure.name: measure for measure in (*_ONE_TO_ONE, *_ONE_TO_N, *_TANDEM, *_ATTRIBUTE)}
 
 
 def measure(name: str) -> Measure:

@@ -80,13 +80,19 @@ def local_linkability(
     target: FloatArray, nontarget: FloatArray, *, method: LinkabilityMethod = "density", omega: float = 1.0
 ) -> LocalLinkability:
     """The curve D(s), for reading off which scores link."""
+    return local_linkability_of(rank(target, nontarget), method=method, omega=omega)
+
+
+def local_linkability_of(
+    ranked: Ranked, blocks: Blocks | None = None, *, method: LinkabilityMethod = "density", omega: float = 1.0
+) -> LocalLinkability:
+    """The same from ranked scores and, where the caller has them, their PAV blocks."""
     _check(omega)
     if method == "histogram":
-        _, value, edges = _histogram(target, nontarget, omega)
+        _, value, edges = _histogram(ranked.target, ranked.nontarget, omega)
         return LocalLinkability(edges[:-1], value)
-    ranked = rank(target, nontarget)
     if method == "pav":
-        blocks = pool(ranked.counts)
+        blocks = pool(ranked.counts) if blocks is None else blocks
         return LocalLinkability(block_lows(ranked, blocks), _local(blocks.llr, omega))
     scores, share = density_shares(ranked, omega=omega)
     return LocalLinkability(scores, np.maximum(0.0, 2.0 * share - 1.0))

@@ -48,12 +48,18 @@ class EceProfile:
 
 def ece_profile(target: FloatArray, nontarget: FloatArray, *, log_odds: FloatArray = LOG_ODDS_GRID) -> EceProfile:
     """Actual, minimum and default empirical cross-entropy over a grid of prior log-odds (within -20..20) [eq. 4]."""
+    actual = ece_actual(target, nontarget, log_odds)
+    return EceProfile(log_odds, actual, ece_min_of(pool(count(target, nontarget)), log_odds), ece_default(log_odds))
+
+
+def ece_actual(target: FloatArray, nontarget: FloatArray, log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArray:
+    """Cross-entropy profile of an adversary who takes the scores as LLRs."""
     prior = 1.0 / (1.0 + np.exp(-log_odds))
     miss = mean_softplus_shifted(-target, -log_odds)
     false_alarm = mean_softplus_shifted(nontarget, log_odds)
     with np.errstate(invalid="ignore"):
-        actual = (prior * miss + (1.0 - prior) * false_alarm) / LN2
-    return EceProfile(log_odds, actual, ece_min_of(pool(count(target, nontarget)), log_odds), ece_default(log_odds))
+        actual: FloatArray = (prior * miss + (1.0 - prior) * false_alarm) / LN2
+    return actual
 
 
 def ece_default(log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArray:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from zeroevidence.evaluation import Evaluation, Metric
 from zeroevidence.measure.catalogue import CATALOGUE
 
-LABELS = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker", "backend")
+LABELS = ("system", "dataset", "attribute", "class", "split", "sex", "enrolment", "trial", "attacker", "backend")
+_UNITS = ("bit", "bit per dimension", "log10 LR", "dB")
 HEADLINE = (
     "eer",
     "cllr_min",
@@ -15,6 +16,7 @@ HEADLINE = (
     "worst_case",
     "tag",
     "linkability",
+    "mutual_information",
     "alid",
     "pdr",
     "lid_max",
@@ -37,7 +39,7 @@ HEADLINE = (
 def heading(name: str) -> str:
     """Column heading with its unit."""
     entry = CATALOGUE[name]
-    unit = {"rate": "%", "bit": "bit", "log10 LR": "log10 LR", "dB": "dB"}.get(entry.unit)
+    unit = "%" if entry.unit == "rate" else entry.unit if entry.unit in _UNITS else ""
     return f"{entry.title} [{unit}]" if unit else entry.title
 
 

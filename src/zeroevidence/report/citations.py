@@ -74,6 +74,17 @@ BIBTEX: dict[str, str] = {
         booktitle="Proc. ICASSP",
         year="2022",
     ),
+    "ross2014": _entry(
+        "article",
+        "ross2014",
+        author="Ross, Brian C.",
+        title="Mutual information between discrete and continuous data sets",
+        journal="PLoS ONE",
+        volume="9",
+        number="2",
+        pages="1--5",
+        year="2014",
+    ),
     "gomezbarrero2018": _entry(
         "article",
         "gomezbarrero2018",

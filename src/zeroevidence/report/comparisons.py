@@ -8,10 +8,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference
-from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Ranked
+from zeroevidence.measure.catalogue import CATALOGUE, measure
 from zeroevidence.report.cells import heading, number
 from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown, grids_to_text
+from zeroevidence.uncertainty.compare import Difference
 
 SCHEMA = "zeroevidence/comparison/1"
 NOTE = "Systems of one group are not told apart by these trials; the first discloses least. p is Holm-corrected."
@@ -74,3 +76,30 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
                 ]
             )
     return buffer.getvalue()
+
+
+def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison]:
+    """Comparisons of a file written by `render_comparisons`."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
+    found = document.get("schema") if isinstance(document, dict) else None
+    if found != SCHEMA:
+        raise InputError(f"expected a comparison with schema {SCHEMA!r}, got {found!r}", path=path)
+    try:
+        return [
+            Comparison(
+                measure=one["measure"],
+                ranking=tuple(Ranked(**entry) for entry in one["ranking"]),
+                pairs=tuple(
+                    PairwiseDifference(**{**pair, "difference": Difference(**pair["difference"])})
+                    for pair in one["pairs"]
+                ),
+                signature=one["signature"],
+            )
+            for one in document["comparisons"]
+            if measure(one["measure"])
+        ]
+    except (KeyError, TypeError, AttributeError, UsageError) as error:
+        raise InputError(f"a comparison is not complete ({error})", path=path) from None

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import Curve, Evaluation, Metric, joint_signature
+from zeroevidence.evaluation import Curve, Evaluation, Metric, People, Points, Surface, joint_signature
 
 SCHEMA = "zeroevidence/evaluation/1"
+_NAMES = ("speaker", "label")
+_ITEM = r'(?:-?\d[\d.eE+-]*|"-?inf"|null)'
+_NUMBERS = re.compile(rf"\[\n\s*{_ITEM}(?:,\n\s*{_ITEM})*\n\s*\]")
 
 
 def to_json(rows: Sequence[Evaluation]) -> str:
@@ -20,7 +25,9 @@ def to_json(rows: Sequence[Evaluation]) -> str:
         "signature": joint_signature(rows),
         "rows": [_row(row) for row in rows],
     }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    # Numbers of a curve on one line: a file is read by people too. A line break is never part of a JSON string.
+    return _NUMBERS.sub(lambda found: re.sub(r"\n\s*", "", found[0]).replace(",", ", "), text) + "\n"
 
 
 def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
@@ -43,10 +50,10 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
                 signature=row["signature"],
                 labels=row["labels"],
                 flags=tuple(row["flags"]),
-                curves={
-                    name: Curve(**{key: tuple(_number(v) for v in values) for key, values in curve.items()})
-                    for name, curve in row.get("curves", {}).items()
-                },
+                curves={name: Curve(**_columns(curve)) for name, curve in row.get("curves", {}).items()},
+                surfaces={name: _surface(surface) for name, surface in row.get("surfaces", {}).items()},
+                maps={name: Points(**_columns(points)) for name, points in row.get("maps", {}).items()},
+                people=People(**_columns(row["people"])) if "people" in row else None,
             )
             for row in document["rows"]
         ]
@@ -55,19 +62,48 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
 
 
 def _row(row: Evaluation) -> dict[str, Any]:
+    shown = {
+        kind: {name: _lists(one) for name, one in getattr(row, kind).items()} for kind in ("curves", "surfaces", "maps")
+    }
     return {
         "labels": dict(row.labels),
         "counts": dict(row.counts),
         "metrics": {name: _metric(metric) for name, metric in row.metrics.items()},
         "flags": list(row.flags),
-        **({"curves": {name: _curve(curve) for name, curve in row.curves.items()}} if row.curves else {}),
+        **{kind: found for kind, found in shown.items() if found},
+        **({} if row.people is None else {"people": _lists(row.people)}),
         "signature": row.signature,
     }
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
-    fields = {"x": curve.x, "y": curve.y, "baseline": curve.baseline}
-    return {name: [_jsonable(v) for v in values] for name, values in fields.items() if values is not None}
+def _lists(record: Curve | Surface | Points | People) -> dict[str, Any]:
+    """The tuples of a record as lists."""
+    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: _jsonable(values) for name, values in found.items() if values is not None}
+
+
+def _columns(record: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The lists of a record as tuples of numbers or, where the field says so, names; all of one length."""
+    found = {
+        name: tuple(str(value) if name in _NAMES else _entry(value) for value in values)
+        for name, values in record.items()
+    }
+    if len({len(values) for values in found.values()}) > 1:
+        raise TypeError(f"{', '.join(found)} are not equally long")
+    return found
+
+
+def _surface(record: Mapping[str, Any]) -> Surface:
+    x, y = (_ticks(record[name]) for name in ("x", "y"))
+    z = tuple(tuple(_entry(value) for value in line) for line in record["z"])
+    if len(z) != len(x) or any(len(line) != len(y) for line in z):
+        raise TypeError("a surface does not have a number for each x and y")
+    return Surface(x, y, z)
+
+
+def _ticks(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Names where nothing but strings is there (so that a speaker may be called "inf"), numbers else."""
+    return tuple(values) if all(isinstance(value, str) for value in values) else tuple(map(_entry, values))
 
 
 def _metric(metric: Metric) -> dict[str, Any]:
@@ -78,6 +114,8 @@ def _metric(metric: Metric) -> dict[str, Any]:
 def _jsonable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return [_jsonable(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
@@ -85,3 +123,11 @@ def _jsonable(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
+
+
+def _entry(value: Any) -> Any:
+    """One number of a curve, surface or map."""
+    number = math.nan if value is None else _number(value)
+    if not isinstance(number, (int, float)):
+        raise TypeError(f"{value!r} is not a number")
+    return number

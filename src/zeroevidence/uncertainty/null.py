@@ -1,8 +1,9 @@
 """What a measure shows when there is nothing to show: the same scores with the truth exchanged.
 
 Where the scores form rows, speakers are permuted: all trials of a person are given the identity of another, which keeps
-everything that trials of one person and comparisons with one enrolment have in common. Otherwise labels are permuted
-over single scores. The p-value counts the observed value among the permuted ones.
+everything that trials of one person and comparisons with one enrolment have in common. Where a score belongs to one
+person and to no comparison (an attribute: all scores of a person are of one class), classes are permuted over people.
+Otherwise labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
 """
 
 from __future__ import annotations
@@ -81,12 +82,18 @@ class OneToOneNull:
         nontarget: FloatArray,
         rows: ScoreMatrix | None,
         *,
+        people: tuple[IntArray, IntArray] | None = None,
         linkability: LinkabilityMethod = "density",
         seed: int = 0,
     ) -> None:
+        """`people`: whose each target and each non-target is, as numbers from 0, where nobody has both."""
         self.seed = seed
         self.linkability = linkability
         self.rows = rows
+        self.people: IntArray | None = None
+        if people is not None:
+            self.people = np.concatenate(people)
+            self.class_of = np.isin(np.arange(int(self.people.max()) + 1), people[0])
         if rows is None:
             self.n_target = len(target)
             self.pooled = np.concatenate((target, nontarget))
@@ -98,6 +105,8 @@ class OneToOneNull:
         self.labels = PooledLabels(self.pooled)
 
     def _targets(self, rng: np.random.Generator) -> IntArray:
+        if self.people is not None:
+            return np.flatnonzero(rng.permutation(self.class_of)[self.people])
         if self.rows is None:
             return rng.permutation(len(self.pooled))[: self.n_target]
         first = np.arange(len(self.rows.mated)) * self.rows.scores.shape[1]

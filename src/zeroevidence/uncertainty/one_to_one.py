@@ -82,6 +82,22 @@ def clusters_of(scores: Scores) -> Clusters | None:
     )
 
 
+def owners_of(scores: Scores) -> tuple[IntArray, IntArray] | None:
+    """Whose each target and each non-target is, where scores are of people and not of comparisons between them.
+
+    That is so where both sides of every pair are one person, and nobody has scores of both classes (an attribute).
+    """
+    clusters = clusters_of(scores)
+    if clusters is None or clusters.unit != "speaker":
+        return None
+    target, nontarget = clusters.target, clusters.nontarget
+    if any((pairs.enrolment != pairs.trial).any() for pairs in (target, nontarget)):
+        return None
+    if len(np.intersect1d(target.trial, nontarget.trial)):
+        return None
+    return target.trial, nontarget.trial
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Class:
     """One class of scores, summed within units: pairs of clusters, or atoms of independent scores."""

@@ -151,6 +151,17 @@ def _named(vectors: FloatArray, beside: Path) -> Embeddings:
     return Embeddings(vectors, names, known)
 
 
+def read_words(path: str | Path) -> dict[str, str]:
+    """A text file of two columns, a name and a word about it; each name once."""
+    words: dict[str, str] = {}
+    for number, (name, word) in enumerate(_lines(Path(path)), 1):
+        if word is None:
+            raise InputError("one column; expected a name and a word", path=path, line=number)
+        if words.setdefault(name, word) != word:
+            raise InputError(f"{name!r} is {words[name]!r} above; expected one word", path=path, line=number)
+    return words
+
+
 def _lines(path: Path) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = []
     try:

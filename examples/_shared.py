@@ -1,0 +1,150 @@
+"""What the example scripts share: their options, the data they draw, and where figures and tables go."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from zeroevidence import plot
+from zeroevidence.attack.backends import make_backend
+from zeroevidence.audit import EmbeddingSets
+from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.data.formats import read_scores
+from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.errors import UsageError, ZeroEvidenceError
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.sample import sample_rows, sample_sets
+
+SET_UPS = ("samegender_f0orig", "samegender_f0mod", "samegender_f0orig_retrained", "samegender_f0mod_retrained")
+
+
+class Sheet:
+    """A folder for figures and tables; what is there is not replaced unasked."""
+
+    def __init__(self, home: Path, ending: str, overwrite: bool) -> None:
+        self.home, self.ending, self.overwrite = home, ending, overwrite
+        home.mkdir(parents=True, exist_ok=True)
+
+    def figure(self, name: str, kind: str, rows: Evaluation | Sequence[Evaluation], **options: object) -> None:
+        """Draw and write a figure."""
+        self._write(f"{name}.{self.ending}", plot.to_bytes(kind, rows, format=self.ending, **options))
+
+    def table(self, name: str, head: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
+        """Write a Markdown table."""
+        cells = [head, ["---"] * len(head), *lines]
+        text = "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in cells)
+        self._write(f"{name}.md", text.encode())
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self.home / name
+        if path.exists() and not self.overwrite:
+            raise UsageError(f"{path}: exists; --overwrite replaces it")
+        path.write_bytes(content)
+        print(path)
+
+
+def run(what: str, make: Callable[[Sheet, Path | None], None]) -> None:
+    """The command line of a script: ``-o`` and, where there is more data than the bundled sample, ``--data``."""
+    parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="folder for figures and tables")
+    parser.add_argument("--data", type=Path, help="folder of public scores (see docs/gallery.md); else bundled data")
+    parser.add_argument("--format", choices=("svg", "pdf", "png"), default="svg", help="of the figures [svg]")
+    parser.add_argument("--overwrite", action="store_true", help="replace figures and tables that exist")
+    given = parser.parse_args()
+    try:
+        if given.data is not None and not given.data.is_dir():
+            raise UsageError(f"{given.data}: no such folder")
+        make(Sheet(given.output, given.format, given.overwrite), given.data)
+    except ZeroEvidenceError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+def number(row: Evaluation, name: str, digits: int = 2, scale: float = 1.0) -> str:
+    """A measure for a table."""
+    value = row.metrics[name].value
+    return f"{scale * value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
+def pairs(data: Path | None) -> list[tuple[dict[str, str], object]]:
+    """Scores of pairs with their labels: VoicePrivacy 2020 set-ups, or the bundled scores."""
+    if data is None:
+        found = [row for split in ("dev", "eval") for row in sample_rows(split)]
+        return [(row.labels, read_scores(row.scores, row.key).data) for row in found]
+    home = data / "scores" / "vpc2020"
+    sides = {"oo": ("original", "original"), "oa": ("original", "anonymised"), "aa": ("anonymised", "anonymised")}
+    return [
+        (
+            {"system": set_up, "sex": sex, "enrolment": sides[side][0], "trial": sides[side][1]},
+            read_scores(home / set_up / f"{side}_{sex}.scores", home / f"trials_{sex}").data,
+        )
+        for set_up in SET_UPS
+        for side in sides
+        for sex in ("f", "m")
+    ]
+
+
+def searches(data: Path | None) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
+    """Searches by name, each with one of other speakers to calibrate on; `plain` and `random` bound the others."""
+    found = _bundled_searches() if data is None else _published_searches(data)
+    rng = np.random.default_rng(0)
+    shapes = [(matrix, rng.standard_normal(matrix.scores.shape)) for matrix in found["plain"]]
+    noise = [
+        ScoreMatrix(
+            scores,
+            matrix.mated,
+            trials=matrix.trial_names,
+            enrolments=matrix.enrolment_names,
+            trial_speakers=matrix.trial_speakers,
+            enrolment_speakers=matrix.enrolment_speakers,
+        )
+        for matrix, scores in shapes
+    ]
+    return {**found, "random": (noise[0], noise[1])}
+
+
+def _bundled_searches() -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
+    """Semi-informed attackers on the bundled embeddings, and the bundled scores of embedding noise."""
+    found = {}
+    for name, kind in (("plain", "original"), ("mcadams", "mcadams"), ("pitch", "pitch")):
+        sets = sample_sets(kind)
+        found[name] = _scored(sets, sets.eval_enrol, sets.eval_trial), _scored(sets, sets.dev_enrol, sets.dev_trial)
+    noisy = [next(row for row in sample_rows(split) if row.scores.stem == "aa") for split in ("eval", "dev")]
+    matrices = [searchable(read_scores(row.scores, row.key).data)[0] for row in noisy]
+    assert matrices[0] is not None
+    assert matrices[1] is not None
+    found["noise on embeddings"] = matrices[0], matrices[1]
+    return found
+
+
+def _scored(sets: EmbeddingSets, enrol: Embeddings, trial: Embeddings) -> ScoreMatrix:
+    train = np.asarray(sets.train.vectors, dtype=float)
+    backend = make_backend("cosine").fit(train, sets.train.speakers)
+    profiles = enrol.profiles()
+    return ScoreMatrix(
+        backend.score(np.asarray(profiles.vectors, dtype=float), np.asarray(trial.vectors, dtype=float)),
+        mated_rows(trial, profiles),
+        trials=trial.ids,
+        enrolments=profiles.ids,
+        trial_speakers=trial.speakers,
+        enrolment_speakers=profiles.speakers,
+    )
+
+
+def _published_searches(data: Path) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
+    """VoicePrivacy 2020: searches through female speakers, calibrated on male ones."""
+    home = data / "scores" / "vpc2020"
+
+    def matrix(set_up: str, side: str, sex: str) -> ScoreMatrix:
+        rows, _ = searchable(read_scores(home / set_up / f"{side}_{sex}.scores", home / f"trials_{sex}").data)
+        assert rows is not None
+        return rows
+
+    found = {"plain": (matrix(SET_UPS[0], "oo", "f"), matrix(SET_UPS[0], "oo", "m"))}
+    for set_up in SET_UPS:
+        found[set_up.removeprefix("samegender_")] = matrix(set_up, "aa", "f"), matrix(set_up, "aa", "m")
+    return found

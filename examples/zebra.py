@@ -1,0 +1,55 @@
+"""The Privacy ZEBRA: evidence profiles, expected and worst-case disclosure, tags (figures 2, 3; table 1).
+
+Figure 2 shows one adversary's profile over the prior and over its log-odds, figure 3 several with their ZEBRA tuple
+(D_ECE, log10 of the strongest likelihood ratio, tag), beside zero evidence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from _shared import Sheet, number, pairs, run
+
+import zeroevidence as ze
+from zeroevidence.measure.zebra import ZEBRA_SCALE
+
+
+def make(sheet: Sheet, data: Path | None) -> None:
+    """Evaluate one group of speakers and draw it."""
+    options = ze.Options(intervals=0, null=0)
+    wanted = {"split": "eval"} if data is None else {"sex": "f"}
+    rows = []
+    for labels, scores in pairs(data):
+        if all(labels.get(name) == value for name, value in wanted.items()):
+            rows.append(ze.evaluate(scores, labels=labels, options=options))
+    plain = [row for row in rows if row.labels["trial"] == "original"]
+    protected = [row for row in rows if row.labels["trial"] == "anonymised"]
+    most = max(protected, key=lambda row: float(row.metrics["d_ece"].value))
+    sheet.figure("zebra-fig2a", "ece", most, x="prior")
+    sheet.figure("zebra-fig2b", "ece", most)
+    sheet.figure("zebra-fig3", "ece", [plain[0], *protected[:4]])
+    sheet.table("zebra-table1", ("tag", "log10 of the likelihood ratio"), _scale())
+    sheet.table(
+        "zebra-results",
+        ("system", "enrolment", "trial", "D_ECE (bits)", "log10 l", "tag"),
+        [
+            (
+                *(row.labels[name] for name in ("system", "enrolment", "trial")),
+                number(row, "d_ece", 3),
+                number(row, "worst_case"),
+                number(row, "tag"),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _scale() -> list[tuple[str, str]]:
+    lows = [low for _, low in ZEBRA_SCALE]
+    ends = [f"below {high:g}" for high in lows[1:]] + [""]
+    lines = [(name, f"{low:g} or more, {end}".rstrip(", ")) for (name, low), end in zip(ZEBRA_SCALE, ends, strict=True)]
+    return [("0", "exactly 0"), ("A", f"above 0, {ends[0]}"), *lines[1:]]
+
+
+if __name__ == "__main__":
+    run(__doc__ or "", make)

@@ -1,0 +1,29 @@
+"""What vectors tell about an attribute without a classifier in between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.measure.softplus import LN2
+
+_MOST_ROWS = 5000  # more change the third digit and cost minutes
+
+
+def mutual_information(
+    vectors: FloatArray, labels: StrArray | IntArray, *, neighbours: int = 3, seed: int = 0
+) -> FloatArray:
+    """Mutual information between each dimension and the labels, in bits.
+
+    Estimated by nearest neighbours [Ross 2014] (scikit-learn). Each dimension is looked at alone: what several tell
+    only together is not seen, and the estimate is biased upwards where vectors of one speaker resemble each other. Of
+    more than 5000 vectors a seeded sample is taken.
+    """
+    from sklearn.feature_selection import mutual_info_classif
+
+    x, y = np.asarray(vectors, dtype=np.float64), np.asarray(labels)
+    if len(x) > _MOST_ROWS:
+        some = np.sort(np.random.default_rng(seed).choice(len(x), _MOST_ROWS, replace=False))
+        x, y = x[some], y[some]
+    found: FloatArray = mutual_info_classif(x, y, n_neighbors=neighbours, random_state=seed) / LN2
+    return found

@@ -1,0 +1,205 @@
+"""The sheet that figures are drawn on: style, size, and writing to a file or a string.
+
+matplotlib is imported when something is drawn. No global state changes: `style` holds for its block only, and figures
+are made without pyplot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from zeroevidence.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 3.5, 2.7  # inches: one column of a paper
+FORMATS = ("pdf", "svg", "png")
+_LINE = 50  # letters of a legend that fit into one column
+
+# Okabe & Ito 2008: told apart with any kind of colour vision; line styles and markers repeat the distinction.
+BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#000000",
+)
+GREY = "#767676"
+MATED, NONMATED = GREEN, BLUE
+_COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK)
+_LINES: tuple[Any, ...] = ("-", "--", (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
+_MARKERS = "osD^vPX<>h"
+
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica", "sans-serif"],
+    "font.size": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 6.5,
+    "legend.title_fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.2,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.0,
+    "hatch.linewidth": 0.4,
+    "text.usetex": False,
+    "text.parse_math": False,  # names in the data may hold a $
+    "svg.fonttype": "none",
+    "svg.hashsalt": "zeroevidence",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300.0,
+    "figure.facecolor": "white",
+}
+
+
+class Look(NamedTuple):
+    """How one of several things is drawn."""
+
+    colour: str
+    line: Any
+    marker: str
+
+
+def look(number: int) -> Look:
+    """Colour, line and marker of the n-th thing, n from 0; 28 pairs of colour and line before one comes back."""
+    return Look(_COLOURS[number % len(_COLOURS)], _LINES[number % len(_LINES)], _MARKERS[number % len(_MARKERS)])
+
+
+def need_matplotlib() -> None:
+    """Raise `MissingExtra` where matplotlib is not installed."""
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ImportError:
+        raise MissingExtra("report", "a figure") from None
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of all figures, for the length of a block."""
+    need_matplotlib()
+    import matplotlib as mpl
+
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # A name in a script that the font lacks: the text is kept all the same, and a page shows it in a font that has.
+        warnings.filterwarnings("ignore", r"Glyph .* missing from", UserWarning)
+        yield
+
+
+def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
+    """The Axes given, or those of a new figure one column wide."""
+    if ax is not None:
+        return ax
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    made: Axes = figure.add_subplot()
+    return made
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that Axes belong to."""
+    from matplotlib.figure import Figure
+
+    figure = ax.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def svg_text(figure: Figure, *, name: str, title: str) -> str:
+    """An ``<svg>`` element for a page: the same input gives the same text, and ids that no other figure has.
+
+    Text stays text. The element carries `title` for screen readers.
+    """
+    raw = io.StringIO()
+    with style():
+        figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = raw.getvalue()
+    text = text[text.index("<svg") :].rstrip()
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    prefix = f"ze-{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}-"
+    # Tags only: in the text between them <, > are escaped, so what a speaker is called is never rewritten.
+    text = re.sub(r"<[^<>]*>", lambda tag: _prefixed(tag[0], prefix), text)
+    text = text.replace("*{stroke", f"#{prefix}figure_1 *{{stroke", 1)
+    head = f'<svg role="img" aria-label={quoteattr(title)}'
+    start = text.index(">") + 1
+    return f"{head}{text[4:start]}\n <title>{escape(title)}</title>{text[start:]}"
+
+
+def _prefixed(tag: str, prefix: str) -> str:
+    tag = re.sub(r'(\sid=")', rf"\1{prefix}", tag)
+    tag = re.sub(r"(url\(#)", rf"\1{prefix}", tag)
+    return re.sub(r'((?:xlink:)?href="#)', rf"\1{prefix}", tag)
+
+
+def file_bytes(figure: Figure, format: str) -> bytes:
+    """A figure as PDF, SVG or PNG, without the time it was made."""
+    raw = io.BytesIO()
+    stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[format]
+    with style():
+        figure.savefig(raw, format=format, metadata=stamp)
+    return raw.getvalue()
+
+
+def plain_ticks(axis: Any) -> None:
+    """Ticks of a logarithmic axis as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def percent_ticks(axis: Any) -> None:
+    """Ticks of a share as percent."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
+
+
+def legend(ax: Axes, *, inside: Any = "best", most_inside: int = 4, title: str | None = None) -> None:
+    """A legend in the axes, or below them where it has many lines."""
+    handles, labels = ax.get_legend_handles_labels()
+    if handles and len(handles) <= most_inside:
+        ax.legend(loc=inside, title=title)
+    elif handles:
+        legend_below(ax, columns=1 if max(map(len, labels)) > 26 else 2, title=title)
+
+
+def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
+    """A legend under the title of the horizontal axis, however tall the axes are."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ax.transAxes + ScaledTranslation(0.0, -0.42, figure_of(ax).dpi_scale_trans)
+    made = ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=below,
+        ncols=columns,
+        borderaxespad=0.0,
+        title=title,
+        alignment="left",
+    )
+    for text in made.get_texts():
+        text.set_text(textwrap.fill(text.get_text(), _LINE, subsequent_indent="  "))

@@ -1,0 +1,75 @@
+"""What rows and numbers are called in a figure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.measure.catalogue import CATALOGUE
+
+# In the order in which they are tried as names of rows.
+_LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
+
+
+def names_of(rows: Sequence[Evaluation]) -> list[str]:
+    """The shortest names, made of labels, that tell rows apart; rows with the same labels are numbered."""
+    if len(rows) == 1:
+        return [_label(rows[0], "system") or "these scores"]
+    others = sorted({label for row in rows for label in row.labels} - set(_LABELS))
+    parts: list[list[str]] = [[] for _ in rows]
+    for label in (*_LABELS, *others):
+        values = [_label(row, label) for row in rows]
+        added = [[*part, value] if value else part for part, value in zip(parts, values, strict=True)]
+        if len({tuple(part) for part in added}) > len({tuple(part) for part in parts}):
+            parts = added
+        if len({tuple(part) for part in parts}) == len(rows):
+            break
+    names = [", ".join(part) or _label(row, "system") for part, row in zip(parts, rows, strict=True)]
+    return [
+        name if name and names.count(name) == 1 else f"{name} ({number})".strip()
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def shortened(name: str, most: int = 24) -> str:
+    """A name as it can be written beside an axis: not too long, and no control characters."""
+    clean = "".join("\ufffd" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in name)
+    return clean if len(clean) <= most else f"{clean[: most - 1]}…"
+
+
+def _label(row: Evaluation, label: str) -> str:
+    value = shortened(row.labels.get(label, ""), 60)
+    return value.partition(" (")[0] if label == "attacker" else value
+
+
+def value_of(row: Evaluation, name: str) -> float | None:
+    """A measure as a number, None where the row has no such number."""
+    found = row.metrics[name].value if name in row.metrics else None
+    return float(found) if isinstance(found, (int, float)) else None
+
+
+def written(row: Evaluation, name: str) -> str:
+    """A measure with its title and unit, "" where the row has none."""
+    value = value_of(row, name)
+    if value is None:
+        return ""
+    entry = CATALOGUE[name]
+    if entry.unit == "rate":
+        return f"{entry.title} {100 * value:.3g} %"
+    unit = {"bit": " bit", "dB": " dB"}.get(entry.unit, "")
+    return f"{entry.title} {value:.3g}{unit}"
+
+
+def axis_title(name: str) -> str:
+    """The title of a measure with its unit, for an axis."""
+    entry = CATALOGUE[name]
+    unit = {"rate": " (%)", "bit": " (bits)", "dB": " (dB)", "log10 LR": " (log10 LR)"}.get(entry.unit, "")
+    return f"{entry.title}{unit}"
+
+
+def joined(*parts: str) -> str:
+    """Parts that are not empty, with a colon after the first and commas between the others."""
+    first, *rest = parts
+    said = ", ".join(part for part in rest if part)
+    return f"{first}: {said}" if first and said else first or said

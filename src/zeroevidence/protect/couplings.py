@@ -1,0 +1,84 @@
+r"""RealNVP [Dinh et al. 2017] on torch alone: scale and translation networks run as one batched product.
+
+A coupling leaves one half of the entries, a, as it is and maps the other, b, to :math:`b \, e^{s(a)} + t(a)`; then the
+halves change places. :math:`s` and :math:`t` are perceptrons of three layers with LeakyReLU; :math:`s` ends in a tanh,
+which bounds how much a coupling can stretch. Nothing but torch is needed, so that a locked-down GPU node can train.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zeroevidence.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import torch
+
+_SLOPE = 0.01  # of LeakyReLU below zero
+
+
+def need_torch(what: str) -> Any:
+    """The module torch, or the line that installs it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("flow", what) from error
+    return torch
+
+
+def make_couplings(dimension: int, layers: int, hidden: int, *, seed: int) -> torch.nn.Module:
+    """A flow over vectors of some dimension, two at least, which starts as the identity.
+
+    The module maps ``x`` to ``(z, log |det dz/dx|)``; its method `inverse` maps z back to x. The first half of the
+    entries is one side of the couplings, the second half the other.
+    """
+    torch = need_torch("a normalising flow")
+    nn, functional = torch.nn, torch.nn.functional
+    sizes = (dimension + 1) // 2, dimension // 2
+
+    class Coupling(nn.Module):  # type: ignore[misc, name-defined]
+        """Parameters of s and t side by side: index 0 is s, 1 is t. The last layer starts at zero."""
+
+        def __init__(self, given: int, moved: int, generator: Any) -> None:
+            super().__init__()
+
+            def uniform(*shape: int, fan: int) -> Any:
+                return nn.Parameter((torch.rand(*shape, generator=generator) * 2.0 - 1.0) / fan**0.5)
+
+            self.first = uniform(2 * hidden, given, fan=given)
+            self.first_bias = uniform(2 * hidden, fan=given)
+            self.second = uniform(2, hidden, hidden, fan=hidden)
+            self.second_bias = uniform(2, 1, hidden, fan=hidden)
+            self.third = nn.Parameter(torch.zeros(2, hidden, moved))
+            self.third_bias = nn.Parameter(torch.zeros(2, 1, moved))
+
+        def forward(self, given: Any) -> tuple[Any, Any]:
+            h = functional.leaky_relu(functional.linear(given, self.first, self.first_bias), _SLOPE)
+            h = h.unflatten(-1, (2, hidden)).transpose(0, 1)  # 2 x n x hidden
+            h = functional.leaky_relu(torch.baddbmm(self.second_bias, h, self.second), _SLOPE)
+            h = torch.baddbmm(self.third_bias, h, self.third).to(given.dtype)
+            return torch.tanh(h[0]), h[1]
+
+    class Couplings(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            generator = torch.Generator().manual_seed(seed)
+            self.couplings = nn.ModuleList(Coupling(sizes[i % 2], sizes[(i + 1) % 2], generator) for i in range(layers))
+
+        def forward(self, x: Any) -> tuple[Any, Any]:
+            halves = list(x.split(sizes, dim=1))
+            log_det = x.new_zeros(len(x))
+            for i, coupling in enumerate(self.couplings):
+                s, t = coupling(halves[i % 2])
+                halves[(i + 1) % 2] = torch.addcmul(t, halves[(i + 1) % 2], s.exp())
+                log_det = log_det + s.sum(dim=1)
+            return torch.cat(halves, dim=1), log_det
+
+        def inverse(self, z: Any) -> Any:
+            halves = list(z.split(sizes, dim=1))
+            for i in reversed(range(len(self.couplings))):
+                s, t = self.couplings[i](halves[i % 2])
+                halves[(i + 1) % 2] = (halves[(i + 1) % 2] - t) * torch.exp(-s)
+            return torch.cat(halves, dim=1)
+
+    return Couplings()

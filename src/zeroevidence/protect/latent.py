@@ -1,0 +1,87 @@
+r"""Where the classes of an attribute stand in the latent space, and what that makes of evidence.
+
+Two classes: the first coordinate is the log-likelihood ratio, :math:`N(\pm\mu, 2\mu)` [Noé et al. 2022, eqs. 2-3].
+More: K - 1 coordinates with one mean per class and the identity for covariance; evidence is nil at the circumcentre of
+the means, where all K likelihoods are equal. All other coordinates are :math:`N(0, 1)` whatever the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Class densities :math:`N(m_k, v I)` over the coordinates of one attribute.
+
+    Parameters
+    ----------
+    means
+        One row per class, K x (K - 1).
+    variance
+        Of every coordinate.
+    """
+
+    means: FloatArray
+    variance: float
+
+    @classmethod
+    def binary(cls, mu: float) -> Self:
+        """The coordinate of a calibrated LLR in favour of the second class."""
+        return cls(np.array([[-mu], [mu]]), 2.0 * mu)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.means)
+
+    def log_likelihoods(self, z: FloatArray) -> FloatArray:
+        """Of each class, n x K, less what all have in common."""
+        found: FloatArray = (z @ self.means.T - 0.5 * (self.means**2).sum(axis=1)) / self.variance
+        return found
+
+    def llr(self, z: FloatArray) -> FloatArray:
+        """In favour of the second of two classes; or of each of K against the mean of the others, n x K."""
+        found = self.log_likelihoods(z)
+        return found[:, 1] - found[:, 0] if self.classes == 2 else against_others(found)
+
+    def point(self, log_likelihoods: FloatArray) -> FloatArray:
+        """Coordinates at which the classes have these log-likelihoods, up to one constant per row; n x (K - 1)."""
+        wanted = np.atleast_2d(np.asarray(log_likelihoods, dtype=np.float64))
+        offset = 0.5 * (self.means**2).sum(axis=1) / self.variance
+        sides = (self.means[1:] - self.means[0]) / self.variance
+        right = (wanted + offset)[:, 1:] - (wanted + offset)[:, :1]
+        try:
+            found: FloatArray = np.linalg.solve(sides, right.T).T
+        except np.linalg.LinAlgError:
+            raise InputError("the class means do not span their space: no point has equal evidence") from None
+        return found
+
+    def centre(self) -> FloatArray:
+        """The circumcentre: all classes are equally likely."""
+        found: FloatArray = self.point(np.zeros(self.classes))[0]
+        return found
+
+
+def against_others(log_likelihoods: FloatArray) -> FloatArray:
+    """LLR of each class against the mean likelihood of all others."""
+    count = log_likelihoods.shape[1]
+    others = np.stack(
+        [np.logaddexp.reduce(np.delete(log_likelihoods, k, axis=1), axis=1) for k in range(count)], axis=1
+    ) - np.log(count - 1.0)
+    llr: FloatArray = log_likelihoods - others
+    return llr
+
+
+def simplex(classes: int, distance: float) -> FloatArray:
+    """K means in K - 1 dimensions, each that far from every other."""
+    corners = np.eye(classes) - 1.0 / classes
+    _, _, axes = np.linalg.svd(corners)
+    spread: FloatArray = corners @ axes[: classes - 1].T * (distance / np.sqrt(2.0))
+    return spread

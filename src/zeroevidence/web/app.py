@@ -1,0 +1,222 @@
+"""The application: a form, jobs with their progress, and what comes out of them."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from zeroevidence._version import __version__
+from zeroevidence.report.html import policy as report_policy
+from zeroevidence.report.html import templates, text_of
+from zeroevidence.web.guard import Body, Guard, TooLarge
+from zeroevidence.web.jobs import Job, Jobs
+from zeroevidence.web.work import MOST_PROBLEMS, Upload
+from zeroevidence.web.work import Request as Work
+
+_HERE = Path(__file__).parent / "templates"
+_MOST_FILES = 64
+_FORM_SLACK = 1 << 16  # bytes of a form beside its files
+
+
+def make_app(home: Path, *, max_bytes: int = 200_000_000, timeout: float = 600.0) -> Starlette:
+    """The page; files are kept under `home`, which is deleted when the application shuts down.
+
+    Parameters
+    ----------
+    home
+        An empty folder that nobody else can read.
+    max_bytes
+        The most that one upload may hold, all files together.
+    timeout
+        Seconds after which a job is stopped.
+    """
+    page = _Page(Jobs(home, timeout), max_bytes)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await page.jobs.close()
+
+    return Starlette(
+        routes=[
+            Route("/", page.index),
+            Route("/upload/{csrf}", page.upload, methods=["POST"]),
+            Route("/job/{token}", page.job),
+            Route("/job/{token}/state", page.state),
+            Route("/job/{token}/report", page.report),
+            Route("/job/{token}/cancel/{csrf}", page.cancel, methods=["POST"]),
+            Route("/job/{token}/forget/{csrf}", page.forget, methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard)],
+        exception_handlers={HTTPException: page.refused, Exception: page.broken},
+        lifespan=lifespan,
+    )
+
+
+class _Page:
+    """The routes, with the jobs and the secret that a form must carry."""
+
+    def __init__(self, jobs: Jobs, max_bytes: int) -> None:
+        self.jobs = jobs
+        self.max_bytes = max_bytes
+        self.csrf = secrets.token_urlsafe(24)
+        self._templates = templates(_HERE)
+        self._script = (_HERE / "page.js").read_text(encoding="utf-8").strip()
+        self._css = text_of("report.css") + "\n" + (_HERE / "page.css").read_text(encoding="utf-8").strip()
+        self._policy = (
+            report_policy(self._script).replace("form-action 'none'", "form-action 'self'")
+            + "; connect-src 'self'; frame-ancestors 'none'"
+        )
+
+    def _rendered(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
+        from markupsafe import Markup
+
+        text = self._templates.get_template(name).render(
+            css=Markup(self._css),
+            script=Markup(self._script),
+            csrf=self.csrf,
+            version=__version__,
+            megabytes=f"{self.max_bytes / 1e6:g}",
+            max_bytes=self.max_bytes,
+            timeout=f"{self.jobs.timeout:g}",
+            **context,
+        )
+        return HTMLResponse(text, status, {"Content-Security-Policy": self._policy})
+
+    async def index(self, _: Request) -> Response:
+        """The form."""
+        return self._rendered("index.html", title="How much do these voices give away?")
+
+    async def upload(self, request: Request) -> Response:
+        """Take the files and begin a job."""
+        self._check(request)
+        limit = self.max_bytes + _FORM_SLACK
+        length = request.headers.get("content-length", "")
+        body = Body(request.receive, limit)
+        try:
+            if length.isdigit() and int(length) > limit:
+                raise TooLarge
+            async with Request(request.scope, body.receive).form(max_files=_MOST_FILES, max_fields=_MOST_FILES) as form:
+                return await self._begun(form)
+        except TooLarge:
+            await body.drain()
+            raise HTTPException(413, f"These files are larger than {self.max_bytes / 1e6:g} MB together.") from None
+
+    async def _begun(self, form: FormData) -> Response:
+        given = {name: _files(form, name) for name in ("scores", "keys", "speakers", "dev", "dev_keys")}
+        if not given["scores"]:
+            raise HTTPException(400, "No score file or result was chosen.")
+        if len(given["speakers"]) > 1:
+            raise HTTPException(400, "Expected one file that says who speaks.")
+        folder = self.jobs.folder()
+        stored: dict[str, tuple[Upload, ...]] = {}
+        number = 0
+        try:
+            for name, files in given.items():
+                kept = []
+                for file in files:
+                    place = folder / f"{number}.upload"
+                    with place.open("xb") as stream:
+                        while part := await file.read(1 << 20):
+                            stream.write(part)
+                    kept.append(Upload(str(place), Path(file.filename or f"file {number}").name))
+                    number += 1
+                stored[name] = tuple(kept)
+            work = Work(
+                scores=stored["scores"],
+                keys=stored["keys"],
+                speakers=stored["speakers"][0] if stored["speakers"] else None,
+                dev=stored["dev"],
+                dev_keys=stored["dev_keys"],
+                title=str(form.get("title", ""))[:200].strip(),
+                hide="hide" in form,
+                allow_missing="allow_missing" in form,
+                keep_last="keep_last" in form,
+            )
+            job = self.jobs.start(folder, work, ", ".join(upload.name for upload in work.scores))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return RedirectResponse(f"/job/{job.token}", 303)
+
+    async def job(self, request: Request) -> Response:
+        """Progress, problems, or the way to the report."""
+        job = self._job(request)
+        found: dict[str, Any] = job.problems() if job.state == "problems" else {"count": 0, "problems": []}
+        return self._rendered(
+            "job.html",
+            title=job.title,
+            job=job,
+            problems=found["problems"],
+            count=found["count"],
+            most=MOST_PROBLEMS,
+        )
+
+    async def state(self, request: Request) -> Response:
+        """Progress for the script of the page."""
+        return JSONResponse(self._job(request).to_dict())
+
+    async def report(self, request: Request) -> Response:
+        """The report itself, to read or to save."""
+        job = self._job(request)
+        if job.state != "done":
+            raise HTTPException(404, "There is no report here.")
+        headers = {"Content-Security-Policy": report_policy(text_of("report.js")) + "; frame-ancestors 'none'"}
+        if "save" in request.query_params:
+            headers["Content-Disposition"] = 'attachment; filename="report.html"'
+        return FileResponse(job.folder / "report.html", media_type="text/html; charset=utf-8", headers=headers)
+
+    async def cancel(self, request: Request) -> Response:
+        """Stop a job."""
+        self._check(request)
+        job = self._job(request)
+        await self.jobs.cancel(job)
+        return RedirectResponse(f"/job/{job.token}", 303)
+
+    async def forget(self, request: Request) -> Response:
+        """Delete a job with its files."""
+        self._check(request)
+        job = self._job(request)
+        await self.jobs.cancel(job)
+        self.jobs.forget(job)
+        return RedirectResponse("/", 303)
+
+    async def refused(self, _: Request, error: Exception) -> Response:
+        """An answer in words to what cannot be done."""
+        assert isinstance(error, HTTPException)
+        return self._rendered("refused.html", error.status_code, title="That did not work", words=error.detail)
+
+    async def broken(self, _: Request, error: Exception) -> Response:  # noqa: ARG002
+        """An answer to a fault of ours, without its details."""
+        return self._rendered(
+            "refused.html", 500, title="That did not work", words="Something went wrong on this page."
+        )
+
+    def _job(self, request: Request) -> Job:
+        job = self.jobs.find(request.path_params["token"])
+        if job is None:
+            raise HTTPException(404, "There is nothing here, or it was deleted.")
+        return job
+
+    def _check(self, request: Request) -> None:
+        if not secrets.compare_digest(request.path_params["csrf"].encode(), self.csrf.encode()):
+            raise HTTPException(403, "This form is from an earlier run of the page; open the page again.")
+
+
+def _files(form: FormData, name: str) -> Sequence[UploadFile]:
+    """Files that were chosen in a field; browsers send an empty one where nothing was."""
+    return [file for file in form.getlist(name) if isinstance(file, UploadFile) and (file.filename or file.size)]

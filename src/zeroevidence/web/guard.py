@@ -1,0 +1,105 @@
+"""What stands before every request: who may ask, how much may be sent, and the headers of every answer."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_NAMES = ("127.0.0.1", "localhost")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Answer only requests for this machine by its own names, and changes only from this page.
+
+    A page elsewhere can point a name of its own at 127.0.0.1 (DNS rebinding); its requests then carry that name in the
+    Host header and are refused. Posts must come from this page: browsers say so in Sec-Fetch-Site and Origin.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then pass on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+            await send(message)
+
+        reason = refusal(Headers(scope=scope), scope["method"])
+        if reason:
+            await PlainTextResponse(reason + "\n", status_code=403)(scope, receive, sent)
+            return
+        await self.app(scope, receive, sent)
+
+
+def refusal(headers: Headers, method: str) -> str:
+    """Why a request is not answered; empty where it is."""
+    host = headers.get("host", "")
+    if _host(f"http://{host}") not in _NAMES or len(headers.getlist("host")) != 1:
+        return "this page answers to 127.0.0.1 and localhost only"
+    if method in ("GET", "HEAD"):
+        return ""
+    origin = headers.get("origin")
+    # Browsers send "null" for forms of pages without a referrer, as ours; the token in the address then decides.
+    if origin not in (None, "null") and urlsplit(origin).netloc != host:
+        return "this request comes from another page"
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return "this request comes from another page"
+    return ""
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+class TooLarge(Exception):
+    """More was sent than is allowed."""
+
+
+class Body:
+    """A request's body, passed on while it stays within `limit` bytes, whatever its header claims."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._seen = 0
+        self._ended = False
+
+    async def receive(self) -> Message:
+        """The next part; raises `TooLarge` when it is one too many."""
+        message = await self._next()
+        if self._seen > self._limit:
+            raise TooLarge
+        return message
+
+    async def drain(self) -> None:
+        """Read and drop the rest, so that a browser still gets the answer; give up where it is far too much."""
+        while not self._ended and self._seen <= 4 * self._limit:
+            await self._next()
+
+    async def _next(self) -> Message:
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message

@@ -1,0 +1,136 @@
+"""Jobs of the page: one at a time, each in a process and a folder of its own, under a name that nobody can guess."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import shutil
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from zeroevidence.web.work import Request
+
+State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
+MOST_JOBS = 16
+
+
+@dataclass(slots=True)
+class Job:
+    """One upload and what became of it."""
+
+    token: str
+    folder: Path
+    title: str
+    state: State = "waiting"
+    words: str = "waiting for other work to finish"
+    done: int = 0
+    total: int = 0
+    started: float = field(default_factory=time.monotonic)
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state not in ("waiting", "running")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the page polls."""
+        return {"state": self.state, "words": self.words, "done": self.done, "total": self.total, "over": self.over}
+
+    def problems(self) -> dict[str, Any]:
+        """What is wrong with the files."""
+        found: dict[str, Any] = json.loads((self.folder / "problems.json").read_text(encoding="utf-8"))
+        return found
+
+
+class Jobs:
+    """All jobs; at most one works at a time, and only the latest are kept."""
+
+    def __init__(self, home: Path, timeout: float) -> None:
+        self.home = home
+        self.timeout = timeout
+        self._jobs: dict[str, Job] = {}
+        self._turn = asyncio.Semaphore(1)
+
+    def folder(self) -> Path:
+        """A new private folder for uploads."""
+        place = self.home / secrets.token_hex(16)
+        place.mkdir(mode=0o700)
+        return place
+
+    def find(self, token: str) -> Job | None:
+        """The job of that name."""
+        return self._jobs.get(token)
+
+    def start(self, folder: Path, request: Request, title: str) -> Job:
+        """Begin a job on uploaded files."""
+        (folder / "request.json").write_text(request.to_json(), encoding="utf-8")
+        job = Job(secrets.token_urlsafe(24), folder, title)
+        self._jobs[job.token] = job
+        job.task = asyncio.create_task(self._run(job))
+        for old in [one for one in self._jobs.values() if one.over][: max(0, len(self._jobs) - MOST_JOBS)]:
+            self.forget(old)
+        return job
+
+    def forget(self, job: Job) -> None:
+        """Delete a finished job with its files."""
+        self._jobs.pop(job.token, None)
+        shutil.rmtree(job.folder, ignore_errors=True)
+
+    async def cancel(self, job: Job) -> None:
+        """Stop a job that is not over."""
+        if job.over or job.task is None:
+            return
+        job.task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await job.task
+        job.state, job.words = "cancelled", "cancelled"
+
+    async def close(self) -> None:
+        """Stop everything and delete every file."""
+        for job in list(self._jobs.values()):
+            await self.cancel(job)
+            self.forget(job)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    async def _run(self, job: Job) -> None:
+        async with self._turn:
+            job.state, job.words, job.started = "running", "starting", time.monotonic()
+            try:
+                async with asyncio.timeout(self.timeout):
+                    code = await self._work(job)
+            except TimeoutError:
+                job.state, job.words = "timed-out", f"stopped: it took longer than {self.timeout:g} seconds"
+                return
+        if code == 0 and (job.folder / "report.html").is_file():
+            job.state, job.words = "done", "the report is ready"
+        elif (job.folder / "problems.json").is_file():
+            job.state, job.words = "problems", "there are problems with these files"
+        else:
+            job.state, job.words = "failed", "the work ended unexpectedly; run it with `zeroevidence report` to see why"
+
+    async def _work(self, job: Job) -> int:
+        # -P: no folder is put on the import path, so an uploaded file can never be imported.
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "zeroevidence.web.work", str(job.folder)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert process.stdout is not None
+        try:
+            async for line in process.stdout:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    told = json.loads(line)
+                    job.words, job.done, job.total = str(told["words"]), int(told["done"]), int(told["total"])
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()

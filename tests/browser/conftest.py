@@ -1,0 +1,85 @@
+"""A report and a running server for the browser."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory):
+    """A report of a search in which one person has a hostile name, as a file."""
+    from zeroevidence.report.html import to_html
+
+    rng = np.random.default_rng(0)
+    people = 16
+    mated = np.repeat(np.arange(people), 4)
+    names = np.array([EVIL, *(f"p{i:02d}" for i in range(1, people))])
+    rows = []
+    for system, shift in (("weak", 3.0), ("good", 0.7)):
+        scores = rng.normal(0.0, 1.0, (len(mated), people))
+        scores[np.arange(len(mated)), mated] += shift
+        matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
+        rows.append(ze.evaluate(matrix, labels={"system": system}, options=ze.Options(intervals=20, null=19)))
+    rows[0] = replace(rows[0], labels={"system": f"weak {EVIL}"})
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(to_html(rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page and watch it: errors on the console, dialogs and requests are collected."""
+    contexts = []
+
+    def go(address, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        seen = {"errors": [], "requests": [], "dialogs": []}
+        page.on("console", lambda message: seen["errors"].append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: seen["errors"].append(str(error)))
+        page.on("request", lambda request: seen["requests"].append(request.url))
+        page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))
+        page.goto(address if "://" in str(address) else f"file://{address}")
+        return page, seen
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+@contextmanager
+def running(*options):
+    """`zeroevidence serve` as a process of its own; its address."""
+    command = [sys.executable, "-m", "zeroevidence", "serve", "--port", "0", *options]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            address = re.match(r"(http://127\.0\.0\.1:\d+)/", process.stderr.readline())[1]
+            yield address, process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """Starts servers."""
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("python_multipart")
+    return running

@@ -1,0 +1,171 @@
+"""The report as a browser shows it."""
+
+import pytest
+
+EVIL = "<script>alert(1)</script>"
+
+
+def column(page, table, number):
+    return page.locator(f"#{table} tbody tr:visible > :nth-child({number})").all_inner_texts()
+
+
+def test_it_renders_and_asks_for_nothing(report, visit):
+    page, seen = visit(report)
+    assert page.locator("h1").inner_text().startswith("How much do voices give away?")
+    assert page.locator("#verdict p").first.is_visible()
+    assert page.locator("figure svg").count() > 10
+    assert all(box["height"] > 50 for box in (svg.bounding_box() for svg in page.locator("figure svg").all()))
+    page.wait_for_timeout(200)
+    assert seen["errors"] == []
+    assert seen["requests"] == [f"file://{report}"]
+
+
+def test_a_hostile_name_stays_text(report, visit):
+    page, seen = visit(report)
+    assert EVIL in page.locator("#people").inner_text()
+    assert EVIL in page.locator("h1").inner_text()
+    assert page.locator("script").count() == 2
+    page.locator("#people input[type=search]").fill("script good")
+    assert column(page, "people-table", 1) == [EVIL]
+    assert seen["dialogs"] == []
+    assert seen["errors"] == []
+
+
+def test_tables_sort_both_ways(report, visit):
+    page, _ = visit(report)
+    button = page.locator("#people-table th button", has_text="mean [bit]")
+    button.click()
+    down = [float(value) for value in column(page, "people-table", 5)]
+    assert down == sorted(down, reverse=True)
+    assert page.locator("#people-table th[aria-sort=descending]").count() == 1
+    button.click()
+    up = [float(value) for value in column(page, "people-table", 5)]
+    assert up == sorted(up)
+    assert len(up) == 32
+    page.locator("#people-table th button", has_text="system").click()
+    assert column(page, "people-table", 2)[0] == "good"
+
+
+def test_tables_filter(report, visit):
+    page, _ = visit(report)
+    box = page.get_by_label("Filter people")
+    box.fill("p03 good")
+    assert column(page, "people-table", 1) == ["p03"]
+    assert "1 of 32 shown" in page.locator("#people .filter").inner_text()
+    box.fill("")
+    assert len(column(page, "people-table", 1)) == 32
+
+
+def test_curves_are_read_off_by_pointer(report, visit):
+    page, seen = visit(report)
+    plot = page.locator("#figure-cmc .plot")
+    plot.scroll_into_view_if_needed()
+    box = page.locator("#figure-cmc svg").bounding_box()
+    out = page.locator("#figure-cmc .readout")
+    assert out.inner_text() == ""
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.3)
+    first = out.inner_text()
+    assert "rank" in first
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.3)
+    assert out.inner_text() != first
+    assert page.locator("#figure-cmc svg circle").count() >= 2
+    page.mouse.move(0, 0)
+    assert out.inner_text() == ""
+    assert seen["errors"] == []
+
+
+def test_curves_are_read_off_by_keyboard(report, visit):
+    page, _ = visit(report)
+    plot = page.locator("#figure-cmc .plot")
+    plot.focus()
+    page.keyboard.press("Home")
+    out = page.locator("#figure-cmc .readout")
+    assert "rank: 1 " in out.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert "rank: 2 " in out.inner_text()
+    page.keyboard.press("End")
+    assert "rank: 16 " in out.inner_text()
+    assert "100" in out.inner_text()
+    page.keyboard.press("Escape")
+    assert out.inner_text() == ""
+
+
+def ground(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_light_and_dark(report, visit):
+    page, _ = visit(report, color_scheme="light")
+    light = ground(page)
+    page.get_by_role("button", name="Switch to dark colours").click()
+    dark = ground(page)
+    assert light != dark
+    system, _ = visit(report, color_scheme="dark")
+    assert ground(system) == dark
+    system.get_by_role("button", name="Switch to light colours").click()
+    assert ground(system) == light
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+def test_no_sideways_scrolling_of_the_page(report, visit, width):
+    page, _ = visit(report, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_print_shows_everything_and_no_controls(report, visit):
+    page, _ = visit(report)
+    page.get_by_label("Filter people").fill("p03")
+    figures = page.locator("figure").count()
+    page.emulate_media(media="print")
+    assert page.locator("figure svg:visible").count() == figures
+    assert page.locator("section:visible").count() == page.locator("section").count()
+    assert page.locator("#people-table tbody tr:visible").count() == 32
+    assert page.locator(".theme:visible, .filter:visible, nav:visible, .readout:visible").count() == 0
+    assert page.locator("figure").first.evaluate("e => getComputedStyle(e).breakInside") == "avoid"
+    assert len(page.pdf(format="A4")) > 10_000
+
+
+def test_everything_is_there_without_a_script(report, visit):
+    page, seen = visit(report, java_script_enabled=False)
+    assert page.locator("#people-table tbody tr:visible").count() == 32
+    assert page.locator("figure svg:visible").count() > 10
+    assert page.locator("figcaption:visible").count() == page.locator("figure").count()
+    assert page.locator("button:visible").count() == 0
+    assert seen["errors"] == []
+
+
+def test_landmarks_headers_and_names(report, visit):
+    page, _ = visit(report)
+    for role in ("banner", "main", "navigation", "contentinfo"):
+        assert page.get_by_role(role).count() == 1, role
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.locator("h1").count() == 1
+
+
+_CONTRAST = """() => {
+  const parse = (colour) => colour.match(/[0-9.]+/g).map(Number);
+  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = (c) => [0.2126, 0.7152, 0.0722].reduce((sum, w, i) => sum + w * linear(c[i] / 255), 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const ratio = (e) => {
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+  return [...document.querySelectorAll("p, li, th, td, h1, h2, h3, figcaption, small, .meaning, .eyebrow, button, a")]
+    .filter((e) => e.offsetParent && e.textContent.trim() && ratio(e) < 4.5)
+    .map((e) => [ratio(e), e.className || e.tagName]);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(report, visit, scheme):
+    page, _ = visit(report, color_scheme=scheme)
+    assert page.evaluate(_CONTRAST) == []

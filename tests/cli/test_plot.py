@@ -1,0 +1,116 @@
+"""The command that draws."""
+
+import json
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.evaluation import Options
+from zeroevidence.report.jsonfile import to_json
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """A file with two rows."""
+    rng = np.random.default_rng(0)
+    rows = [
+        ze.evaluate(
+            ze.Scores(rng.normal(shift, 1, 50), rng.normal(0, 1, 200)),
+            labels={"system": name, "attacker": "lazy (x)"},
+            options=Options(intervals=0, null=0),
+        )
+        for name, shift in (("a", 1.0), ("b", 3.0))
+    ]
+    path = tmp_path_factory.mktemp("results") / "result.json"
+    path.write_text(to_json(rows))
+    return path
+
+
+@pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_draws_each_format(run, result, tmp_path, ending, start):
+    target = tmp_path / f"f.{ending}"
+    code, out, err = run("plot", "ece", result, "-o", target)
+    assert (code, out) == (0, "")
+    assert f"wrote {target}" in err
+    assert target.read_bytes().startswith(start)
+
+
+def test_folder_rows_and_labels(run, result, tmp_path):
+    home = tmp_path / "audit"
+    home.mkdir()
+    (home / "result.json").write_bytes(result.read_bytes())
+    target = tmp_path / "f.svg"
+    assert run("plot", "det", home, "--row", 2, "-o", target)[0] == 0
+    assert ">b: EER" in target.read_text().replace("<!-- ", ">")
+    assert (
+        run("plot", "det", home, "--where", "system=a", "--where", "attacker=lazy", "-o", target, "--overwrite")[0] == 0
+    )
+    text = target.read_text()
+    assert "a: EER" in text
+    assert "b: EER" not in text
+
+
+def test_scatter_takes_measures(run, result, tmp_path):
+    target = tmp_path / "f.svg"
+    assert run("plot", "scatter", result, "--x", "eer", "--y", "d_ece", "--width", 5, "-o", target)[0] == 0
+    assert "D_ECE (bits)" in target.read_text()
+    assert 'width="360pt"' in target.read_text()
+
+
+def test_list(run, result):
+    code, out, _ = run("plot", "--list")
+    assert code == 0
+    assert len(out.splitlines()) == 20
+    names = [line.split()[0] for line in run("plot", "--list", result)[1].splitlines()]
+    assert "ece" in names
+    assert "people" not in names
+
+
+def test_rows_without_the_data_are_left_out_and_said(run, result, tmp_path):
+    document = json.loads(result.read_text())
+    del document["rows"][1]["curves"]
+    part = tmp_path / "part.json"
+    part.write_text(json.dumps(document))
+    code, _, err = run("plot", "ece", part, "-o", tmp_path / "f.svg")
+    assert code == 0
+    assert "1 of 2 rows have no data for ece" in err
+
+
+def test_demo_is_the_bundled_data(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("plot", "people", "demo", "--where", "attacker=ignorant", "--hide-ids", "-o", "p.svg")[0] == 0
+    assert "person 24" in (tmp_path / "p.svg").read_text()
+
+
+def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
+    target, there = tmp_path / "f.pdf", tmp_path / "there.pdf"
+    there.write_text("old")
+    scores, empty, broken = tmp_path / "s.txt", tmp_path / "empty.json", tmp_path / "broken.json"
+    scores.write_text("a b 0.5\n")
+    empty.write_text(json.dumps({**json.loads(result.read_text()), "rows": []}))
+    broken.write_text("{")
+    for arguments, code, words in (
+        ((), 2, "expected a KIND"),
+        (("pie", result, "-o", target), 2, "unknown kind of figure 'pie'"),
+        (("ece",), 2, "expected a RESULT"),
+        (("ece", result), 2, "expected -o FILE"),
+        (("ece", result, "-o", "f.gif"), 2, "ends in .pdf, .svg, .png"),
+        (("ece", result, "-o", there), 2, "--overwrite"),
+        (("ece", result, "-o", target, "--row", 3), 2, "no row 3; the results have 2"),
+        (("ece", result, "-o", target, "--where", "system"), 2, "expected --where LABEL=VALUE"),
+        (("ece", result, "-o", target, "--where", "system=z"), 2, "it is 'a', 'b'"),
+        (("ece", result, "-o", target, "--where", "sex=f"), 2, "no row has that label"),
+        (("ece", result, "-o", target, "--y", "eer"), 2, "no option 'y'"),
+        (("people", result, "-o", target), 2, "it has what these need: ece"),
+        (("ece", tmp_path / "no.json", "-o", target), 3, "no such file or folder"),
+        (("ece", scores, "-o", target), 3, "is not a finished result"),
+        (("ece", empty, "-o", target), 3, "has no rows"),
+        (("ece", broken, "-o", target), 3, "not JSON"),
+    ):
+        found, out, err = run("plot", *arguments)
+        assert (found, out) == (code, ""), arguments
+        assert words in err, arguments
+        assert len(err.splitlines()) == 1, arguments
+    assert there.read_text() == "old"
+    assert not target.exists()

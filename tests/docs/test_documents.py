@@ -1,0 +1,23 @@
+"""Every block of README, the tutorials, the pages of the measures and the page on extending is run."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for pattern in (
+        "docs/tutorials/*.md",
+        "docs/measures/*.md",
+        "docs/extending.md",
+        "docs/figures.md",
+        "docs/report.md",
+    )
+    for path in ROOT.glob(pattern)
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page(page, path):
+    page(path).run()

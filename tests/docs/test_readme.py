@@ -1,0 +1,115 @@
+"""README: every line is run on files of the names that it uses; what installs is checked against the project."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.cli import cli
+from zeroevidence.sample import sample_rows, sample_sets
+
+soundfile = pytest.importorskip("soundfile")
+
+ROOT = Path(__file__).resolve().parents[2]
+RATE = 16_000
+INSTALLS = "python3 -m venv"
+
+
+class Spectrum:
+    """Stands in for the speaker encoder: the spectrum of a voice is enough to tell synthetic speakers apart."""
+
+    name, sample_rate, dim, fingerprint = "spectrum", RATE, 24, "spectrum:1"
+
+    def embed(self, waves):
+        power = [np.abs(np.fft.rfft(wave, 4096)) ** 2 for wave in waves]
+        bands = [[part.sum() for part in np.array_split(one[:480], self.dim)] for one in power]
+        return np.log(np.array(bands) + 1e-6).astype(np.float32)
+
+
+def write_speech(folder, tilt):
+    rng = np.random.default_rng(0)
+    time = np.arange(RATE // 4) / RATE
+    for speaker in range(12):
+        (folder / f"p{speaker:02d}").mkdir(parents=True)
+        for utterance in range(4):
+            pitch = 2 * np.pi * (90 + 9 * speaker)
+            parts = (tilt**h * np.sin(pitch * h * time + rng.uniform(0, 6)) for h in range(1, 9))
+            wave = 0.05 * sum(parts) + 0.01 * rng.normal(size=len(time))
+            soundfile.write(folder / f"p{speaker:02d}" / f"p{speaker:02d}_{utterance}.wav", wave, RATE)
+
+
+def write_tandem(folder):
+    rng = np.random.default_rng(0)
+    kinds = {"- bonafide": 1.5, "A07 spoof": -1.5, "A08 spoof": -0.5}
+    cm = [f"u{i}_{at} {kind} {rng.normal(at):.3f}" for kind, at in kinds.items() for i in range(30)]
+    kinds = {"- target": 2.0, "- nontarget": -2.0, "A07 spoof": 1.0, "A08 spoof": 1.5}
+    asv = [f"{kind} {rng.normal(at):.3f}" for kind, at in kinds.items() for _ in range(30)]
+    (folder / "cm.txt").write_text("\n".join(cm) + "\n")
+    (folder / "asv.txt").write_text("\n".join(asv) + "\n")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """What the commands of README name."""
+    monkeypatch.setattr("zeroevidence.attack.extractors.load_extractor", lambda name, **_: Spectrum())
+    for name, few in (("DEFAULT_BACKENDS", ("cosine",)), ("DEFAULT_ATTACKERS", ("lazy-informed",))):
+        monkeypatch.setattr(f"zeroevidence.audit.{name}", few)  # one is enough to run the line
+    _, ignorant, informed = sample_rows("eval")
+    dev = sample_rows("dev")[1]
+    copies = {
+        ("scores.txt", "f.scores", "a.scores"): ignorant.scores,
+        ("b.scores",): informed.scores,
+        ("trials", "trials_f", "data/digits_eval_trials/trials"): ignorant.key,
+        ("m.scores",): dev.scores,
+        ("trials_m",): dev.key,
+        ("exp/asv_orig/digits_eval_enrolls-digits_eval_trials_anon/scores",): ignorant.scores,
+    }
+    for names, source in copies.items():
+        for name in names:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(source.read_bytes())
+    sets = sample_sets("mcadams")
+    for name, part in (("E.npz", sets.eval_enrol), ("T.npz", sets.eval_trial)):
+        np.savez(tmp_path / name, vectors=part.vectors, utterance=part.ids, speaker=part.speakers)
+    write_speech(tmp_path / "original", 0.5)
+    write_speech(tmp_path / "anonymised", 0.8)
+    write_tandem(tmp_path)
+    return tmp_path
+
+
+def test_every_line_runs(page, blocks_of, files):
+    readme = page("README.md")
+    blocks = [block for block in blocks_of(readme.path.read_text(encoding="utf-8")) if INSTALLS not in block.text]
+    assert len(blocks) >= 2
+    readme.run(blocks)
+    assert (files / "report.html").stat().st_size > 10_000
+    assert (files / "out" / "result.json").exists()
+
+
+def test_what_installs_names_what_exists(blocks_of):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    installs = [block.text for block in blocks_of(text) if INSTALLS in block.text]
+    assert len(installs) == 3
+    together = "".join(installs)
+    extras = re.findall(r"\.\[([\w,]+)\]", text)
+    assert extras
+    assert {extra for found in extras for extra in found.split(",")} <= set(project["optional-dependencies"])
+    assert all((ROOT / name).is_file() for name in re.findall(r"-c (\S+)", together))
+    assert set(re.findall(r"bin/zeroevidence (\w+)", together)) <= set(cli.list_commands(None))
+    assert project["scripts"]["zeroevidence"] == "zeroevidence.cli:main"
+
+
+def test_optional_parts_are_all_named():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    parts = set(project["optional-dependencies"]) - {"test", "lint", "docs"}
+    assert parts <= set(re.findall(r"`(\w+)`", text.split("Optional parts:")[1].split("##")[0]))
+
+
+def test_links_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [path for path in re.findall(r"\]\((?!http)([^)#]+)", text) if not (ROOT / path).exists()]
+    assert not missing

@@ -1,0 +1,289 @@
+"""Figures, tested by the data that they draw."""
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy.special import expit, ndtri
+
+from zeroevidence import plot
+from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.evaluation import Curve, Evaluation, Metric, People
+from zeroevidence.plot.canvas import look
+from zeroevidence.plot.words import names_of
+
+PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability", "scatter", "similarity")
+TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "cmc", "rank-disclosure", "people", "eer-lid")
+SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances")
+ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map")
+
+
+def line(ax, start):
+    """The line whose label starts so."""
+    return next(one for one in ax.get_lines() if str(one.get_label()).startswith(start))
+
+
+def sample_of(kind, rows, tandem, mapped):
+    return {"t-dcf": tandem, "t-dcf-surface": tandem, "map": mapped}.get(kind, rows[0])
+
+
+def test_every_kind_is_there_with_words():
+    assert set(plot.KINDS) == set(ASKED_FOR)
+    for kind in plot.KINDS.values():
+        assert kind.caption.endswith(".")
+        assert kind.title
+        assert kind.needs
+
+
+def test_available(rows, tandem, mapped):
+    assert set(plot.available(rows[0])) == set(SEARCH)
+    assert plot.available(tandem) == ["scatter", "t-dcf", "t-dcf-surface"]
+    assert plot.available(mapped) == ["map"]
+    assert plot.available(Evaluation({}, {}, "ZE")) == []
+
+
+@pytest.mark.parametrize("kind", ASKED_FOR)
+def test_each_kind_draws_one_and_several_in_every_format(kind, rows, tandem, mapped):
+    one = sample_of(kind, rows, tandem, mapped)
+    assert plot.to_bytes(kind, one, format="pdf").startswith(b"%PDF")
+    assert plot.to_bytes(kind, one, format="png").startswith(b"\x89PNG")
+    several = rows if one is rows[0] else [one, replace(one, labels={"system": "other"})]
+    ET.fromstring(plot.to_svg(kind, several))
+
+
+@pytest.mark.parametrize("kind", ASKED_FOR)
+def test_functions_draw_on_the_axes_given_and_leave_no_trace(kind, rows, tandem, mapped):
+    before = dict(mpl.rcParams)
+    ax = Figure().add_subplot()
+    assert plot.KINDS[kind].function(sample_of(kind, rows, tandem, mapped), ax=ax) is ax
+    assert ax.has_data()
+    assert dict(mpl.rcParams) == before
+    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_ece_draws_profiles_area_and_tag(rows):
+    ax = plot.ece(rows[0])
+    curve = rows[0].curves["ece"]
+    drawn = line(ax, "strong")
+    assert tuple(drawn.get_ydata()) == curve.y
+    tag, worst = rows[0].metrics["tag"].value, rows[0].metrics["worst_case"].value
+    assert drawn.get_label() == f"strong ({rows[0].metrics['d_ece'].value:.3g}, {worst:.3g}, {tag})"
+    assert tuple(line(ax, "zero evidence").get_ydata()) == curve.baseline
+    area = plot.ece(rows[0], x="prior").collections[0].get_paths()[0]
+    corners = area.vertices
+    shoelace = abs(np.dot(corners[:-1, 0], corners[1:, 1]) - np.dot(corners[1:, 0], corners[:-1, 1])) / 2
+    assert shoelace == pytest.approx(rows[0].metrics["d_ece"].value, abs=2e-3)
+    assert tuple(line(plot.ece(rows, x="prior"), "weak").get_xdata()) == tuple(expit(np.array(curve.x)))
+    with pytest.raises(UsageError, match="log-odds or prior"):
+        plot.ece(rows, x="eer")
+
+
+def test_det_is_on_normal_deviates_and_marks_the_eer(rows):
+    ax = plot.det(rows)
+    drawn = line(ax, "strong")
+    false_alarm = np.array(rows[0].curves["det"].x)
+    inside = (false_alarm > 0.05) & (false_alarm < 0.9)
+    assert drawn.get_xdata()[inside] == pytest.approx(ndtri(false_alarm[inside]))
+    eers = [ndtri(row.metrics["eer"].value) for row in rows]
+    marked = [one.get_xdata()[0] for one in ax.get_lines() if len(one.get_xdata()) == 1]
+    assert marked == pytest.approx(eers)
+    assert "50" in [tick.get_text() for tick in ax.get_xticklabels()]
+
+
+def test_densities_and_local_linkability(rows):
+    ax = plot.linkability(rows[0])
+    outlines = [patch.get_data() for patch in ax.patches if str(patch.get_label()).startswith("mated")]
+    assert tuple(outlines[0].values) == rows[0].curves["histogram_target"].y
+    assert "(48)" in next(str(p.get_label()) for p in ax.patches if str(p.get_label()).startswith("mated"))
+    right = next(other for other in ax.figure.axes if other is not ax)
+    local = rows[0].curves["local_linkability"]
+    assert tuple(right.get_lines()[0].get_ydata()[:-1]) == local.y
+    assert any("linkability 0." in str(one.get_label()) for one in ax.get_lines())
+
+
+def test_tippett_begins_and_ends_at_what_is_finite():
+    curve = Curve((-np.inf, 0.5, np.inf), (0.9, 0.3, 0.0))
+    row = Evaluation({}, {}, "ZE", {"system": "a"}, curves={"tippett_target": curve, "tippett_nontarget": curve})
+    drawn = line(plot.tippett(row), "a")
+    assert drawn.get_ydata().tolist() == [0.9, 0.3, 0.3]
+    assert np.isfinite(drawn.get_xdata()).all()
+
+
+def test_pav_marks_infinite_ends(rows):
+    ax = plot.pav(rows[0])
+    carets = {one.get_marker() for one in ax.get_lines()} - {"None"}
+    ends = {
+        end for end, llr in (("v", rows[0].curves["pav"].y[0]), ("^", rows[0].curves["pav"].y[-1])) if np.isinf(llr)
+    }
+    assert ends
+    assert carets == ends
+
+
+def test_search_figures_draw_their_curves(rows):
+    assert tuple(line(plot.posterior(rows[0]), "strong").get_ydata()) == rows[0].curves["posterior"].y
+    assert line(plot.posterior(rows[0]), "chance").get_label() == "chance 0.083"
+    assert tuple(line(plot.cmc(rows), "weak").get_ydata()) == rows[1].curves["cmc"].y
+    bars = plot.lid_histogram(rows[0]).patches
+    assert [bar.get_height() for bar in bars] == list(rows[0].curves["lid_histogram"].y)
+    ccdf = line(plot.lid_ccdf(rows), "strong")
+    assert tuple(ccdf.get_ydata()[1:-1]) == rows[0].curves["lid_ccdf"].y
+    assert ccdf.get_ydata()[0] == 1.0
+    assert tuple(line(plot.rank_disclosure(rows), "weak").get_ydata()) == rows[1].curves["rank_disclosure"].y
+
+
+def test_over_identities_and_utterances_pick_a_measure(rows):
+    singled = line(plot.over_identities(rows, y="singling_out"), "strong")
+    assert tuple(singled.get_ydata()) == rows[0].curves["singling_out_over_identities"].y
+    linked = line(plot.over_utterances(rows, y="link_probability"), "weak")
+    assert tuple(linked.get_ydata()) == rows[1].curves["link_probability_over_utterances"].y
+    assert tuple(line(plot.over_utterances(rows), "strong").get_ydata()) == rows[0].curves["alid_over_utterances_sum"].y
+    with pytest.raises(UsageError, match="expected one of link_probability, singling_out"):
+        plot.over_identities(rows, y="eer")
+
+
+def test_scatter_takes_any_two_measures(rows):
+    ax = plot.scatter(rows, x="eer", y="lid_max")
+    at = line(ax, "strong")
+    assert at.get_xdata()[0] == pytest.approx(100 * rows[0].metrics["eer"].value)
+    assert at.get_ydata()[0] == rows[0].metrics["lid_max"].value
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("EER (%)", "LID_max (bits)")
+    with pytest.raises(UsageError, match="no result has both"):
+        plot.scatter(rows, x="tag", y="eer")
+    with pytest.raises(UsageError, match="nonsense"):
+        plot.scatter(rows, x="nonsense", y="eer")
+
+
+def test_bars_of_eer_and_lid_stand_on_one_line(rows):
+    ax = plot.eer_lid(rows)
+    right = next(other for other in ax.figure.axes if other is not ax)
+    assert [bar.get_height() for bar in ax.containers[0]] == pytest.approx([100 * r.metrics["eer"].value for r in rows])
+    assert [bar.get_height() for bar in right.containers[1]] == [r.metrics["lid_max"].value for r in rows]
+    zero = [a.transData.transform((0, 0))[1] for a in (ax, right)]
+    assert zero[0] == pytest.approx(zero[1])
+
+
+def test_people_most_exposed_first_and_hidden_names(rows):
+    ax = plot.people(rows[0])
+    people = rows[0].people
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(people.speaker)
+    assert sorted(line(ax, "largest").get_xdata()) == sorted(people.lid_max)
+    hidden = plot.to_svg("people", rows[0], hide=True)
+    assert "person 1<" in hidden
+    assert not any(f">{name}<" in hidden for name in people.speaker)
+    many = tuple(f"n{i}" for i in range(40))
+    long = replace(rows[0], people=People(many, (1,) * 40, (1.0,) * 40, (2.0,) * 40, (0.0,) * 40))
+    assert len(plot.people(long).get_yticks()) == 30
+
+
+def test_similarity_hides_names(rows):
+    image = plot.similarity(rows[0]).images[0]
+    assert np.asarray(image.get_array()) == pytest.approx(np.array(rows[0].surfaces["similarity"].z))
+    assert ">s01<" in plot.to_svg("similarity", rows[0])
+    assert ">s01<" not in plot.to_svg("similarity", rows[0], hide=True)
+
+
+def test_tandem_curve_and_surface(tandem):
+    drawn = line(plot.t_dcf(tandem), "cm")
+    finite = np.isfinite(tandem.curves["t_dcf"].x)
+    assert drawn.get_ydata().tolist() == np.array(tandem.curves["t_dcf"].y)[finite].tolist()
+    assert min(tandem.curves["t_dcf"].y) == pytest.approx(tandem.metrics["tdcf_min"].value)
+    ax = plot.t_dcf_surface(tandem)
+    assert "joint min t-DCF" in ax.get_legend().get_texts()[0].get_text()
+    cost = np.array(tandem.surfaces["t_dcf"].z)
+    assert cost.shape == (len(tandem.surfaces["t_dcf"].x), len(tandem.surfaces["t_dcf"].y))
+    assert cost.min() >= tandem.metrics["tdcf_joint_min"].value - 1e-12
+
+
+def test_maps_get_a_panel_each(mapped):
+    figure = plot.draw("map", mapped)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["before", "after"]
+    one = plot.map_of(mapped, name="after")
+    assert line(one, "f").get_xdata().tolist() == [0.0, 2.0]
+    with pytest.raises(UsageError, match="expected one of before, after"):
+        plot.map_of(mapped, name="x")
+
+
+def test_results_that_lack_the_data_say_what_they_have(rows, tandem):
+    with pytest.raises(UsageError, match=r"t-dcf needs scores of a verifier .* lacks; it has what these need: ece, "):
+        plot.draw("t-dcf", rows[0])
+    with pytest.raises(UsageError, match="no figure needs"):
+        plot.draw("ece", Evaluation({}, {}, "ZE"))
+    with pytest.raises(UsageError, match="unknown kind of figure 'pie'"):
+        plot.draw("pie", rows)
+    with pytest.raises(UsageError, match="has no option 'colour'"):
+        plot.draw("ece", rows, colour="red")
+    with pytest.raises(UsageError, match="shows one result, got 2"):
+        plot.people(rows)
+    with pytest.raises(UsageError, match="expected one of pdf, svg, png"):
+        plot.to_bytes("ece", rows, format="gif")
+    assert len(plot.draw("ece", [*rows, tandem]).axes[0].get_lines()) == 3
+
+
+NASTY = '$\\frac{1}{2}$ <script>alert(1)</script> & "id="x"" \'q\' \x0b\udc80 語'
+
+
+def test_svg_is_safe_deterministic_and_alone(rows):
+    nasty = replace(
+        rows[0],
+        labels={"system": NASTY},
+        people=replace(rows[0].people, speaker=(NASTY, *rows[0].people.speaker[1:])),
+    )
+    for kind in ("ece", "people", "eer-lid"):
+        svg = plot.to_svg(kind, nasty)
+        assert svg == plot.to_svg(kind, nasty)
+        assert svg.startswith("<svg ")
+        assert "<?xml" not in svg
+        assert "<!DOCTYPE" not in svg
+        assert "<script" not in svg
+        assert "<text" in svg
+        root = ET.fromstring(svg)
+        assert any("$" in "".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    first, second = plot.to_svg("ece", rows[0]), plot.to_svg("det", rows[0])
+    ids = [set(re.findall(r'\sid="([^"]+)"', svg)) for svg in (first, second)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    for svg, own in zip((first, second), ids, strict=True):
+        used = set(re.findall(r"url\(#([^)]+)\)", svg)) | set(re.findall(r'href="#([^"]+)"', svg))
+        assert used <= own
+
+
+def test_pdf_is_the_same_each_time_and_has_real_fonts(rows):
+    pdf = plot.to_bytes("ece", rows, format="pdf")
+    assert pdf == plot.to_bytes("ece", rows, format="pdf")
+    assert b"/Type3" not in pdf
+    assert b"/TrueType" in pdf or b"/CIDFontType2" in pdf
+
+
+def test_width_is_one_column_unless_asked(rows):
+    assert plot.draw("ece", rows[0]).get_size_inches()[0] == 3.5
+    assert plot.draw("ece", rows[0], width=7).get_size_inches()[0] == 7
+    assert plot.draw("people", rows).get_size_inches()[0] == 7
+
+
+def test_looks_are_distinct():
+    assert len({look(number)[:2] for number in range(28)}) == 28
+
+
+def test_names_tell_rows_apart():
+    def row(**labels):
+        return Evaluation({"eer": Metric(0.1, "rate")}, {}, "ZE", labels)
+
+    two = [row(system="a", attacker="lazy (x)"), row(system="a", attacker="smart (y)")]
+    assert names_of(two) == ["lazy", "smart"]
+    assert names_of([row(system="a", sex="f"), row(system="b", sex="m")]) == ["a", "b"]
+    assert names_of([row(system="a"), row(system="a")]) == ["a (1)", "a (2)"]
+    assert names_of([row()]) == ["these scores"]
+
+
+def test_matplotlib_comes_late_and_is_named_when_missing(monkeypatch, rows):
+    code = "import sys, zeroevidence.plot, zeroevidence.cli.plot; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"zeroevidence\[report\]"):
+        plot.ece(rows[0])

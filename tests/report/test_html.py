@@ -1,0 +1,280 @@
+"""The page as text: complete, escaped, closed to the outside, and the same every time."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Metric
+from zeroevidence.evaluation.comparison import compare
+from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.report.html import to_html
+from zeroevidence.report.html_references import references, sentence
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+EVIL = "<script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, text by section, and what is wrong with the nesting."""
+
+    VOID = ("meta", "input", "br", "path", "use", "rect", "circle", "line", "image")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.stack, self.faults, self.headings = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag in self.VOID:
+            return
+        if not self.stack or self.stack.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        if self.stack and self.stack[-1] == "h2" and data.strip():
+            self.headings.append(data.strip())
+
+    def all(self, name):
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+@pytest.fixture(scope="module")
+def text(audit_rows):
+    return to_html(audit_rows, command="zeroevidence report out")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_sections_in_order_and_tags_nested(page):
+    assert page.faults == []
+    assert page.stack == []
+    assert page.headings == [
+        "Protected voices are still recognised",
+        "Who attacks",
+        "The numbers behind it",
+        "What to keep in mind",
+        "The people at most risk",
+        "All results",
+        "Figures",
+        "Methods and references",
+        "How to get the same numbers",
+    ]
+
+
+def test_ids_are_unique_and_anchors_lead_somewhere(page):
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for link in page.all("a"):
+        assert link["href"].startswith("#")
+        assert link["href"][1:] in ids
+
+
+def test_nothing_from_outside(text, page):
+    for _, attributes in page.tags:
+        for name in ("src", "href", "xlink:href", "data", "action", "poster", "srcset"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:")), (name, value)
+    without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", without_names)
+
+
+def test_only_our_script_may_run(text, page):
+    policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+
+
+def test_the_same_input_gives_the_same_bytes(audit_rows, text):
+    assert to_html(audit_rows, command="zeroevidence report out") == text
+
+
+def test_numbers_of_the_strongest_row_are_there(audit_rows, text):
+    body = text[text.index('id="numbers"') : text.index('id="warnings"')]
+    row = audit_rows[3]
+    for name in ("top1", "alid", "d_ece", "eer"):
+        metric = row.metrics[name]
+        scale = 100 if metric.unit == "rate" else 1
+        digits = 2 if metric.unit == "rate" else 4
+        for value in (metric.value, metric.low, metric.high, audit_rows[0].metrics[name].value):
+            assert f"{scale * value:.{digits}f}" in body, name
+    assert f"p = {row.metrics['alid'].p_value:.2g}" in body
+
+
+def test_flags_signatures_command_and_environment(audit_rows, text):
+    from zeroevidence import __version__
+
+    for row in audit_rows:
+        assert row.signature in text
+        for flag in row.flags:
+            assert flag.partition(": ")[2][1:].replace("'", "&#39;") in text
+    assert "<code>zeroevidence report out</code>" in text
+    assert f"zeroevidence {__version__}, " in text
+    assert f"numpy {np.__version__}" in text
+
+
+def test_every_figure_is_there_with_a_caption(audit_rows, page):
+    from zeroevidence.plot import available
+
+    kinds = {kind for row in audit_rows for kind in available(row)}
+    drawn = {attributes["id"].removeprefix("figure-") for attributes in page.all("figure")}
+    assert drawn == kinds
+    assert len(page.all("figcaption")) == len(drawn)
+    assert len(page.all("svg")) == len(drawn)
+
+
+def test_curves_can_be_read_off(audit_rows, text):
+    data = json.loads(re.search(r'<script type="application/json" id="readoff">(.*?)</script>', text, re.DOTALL)[1])
+    (panel,) = data["figure-cmc"]
+    assert "rank" in panel["x"]
+    lines = {line["name"]: line for line in panel["lines"]}
+    name = next(name for name in lines if "lazy" in name)
+    curve = audit_rows[3].curves["cmc"]
+    assert lines[name]["x"] == [float(f"{x:.4g}") for x in curve.x]
+    assert lines[name]["y"] == [float(f"{100 * y:.4g}") for y in curve.y]
+    left, top, right, bottom = panel["box"]
+    for line in panel["lines"]:
+        assert all(left - 1 <= x <= right + 1 for x in line["px"])
+        assert all(top - 1 <= y <= bottom + 1 for y in line["py"])
+    (det,) = data["figure-det"]  # drawn as normal deviates, read off as rates
+    assert all(0.0 <= x <= 100.0 for line in det["lines"] for x in line["x"])
+
+
+def evil_row(row):
+    people = replace(row.people, speaker=(EVIL, *row.people.speaker[1:]))
+    surfaces = {
+        name: replace(one, x=(EVIL, *one.x[1:]), y=(EVIL, *one.y[1:])) if isinstance(one.x[0], str) else one
+        for name, one in row.surfaces.items()
+    }
+    labels = {**row.labels, "system": f"{EVIL} & \"quoted\" '$x$'"}
+    return replace(row, people=people, surfaces=surfaces, labels=labels, flags=(*row.flags, f"odd: {EVIL}"))
+
+
+def test_strings_from_outside_stay_text(audit_rows):
+    rows = [evil_row(row) for row in audit_rows]
+    card = {"name": EVIL, "objective": EVIL, "resources": [EVIL], "backend": EVIL}
+    text = to_html(rows, title=EVIL, cards=[card] * len(rows), command=f"zeroevidence {EVIL}")
+    assert "<script>alert" not in text
+    assert "</script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert Page(text).faults == []
+    assert len(re.findall(r"<script", text)) == 2
+
+
+def test_hidden_people_are_nowhere(named_rows):
+    rows = named_rows
+    shown, hidden = to_html(rows), to_html(rows, hide=True)
+    names = {name for row in rows for name in row.people.speaker}
+    assert len(names) == 20
+    assert all(name in shown for name in names)
+    assert not [name for name in names if name in hidden]
+    assert "person 1" in hidden
+
+
+@pytest.fixture(scope="module")
+def named_rows(search):
+    return [search(2.0, name="Quixotic", system="s"), search(1.0, seed=2, name="Quixotic", system="t")]
+
+
+def test_one_person_has_one_number_in_all_rows(named_rows):
+    from zeroevidence.report.html_hide import hidden
+
+    rows = hidden(named_rows)
+    given = [dict(zip(a.people.speaker, b.people.speaker, strict=True)) for a, b in zip(named_rows, rows, strict=True)]
+    assert given[0] == given[1]
+    assert rows[0].people.speaker[0] == "person 1"  # the most exposed
+    assert rows[0].trials is None
+
+
+def test_cards_of_an_audit(audit_rows):
+    cards = [{"name": f"attacker {i} (x)", "objective": f"aim {i}", "backend": "plda"} for i in range(4)]
+    text = to_html(audit_rows, cards=cards)
+    assert "The strongest attacker: attacker 3 (x)" in text
+    assert "aim 3" in text
+    assert text.count('<th scope="row">attacker') == 4
+
+
+def test_rows_of_any_kind_render():
+    rows = [
+        ze.Evaluation({"something_new": Metric(1.5, "bit"), "parts": Metric({"a": 1.0}, "bit")}, {"target": 3}, "ZE|x"),
+        ze.Evaluation({"tag": Metric("C", "category")}, {}, "ZE|y", {"protector": "flow", "attribute": "sex"}),
+    ]
+    for part in (rows, rows[:1], rows[1:]):
+        page = Page(to_html(part))
+        assert page.faults == []
+
+
+def test_infinite_and_missing_values_render():
+    row = ze.evaluate(ze.Scores([-np.inf, 1.0, 2.0], [0.0, 0.5]), options=ze.Options(intervals=0, null=0))
+    assert Page(to_html([row])).faults == []
+
+
+def test_nothing_to_report():
+    with pytest.raises(UsageError, match="at least one result"):
+        to_html([])
+
+
+@pytest.fixture(scope="module")
+def comparisons():
+    from zeroevidence.evaluation import evaluate_with_replicates
+
+    rng = np.random.default_rng(0)
+    options = ze.Options(intervals=50, null=0)
+    noise = rng.normal(0, 1, 60), rng.normal(0, 1, 300)
+    rows = [
+        evaluate_with_replicates(ze.Scores(noise[0] + shift, noise[1]), labels={"system": name}, options=options)
+        for name, shift in (("weak", 2.5), ("good", 0.2))
+    ]
+    return compare(rows, ["d_ece", "eer"])
+
+
+def test_comparison_alone(comparisons):
+    text = to_html([], comparisons=comparisons)
+    assert "good discloses least" in text
+    assert "is not yet to protect" in text
+    assert Page(text).faults == []
+
+
+def test_comparison_comes_back_from_json(comparisons):
+    text = render_comparisons(comparisons, "json")
+    assert comparisons_from_json(text) == list(comparisons)
+    with pytest.raises(ze.errors.InputError, match="expected a comparison with schema"):
+        comparisons_from_json("{}")
+    with pytest.raises(ze.errors.InputError, match="not complete"):
+        comparisons_from_json(text.replace('"ranking"', '"rank"'))
+
+
+def test_every_reference_is_a_sentence():
+    from zeroevidence.report.citations import BIBTEX
+
+    for key, entry in BIBTEX.items():
+        found = sentence(entry)
+        assert found.endswith(".")
+        assert not set("{}\\") & set(found), key
+    assert sentence(BIBTEX["brummer2006"]).startswith("Niko Brümmer and Johan du Preez. ")
+    assert [one.key for one in references(["d_ece", "tag", "eer"])] == ["nautsch2020", "vanleeuwen2007"]
+    assert references(["d_ece", "tag"])[0].measures == ("D_ECE", "tag")

@@ -1,0 +1,74 @@
+"""Every example script runs on the bundled data and writes what the gallery shows."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+GALLERY = ROOT / "docs" / "gallery"
+SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("[!_]*.py"))
+
+
+def run(name, *arguments):
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / name), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+def cells(text):
+    return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_writes_what_the_gallery_shows(name, tmp_path):
+    done = run(name, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {path.name for path in GALLERY.glob(f"{Path(name).stem}-*")}
+    for path in tmp_path.glob("*.md"):
+        here, there = cells(path.read_text()), cells((GALLERY / path.name).read_text())
+        assert len(here) == len(there)
+        for one, other in zip(here, there, strict=True):
+            for cell, shown in zip(one, other, strict=True):
+                if re.fullmatch(r"-?\d+\.\d+", cell):  # the last digit may differ between machines
+                    assert float(cell) == pytest.approx(float(shown), abs=1.01 * 10 ** -len(cell.partition(".")[2]))
+                else:
+                    assert cell == shown
+    again = run(name, "-o", tmp_path)
+    assert again.returncode == 2
+    assert "exists; --overwrite replaces it" in again.stderr
+
+
+def test_help_and_a_missing_folder(tmp_path):
+    for name in SCRIPTS:
+        assert "--output" in run(name, "--help").stdout
+    done = run("zebra.py", "-o", tmp_path, "--data", tmp_path / "nowhere")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_published_scores_give_the_published_profile(shared, tmp_path):
+    assert run("zebra.py", "-o", tmp_path, "--data", shared).returncode == 0
+    first = cells((tmp_path / "zebra-results.md").read_text())[2]
+    assert first[1:] == ["original", "original", "0.584", "3.98", "C"]
+
+
+def test_gallery_is_small_and_shows_every_file():
+    files = {path.name: path.stat().st_size for path in GALLERY.iterdir()}
+    assert sum(files.values()) < 1_500_000
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    assert set(re.findall(r"gallery/([\w.-]+\.(?:svg|md))", page)) == set(files)
+
+
+def test_page_of_figures_names_every_kind():
+    from zeroevidence.plot import KINDS
+
+    page = (ROOT / "docs" / "figures.md").read_text()
+    assert set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)) == set(KINDS)

@@ -1,0 +1,248 @@
+"""The page on this machine: who may ask, what may be sent, what comes back, and that nothing stays."""
+
+import re
+import time
+import warnings
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+pytest.importorskip("python_multipart")
+
+with warnings.catch_warnings():  # newer versions of it prefer another HTTP client than the one we ask for
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+from zeroevidence.web.app import make_app
+
+ADDRESS = "http://127.0.0.1:8000"
+EVIL = "<script>alert(1)</script>.txt"
+SCORES = "a u1 2.0\na u2 -1.0\nb u1 -0.5\nb u2 1.5\nc u1 0.1\nc u2 0.2\n"
+KEY = "a u1 target\na u2 nontarget\nb u1 nontarget\nb u2 target\nc u1 nontarget\nc u2 nontarget\n"
+
+
+@pytest.fixture
+def home(tmp_path):
+    place = tmp_path / "private"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def client(home):
+    app = make_app(home, max_bytes=1_000_000, timeout=60.0)
+    with TestClient(app, base_url=ADDRESS, follow_redirects=False) as found:
+        yield found
+
+
+def action(client):
+    return re.search(r'action="(/upload/[^"]+)"', client.get("/").text)[1]
+
+
+def post(client, files, **fields):
+    return client.post(action(client), files=files, data=fields)
+
+
+def finished(client, answer):
+    assert answer.status_code == 303, answer.text
+    place = answer.headers["location"]
+    for _ in range(600):
+        state = client.get(f"{place}/state").json()
+        if state["over"]:
+            return place, state["state"]
+        time.sleep(0.1)
+    raise AssertionError(state)
+
+
+def test_files_become_a_report(client, home):
+    place, state = finished(
+        client, post(client, [("scores", ("mine.txt", SCORES)), ("keys", ("key", KEY))], title="Ours & theirs")
+    )
+    assert state == "done"
+    assert "The report is ready" in client.get(place).text
+    answer = client.get(f"{place}/report")
+    assert answer.status_code == 200
+    assert "<h1>Ours &amp; theirs</h1>" in answer.text
+    assert str(home) not in answer.text
+    assert "script-src 'sha256-" in answer.headers["content-security-policy"]
+    assert client.get(f"{place}/report?save=1").headers["content-disposition"].startswith("attachment")
+
+
+def test_problems_are_told_by_line_with_the_names_of_the_user(client, home):
+    bad = SCORES.replace("b u2 1.5", "b u2 oops")
+    place, state = finished(client, post(client, [("scores", (EVIL, bad)), ("keys", ("key", KEY))]))
+    assert state == "problems"
+    text = client.get(place).text
+    assert "1 problem with these files" in text
+    assert "script&gt;.txt" in text  # a browser, and so the page, takes what follows the last slash
+    assert "<script>alert" not in text
+    assert re.search(r'<td class="num">4</td><td>[^<]*oops', text)
+    assert str(home) not in text
+    assert client.get(f"{place}/report").status_code == 404
+
+
+def test_problems_are_those_of_doctor(client, tmp_path):
+    from zeroevidence.data.formats import diagnose
+
+    bad = SCORES + "d u9 1.0\nd u9 1.0\n"
+    (tmp_path / "s").write_text(bad)
+    (tmp_path / "k").write_text(KEY)
+    expected = diagnose(tmp_path / "s", tmp_path / "k")
+    assert expected
+    place, _ = finished(client, post(client, [("scores", ("s", bad)), ("keys", ("k", KEY))]))
+    import html
+
+    text = html.unescape(client.get(place).text)
+    for problem in expected:
+        assert problem.reason.replace(f"{tmp_path}/", "") in text
+
+
+def test_a_result_needs_no_key(client):
+    import numpy as np
+
+    import zeroevidence as ze
+    from zeroevidence.report import render
+
+    row = ze.evaluate(ze.Scores(np.arange(5.0), np.arange(-5.0, 2.0)), options=ze.Options(intervals=0, null=0))
+    place, state = finished(client, post(client, [("scores", ("anything", render([row], "json")))]))
+    assert state == "done"
+    assert row.signature in client.get(f"{place}/report").text
+
+
+def test_a_result_that_is_none(client):
+    place, state = finished(client, post(client, [("scores", ("x.json", '{"schema": 1}'))]))
+    assert state == "problems"
+    assert "expected a result with schema" in client.get(place).text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1", "10.0.0.1"]
+)
+def test_foreign_hosts_are_refused(client, host):
+    answer = client.get("/", headers={"host": host})
+    assert answer.status_code == 403
+    assert "upload" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "localhost"])
+def test_own_names_are_answered(client, host):
+    assert client.get("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "https://evil.example"}, {"origin": "http://127.0.0.1:9999"}, {"sec-fetch-site": "cross-site"}],
+)
+def test_posts_of_other_pages_are_refused(client, home, headers):
+    answer = client.post(action(client), files=[("scores", ("s", SCORES))], headers=headers)
+    assert answer.status_code == 403
+    assert list(home.iterdir()) == []
+
+
+def test_posts_without_the_secret_are_refused(client, home):
+    answer = client.post("/upload/guess", files=[("scores", ("s", SCORES))])
+    assert answer.status_code == 403
+    assert list(home.iterdir()) == []
+
+
+def test_the_form_of_our_own_page_is_taken(client):
+    for headers in ({"origin": ADDRESS}, {"origin": "null", "sec-fetch-site": "same-origin"}):
+        answer = client.post(action(client), files=[("scores", ("s", SCORES))], headers=headers)
+        assert answer.status_code == 303
+
+
+def test_security_headers_are_on_every_answer(client):
+    for path in ("/", "/nothing", "/job/guess"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+
+
+def test_too_large_by_its_header(client, home):
+    answer = post(client, [("scores", ("s", b"x" * 1_200_000))])
+    assert answer.status_code == 413
+    assert "larger than 1 MB" in answer.text
+    assert list(home.iterdir()) == []
+
+
+def test_too_large_by_what_is_sent(client, home):
+    def body():
+        yield b'--b\r\nContent-Disposition: form-data; name="scores"; filename="s"\r\n\r\n'
+        for _ in range(30):
+            yield b"x" * 100_000
+        yield b"\r\n--b--\r\n"
+
+    answer = client.post(
+        action(client), content=body(), headers={"content-type": "multipart/form-data; boundary=b"}
+    )  # chunked: no length is claimed
+    assert answer.status_code == 413
+    assert list(home.iterdir()) == []
+
+
+def test_nothing_chosen(client):
+    answer = post(client, [("keys", ("k", KEY))])
+    assert answer.status_code == 400
+    assert "No score file" in answer.text
+
+
+def test_jobs_cannot_be_guessed_and_paths_lead_nowhere(client):
+    for path in ("/job/x", "/job/x/report", "/job/x/state", "/job/..%2f..%2fetc/report", "/../etc/passwd", "/static/x"):
+        assert client.get(path).status_code == 404
+    places = {post(client, [("scores", ("s", "x"))]).headers["location"] for _ in range(2)}
+    assert len(places) == 2
+    assert all(len(place.removeprefix("/job/")) >= 32 for place in places)
+
+
+def test_user_file_names_are_never_paths(client, home):
+    place, _ = finished(client, post(client, [("scores", ("../../../etc/evil.txt", SCORES)), ("keys", ("k", KEY))]))
+    names = {path.name for folder in home.iterdir() for path in folder.iterdir()}
+    assert names <= {"0.upload", "1.upload", "request.json", "report.html"}
+    assert "evil.txt" in client.get(place).text
+    assert "../" not in client.get(place).text
+
+
+def test_folders_are_private(client, home):
+    finished(client, post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))]))
+    assert [path.stat().st_mode & 0o077 for path in home.iterdir()] == [0]
+
+
+def test_forgotten_files_are_gone(client, home):
+    place, _ = finished(client, post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))]))
+    forget = re.search(r'action="([^"]*/forget/[^"]+)"', client.get(place).text)[1]
+    assert client.post(f"{place}/forget/guess").status_code == 403
+    assert client.post(forget).status_code == 303
+    assert list(home.iterdir()) == []
+    assert client.get(place).status_code == 404
+
+
+def test_nothing_stays_after_exit(home):
+    with TestClient(make_app(home), base_url=ADDRESS, follow_redirects=False) as client:
+        post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))])
+        assert any(home.iterdir())
+    assert not home.exists()
+
+
+def test_work_is_stopped_after_its_time(home):
+    app = make_app(home, timeout=0.05)
+    with TestClient(app, base_url=ADDRESS, follow_redirects=False) as client:
+        place, state = finished(client, post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))]))
+        assert state == "timed-out"
+        assert "longer than 0.05 seconds" in client.get(place).text
+
+
+def test_work_can_be_cancelled(client):
+    answer = post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))])
+    place = answer.headers["location"]
+    text = client.get(place).text
+    assert '<meta http-equiv="refresh"' in text  # without a script the page still moves on
+    cancel = re.search(r'action="([^"]*/cancel/[^"]+)"', text)[1]
+    assert client.post(cancel).status_code == 303
+    assert client.get(f"{place}/state").json()["state"] == "cancelled"
+    assert "Cancelled" in client.get(place).text
+    assert client.get(f"{place}/report").status_code == 404

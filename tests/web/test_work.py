@@ -1,0 +1,58 @@
+"""The process that does one job, without a server around it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from zeroevidence.errors import Problem
+from zeroevidence.web.work import Request, Upload, _titles
+
+pytest.importorskip("jinja2")
+
+
+def test_a_request_comes_back_as_it_was(tmp_path):
+    one = Upload(str(tmp_path / "0"), "mine")
+    request = Request((one, one), (one,), one, (), (), "title", True, False, True)
+    assert Request.from_json(request.to_json()) == request
+
+
+def test_problems_carry_the_names_of_the_user(tmp_path):
+    place = str(tmp_path / "0.upload")
+    request = Request((Upload(place, "mine.txt"),))
+    found = request.problems([Problem(place, 3, f"is in {place}")])
+    assert found == [{"file": "mine.txt", "line": 3, "reason": "is in mine.txt"}]
+
+
+def test_systems_are_told_apart():
+    uploads = [Upload("0", "a/x.txt"), Upload("1", "x.csv"), Upload("2", "y")]
+    assert _titles(uploads) == ["x (1)", "x (2)", "y"]
+
+
+def test_the_process_ends_when_its_server_does(tmp_path):
+    (tmp_path / "0").write_text("e t 1.0 target\n" * 3)
+    request = Request((Upload(str(tmp_path / "0"), "s"),))
+    (tmp_path / "request.json").write_text(request.to_json())
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        "import time, threading; from zeroevidence.web import work; "
+        "threading.Thread(target=work._end_with_server, daemon=True).start(); time.sleep(60)",
+    ]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    assert done.returncode == 1
+
+
+def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
+    for name in "0123":
+        (tmp_path / name).write_text("e t 1.0\n")
+    files = [Upload(str(tmp_path / name), name) for name in "0123"]
+    request = Request((files[0],), (files[1], files[2]))
+    (tmp_path / "request.json").write_text(request.to_json())
+    command = [sys.executable, "-P", "-m", "zeroevidence.web.work", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        assert process.wait(60) == 3
+    document = json.loads((tmp_path / "problems.json").read_text())
+    assert "expected one key, or one for each of the 1 score files, got 2" in document["problems"][0]["reason"]
