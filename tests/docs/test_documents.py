@@ -1,4 +1,4 @@
-"""Every block of README, the tutorials, the pages of the measures and the page on extending is run."""
+"""Every block of README, the tutorials, the pages of the measures, attributes, extending and figures is run."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ PAGES = sorted(
     for pattern in (
         "docs/tutorials/*.md",
         "docs/measures/*.md",
+        "docs/attribute-protectors.md",
         "docs/extending.md",
         "docs/figures.md",
         "docs/report.md",

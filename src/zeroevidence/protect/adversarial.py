@@ -105,7 +105,7 @@ class AdversarialAutoencoder(EmbeddingProtector):
         """A logistic classifier whose posterior, at equal priors, is the score that the decoder gets."""
         from sklearn.linear_model import LogisticRegression
 
-        model = LogisticRegression(C=0.01, max_iter=1000)
+        model = LogisticRegression(C=1.0, max_iter=1000)
         model.fit(self._standard(data.x), data.labels[:, 0], sample_weight=data.weights)
         weights, bias = model.coef_, model.intercept_
         if len(self.classes_) == 2:

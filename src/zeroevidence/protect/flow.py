@@ -44,7 +44,8 @@ class ZeroEvidenceFlow(EmbeddingProtector):
         Principal components that are transformed, the others are left alone; ``auto`` takes all where there are 20
         vectors for each dimension, else 64.
     shrinkage
-        Of the covariance within classes in the front ``lda``.
+        Of the covariance within classes in the front ``lda``, towards a multiple of the identity; ``auto`` is
+        r / (r + S) for r components and S people, which vanishes as people grow in number.
     layers, hidden
         Couplings and the width of their networks; ``auto`` is twice the components.
     epochs, patience, held_out
@@ -79,7 +80,7 @@ class ZeroEvidenceFlow(EmbeddingProtector):
         *,
         front: FrontKind = "lda",
         components: int | Literal["auto"] = "auto",
-        shrinkage: float = 0.1,
+        shrinkage: float | Literal["auto"] = "auto",
         layers: int = 6,
         hidden: int | Literal["auto"] = "auto",
         epochs: int = 100,
@@ -149,13 +150,14 @@ class ZeroEvidenceFlow(EmbeddingProtector):
             width = min(self.components, dimension)
         elif rows < _ROWS_PER_DIMENSION * dimension and self.front != "none":
             width = min(_FEW_COMPONENTS, dimension)
+        shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
         self.front_, evidence = Front.fit(
             data.x,
             data.labels,
             data.weights,
             kind=self.front,
             components=width,
-            shrinkage=self.shrinkage,
+            shrinkage=shrinkage,
             mu=self.mu,
         )
         self.device_ = torch.device(self._device(torch))
@@ -180,7 +182,7 @@ class ZeroEvidenceFlow(EmbeddingProtector):
         if self.front not in ("lda", "pca", "none"):
             raise UsageError(f"front: expected lda, pca or none, got {self.front!r}")
         for name in ("shrinkage", "held_out"):
-            if not 0.0 <= getattr(self, name) < 1.0:
+            if getattr(self, name) != "auto" and not 0.0 <= getattr(self, name) < 1.0:
                 raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
 
     def _device(self, torch: Any) -> str:
@@ -210,7 +212,7 @@ class ZeroEvidenceFlow(EmbeddingProtector):
             bfloat16=self.precision == "bfloat16" or (self.precision == "auto" and many and device.type == "cuda"),
             seed=self.random_state,
         )
-        u = front.forward(data.x)[:, : front.width][:, _order(front.width)]
+        u = front.forward(data.x)[:, _order(front.width, densities.width)]
 
         def part(rows: Any) -> Data:
             return Data(
@@ -238,13 +240,13 @@ class ZeroEvidenceFlow(EmbeddingProtector):
         """The first coordinates through the network, in blocks; the others as they are."""
         torch = need_torch("ZeroEvidenceFlow")
         width = self.front_.width
-        order = _order(width)
+        order = _order(width, sum(one.means.shape[1] for one in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():
             for start in range(0, len(u), _BLOCK):
                 rows = slice(start, start + _BLOCK)
-                block = torch.as_tensor(u[rows, :width][:, order], dtype=dtype).to(self.device_)
+                block = torch.as_tensor(u[rows][:, order], dtype=dtype).to(self.device_)
                 out = self.network_.inverse(block) if inverse else self.network_(block)[0]
                 result[rows, order] = out.double().cpu().numpy()
         return result
@@ -334,6 +336,7 @@ def _batch(rows: int) -> int:
     return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, _MANY)) if rows < most), 2048)
 
 
-def _order(width: int) -> IntArray:
-    """Even coordinates, then odd ones: each side of a coupling gets strong and weak components."""
-    return np.concatenate([np.arange(0, width, 2), np.arange(1, width, 2)])
+def _order(width: int, evidence: int) -> IntArray:
+    """The evidence, then every second coordinate, then the others: both sides of a coupling get strong components."""
+    rest = np.arange(evidence, width)
+    return np.concatenate([np.arange(evidence), rest[0::2], rest[1::2]])

@@ -36,20 +36,19 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
+    except RecursionError:
+        raise InputError("not a result: lists within lists without end", path=path) from None
     found = document.get("schema") if isinstance(document, dict) else None
     if found != SCHEMA:
         raise InputError(f"expected a result with schema {SCHEMA!r}, got {found!r}", path=path)
     try:
         return [
             Evaluation(
-                metrics={
-                    name: Metric(**{key: _number(value) for key, value in metric.items()})
-                    for name, metric in row["metrics"].items()
-                },
-                counts=row["counts"],
-                signature=row["signature"],
-                labels=row["labels"],
-                flags=tuple(row["flags"]),
+                metrics={name: _metric_of(name, metric) for name, metric in row["metrics"].items()},
+                counts={name: _expected(count, int, name) for name, count in row["counts"].items()},
+                signature=_expected(row["signature"], str, "signature"),
+                labels={name: _expected(label, str, name) for name, label in row["labels"].items()},
+                flags=tuple(_expected(flag, str, "a flag") for flag in row["flags"]),
                 curves={name: Curve(**_columns(curve)) for name, curve in row.get("curves", {}).items()},
                 surfaces={name: _surface(surface) for name, surface in row.get("surfaces", {}).items()},
                 maps={name: Points(**_columns(points)) for name, points in row.get("maps", {}).items()},
@@ -57,8 +56,10 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
             )
             for row in document["rows"]
         ]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"a result row is not complete ({error})", path=path) from None
+    except KeyError as error:
+        raise InputError(f"a result row is not complete: it has no {error}", path=path) from None
+    except (TypeError, AttributeError) as error:
+        raise InputError(f"a result row is not complete: {error}", path=path) from None
 
 
 def _row(row: Evaluation) -> dict[str, Any]:
@@ -121,13 +122,38 @@ def _jsonable(value: Any) -> Any:
     return value
 
 
+def _metric_of(name: str, record: Mapping[str, Any]) -> Metric:
+    """A measure read back; a value that is null was not a number."""
+    given = dict(record)
+    value, null = given.pop("value"), given.pop("null", None)
+    several = isinstance(value, Mapping)
+    told = {key: _entry(one) for key, one in value.items()} if several else value if _is_text(value) else _entry(value)
+    for key in ("low", "high", "p_value"):
+        if given.get(key) is not None:
+            given[key] = _entry(given[key])
+    if null is not None:
+        null = {"mean": math.nan, "q95": math.nan} | {key: _entry(one) for key, one in null.items()}
+    _expected(given.get("unit"), str, f"unit of {name}")
+    return Metric(told, null=null, **given)
+
+
+def _expected(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}, expected {'a whole number' if kind is int else 'text'}")
+    return value
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value not in ("inf", "-inf")
+
+
 def _number(value: Any) -> Any:
-    return float(value) if value in ("inf", "-inf") else value
+    return float(value) if isinstance(value, str) and value in ("inf", "-inf") else value
 
 
 def _entry(value: Any) -> Any:
     """One number of a curve, surface or map."""
     number = math.nan if value is None else _number(value)
-    if not isinstance(number, (int, float)):
+    if not isinstance(number, (int, float)) or isinstance(number, bool):
         raise TypeError(f"{value!r} is not a number")
     return number

@@ -77,7 +77,7 @@ def evaluate_files(
 def _schema(text: str) -> str | None:
     try:
         document = json.loads(text)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return None
     found = document.get("schema") if isinstance(document, dict) else None
     return found if isinstance(found, str) else None

@@ -45,7 +45,7 @@ class Null:
         return cls(
             mean,
             float(np.quantile(permuted, 0.95, method="higher")),
-            (1.0 + at_least) / (1.0 + len(permuted)),
+            float((1.0 + at_least) / (1.0 + len(permuted))),
             value - mean,
         )
 

@@ -1,0 +1,109 @@
+"""Sex taken out of embeddings: what a classifier still finds, what is left for verification (figures 1, 2; tables 1-4).
+
+Speakers are cut into thirds: protectors learn from the first, classifiers from protected vectors of the second, and
+the third tests them. Figure 1 shows vectors and their latent images, figure 2 vectors after each protection: by
+principal components, or, with ``--data``, by UMAP as in the paper (extra `umap`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from _shared import Sheet, number, run
+
+import zeroevidence as ze
+from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
+from zeroevidence.sample import sample_sets
+
+_TAGS = "0ABCDEF"
+_ENCODERS = ("ecapa", "campplus", "resemblyzer")
+
+
+def make(sheet: Sheet, data: Path | None) -> None:
+    """Fit the three protectors to each set of embeddings, attack them, and show what is left."""
+    tables: dict[int, list[tuple[str, ...]]] = {1: [], 2: [], 3: [], 4: []}
+    for place, (name, embeddings) in enumerate(_sets(data).items()):
+        rows = _assessed(name, embeddings, "pca" if data is None else "umap")
+        _collect(tables, rows)
+        if place == 0:
+            _draw(sheet, rows)
+    measured = ("min Cllr", "D_ECE (bits)")
+    head = ("data", "protection")
+    sheet.table(
+        "attribute-table1",
+        (*head, "classifier", *(f"{name}, trained on" for name in measured), *(f"{name}, test" for name in measured)),
+        tables[1],
+    )
+    sheet.table("attribute-table2", (*head, *_TAGS), tables[2])
+    sheet.table("attribute-table3", (*head, "mutual information (0.01 bit per dimension)"), tables[3])
+    sheet.table("attribute-table4", (*head, "EER (%)", "min Cllr"), tables[4])
+
+
+def _assessed(name: str, embeddings: ze.Embeddings, mapped: str) -> list[ze.Evaluation]:
+    roles = Roles.split(embeddings, "sex")
+    train = roles.train
+    protectors = {"LDA": LinearNuller(), "adv-AE": AdversarialAutoencoder(), "flow": ZeroEvidenceFlow()}
+    for protector in protectors.values():
+        protector.fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
+    options = ze.Options(intervals=0, null=0)
+    return assess(protectors, roles, "sex", mapped=mapped, options=options, dataset=name)
+
+
+def _collect(tables: dict[int, list[tuple[str, ...]]], rows: Sequence[ze.Evaluation]) -> None:
+    """Add the lines of each table: the strongest classifier of each protection, which comes first, and verification."""
+    told = set()
+    for row in rows:
+        head = (row.labels["dataset"], row.labels["system"])
+        if "attribute" not in row.labels:
+            tables[4].append((*head, number(row, "eer", 2, 100.0), number(row, "cllr_min", 3)))
+        elif row.labels["split"] == "test" and head not in told:
+            told.add(head)
+            seen = next(one for one in rows if one.labels == {**row.labels, "split": "train"})
+            both = [number(one, key, 3) for one in (seen, row) for key in ("cllr_min", "d_ece")]
+            tables[1].append((*head, row.labels["attacker"], *both))
+            counts = row.metrics["tag_counts"].value
+            assert isinstance(counts, Mapping)
+            tables[2].append((*head, *(str(counts[tag]) for tag in _TAGS)))
+            tables[3].append((*head, number(row, "mutual_information", 2, 100.0)))
+
+
+def _draw(sheet: Sheet, rows: Sequence[ze.Evaluation]) -> None:
+    mapped = {row.labels["system"]: row for row in rows if row.maps}
+    plain, flow = mapped["none"], mapped["flow"]
+    both = {"original": plain.maps["vectors"], "latent": flow.maps["latent"]}
+    sheet.figure("attribute-fig1", "map", replace(flow, maps=both))
+    panels = [
+        replace(row, labels={"system": name}, maps={"vectors": row.maps["vectors"]}) for name, row in mapped.items()
+    ]
+    sheet.figure("attribute-fig2", "map", panels)
+
+
+def _sets(data: Path | None) -> dict[str, ze.Embeddings]:
+    """Embeddings that know the sex of each speaker: the bundled ones, or public x-vectors and three encoders."""
+    if data is None:
+        parts = list(sample_sets("original").parts().values())
+        return {"AudioMNIST ecapa": _joined([(one.vectors, one.ids, one.speakers, one.attributes) for one in parts])}
+    found = {}
+    with np.load(data / "embeddings" / "vpc2020_xvectors" / "samegender_f0orig.npz") as arrays:
+        sides = [{key: arrays[f"{part}_orig_{key}"] for key in ("x", "utt", "spk", "sex")} for part in _PARTS]
+    found["VPC 2020 x-vectors"] = _joined([(one["x"], one["utt"], one["spk"], {"sex": one["sex"]}) for one in sides])
+    for encoder in _ENCODERS:
+        found[f"AudioMNIST {encoder}"] = read_embeddings(data / "embeddings" / f"audiomnist_{encoder}.npz")
+    return found
+
+
+_PARTS = ("enrolls", "trials_f", "trials_m")
+
+
+def _joined(parts: Sequence[tuple[object, object, object, Mapping[str, object]]]) -> ze.Embeddings:
+    vectors, ids, speakers, attributes = zip(*parts, strict=True)
+    sex = np.concatenate([one["sex"] for one in attributes])
+    return ze.Embeddings(np.concatenate(vectors), np.concatenate(ids), np.concatenate(speakers), {"sex": sex})
+
+
+if __name__ == "__main__":
+    run(__doc__ or "", make)

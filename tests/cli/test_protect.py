@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+QUICK = ("--intervals", "20", "--null", "20", "--attacker", "logistic")
+FEW = ("--set", "epochs=2")
+
+
+class Done(NamedTuple):
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def zeroevidence(run):
+    """A command, as exit code, stdout and stderr."""
+    return lambda *arguments: Done(*run(*arguments))
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Embeddings of two groups of people, and of another dimension."""
+    rng = np.random.default_rng(0)
+    for name, start, d in (("train", 0, 6), ("other", 100, 6), ("wide", 100, 7)):
+        sex = np.arange(18) % 2
+        who = np.repeat(np.arange(18), 6)
+        vectors = rng.standard_normal((18, d))[who] + 0.4 * rng.standard_normal((len(who), d))
+        vectors[:, 0] += 3.0 * sex[who]
+        np.savez(
+            tmp_path / f"{name}.npz",
+            vectors=vectors.astype(np.float32),
+            utterance=np.array([f"{name}{i}" for i in range(len(who))]),
+            speaker=np.array([f"p{start + i}" for i in who]),
+            sex=np.array(["F", "M"])[sex[who]],
+        )
+    return tmp_path
+
+
+def test_fit_apply_evaluate(files, zeroevidence):
+    fitted = zeroevidence(
+        "protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--set", "epochs=2", "-o", str(files / "m")
+    )
+    assert fitted.exit_code == 0
+    assert "inversion error" in fitted.stderr
+    target = files / "protected.npz"
+    assert (
+        zeroevidence("protect", "apply", str(files / "m"), str(files / "other.npz"), "-o", str(target)).exit_code == 0
+    )
+    before, after = np.load(files / "other.npz"), np.load(target)
+    assert set(after.files) == {"vectors", "utterance", "speaker"}  # the label is not handed on
+    assert after["vectors"].shape == before["vectors"].shape
+    assert after["vectors"].dtype == np.float32
+    np.testing.assert_array_equal(after["utterance"], before["utterance"])
+    result = files / "r.json"
+    asked = ("protect", "evaluate", str(files / "other.npz"), "--attribute", "sex")
+    assert zeroevidence(*asked, "--model", str(files / "m"), *QUICK, "-f", "json", "-o", str(result)).exit_code == 0
+    rows = json.loads(result.read_text())["rows"]
+    assert [row["labels"]["system"] for row in rows if row["labels"].get("split") == "test"][::2] == ["none", "m"]
+    shown = zeroevidence("plot", "map", str(result), "--row", "1", "-o", str(files / "map.svg"))
+    assert shown.exit_code == 0
+    assert zeroevidence("report", str(result), "-o", str(files / "r.html")).exit_code == 0
+
+
+def test_evidence_can_be_set(files, zeroevidence):
+    zeroevidence(
+        "protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--set", "epochs=1", "-o", str(files / "m")
+    )
+    done = zeroevidence(
+        "protect", "apply", str(files / "m"), str(files / "other.npz"), "--llr", "2", "-o", str(files / "two.npz")
+    )
+    assert done.exit_code == 0
+    from zeroevidence.protect import load_model
+
+    flow = load_model(files / "m").protector
+    np.testing.assert_allclose(flow.llr(np.load(files / "two.npz")["vectors"]), 2.0, atol=1e-3)
+
+
+def test_evaluate_fits_what_it_is_asked_to(files, zeroevidence):
+    done = zeroevidence(
+        "protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear", *QUICK
+    )
+    assert done.exit_code == 0
+    assert "Classification of the attribute" in done.stdout
+    assert "adversarial" not in done.stdout
+
+
+def test_labels_from_a_file(files, zeroevidence):
+    loaded = np.load(files / "train.npz")
+    np.savez(files / "bare.npz", **{name: loaded[name] for name in ("vectors", "utterance", "speaker")})
+    lines = {f"{who} {sex}\n" for who, sex in zip(loaded["speaker"], loaded["sex"], strict=True)}
+    (files / "spk2gender").write_text("".join(sorted(lines)))
+    asked = ("protect", "evaluate", str(files / "bare.npz"), "--attribute", "gender", "--protector", "linear", *QUICK)
+    missing = zeroevidence(*asked)
+    assert missing.exit_code == 3
+    assert "no attribute 'gender'" in missing.stderr
+    assert zeroevidence(*asked, "--labels", str(files / "spk2gender")).exit_code == 0
+    (files / "spk2gender").write_text("p0 F\n")
+    short = zeroevidence(*asked, "--labels", str(files / "spk2gender"))
+    assert short.exit_code == 3
+    assert "no label for" in short.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("fit", "train.npz", "--attribute", "sex", "--set", "epochs", "-o", "n"), 2, "NAME=VALUE"),
+        (("fit", "train.npz", "--attribute", "sex", "--set", "depth=3", "-o", "n"), 2, "no parameter"),
+        (("fit", "train.npz", "--attribute", "age", "-o", "n"), 3, "no attribute 'age'"),
+        (("fit", "train.npz", "--attribute", "sex", "-o", "m"), 2, "exists"),
+        (("fit", "train.npz", "--attribute", "sex", "--protector", "linear", "--paper", "-o", "n"), 2, "flow"),
+        (("fit", "train.npz", "--attribute", "sex", "--protector", "linear", "--keep", "sex", "-o", "n"), 2, "keep"),
+        (("apply", "m", "wide.npz", "-o", "o.npz"), 3, "vectors of 6 entries"),
+        (("apply", "m", "other.npz", "-o", "o.csv"), 2, ".npz"),
+        (("apply", "m", "other.npz", "--llr", "1", "-o", "o.npz"), 2, "only a flow"),
+        (("apply", "nowhere", "other.npz", "-o", "o.npz"), 3, "no model"),
+        (("apply", "m", "other.npz", "-o", "train.npz"), 2, "exists"),
+        (("evaluate", "train.npz", "--attribute", "sex", "--model", "m"), 3, "was trained on"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--protector", "flow"), 2, "--model"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--set", "epochs=1"), 2, "--protector"),
+    ],
+)
+def test_one_clear_message(files, zeroevidence, monkeypatch, arguments, code, words):
+    monkeypatch.chdir(files)
+    zeroevidence("protect", "fit", "train.npz", "--attribute", "sex", "--protector", "linear", "-o", "m")
+    done = zeroevidence("protect", *arguments)
+    assert done.exit_code == code
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect import load_model, make_protector, new_model, save_model
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
+classes = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(classes)
+
+QUICK = {"linear": {"shrinkage": 0.1}, "adversarial": {"epochs": 2}, "flow": {"epochs": 2}}
+
+
+@pytest.fixture(params=["linear", "adversarial", "flow", "flow-three", "flow-keep"])
+def fitted(request):
+    kind, _, more = request.param.partition("-")
+    rng = np.random.default_rng(0)
+    x, y = classes.three(rng, 300) if more == "three" else classes.gaussian(rng, 300)[:2]
+    keep = {"keep": rng.integers(0, 2, len(x))} if more == "keep" else {}
+    return make_protector(kind, QUICK[kind]).fit(x, y, **keep), x
+
+
+def test_a_saved_model_gives_the_same_vectors(fitted, tmp_path):
+    protector, x = fitted
+    save_model(new_model(protector, "sex", speakers=np.array(["ann", "bob"] * (len(x) // 2))), tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.protector.transform(x), protector.transform(x))
+    np.testing.assert_array_equal(loaded.protector.llr(x), protector.llr(x))
+    assert loaded.protector.get_params() == protector.get_params()
+    assert loaded.attribute == "sex"
+    assert loaded.seen(["ann", "eve"]) == ["ann"]
+    assert loaded.trained_on == {"vectors": len(x), "speakers": 2}
+    assert b"ann" not in (tmp_path / "m" / "model.json").read_bytes()
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    x, y, _ = classes.gaussian(np.random.default_rng(0), 100)
+    save_model(new_model(make_protector("linear", {}).fit(x, y), "sex"), tmp_path / "m")
+    return tmp_path / "m"
+
+
+def test_nothing_is_overwritten(folder):
+    with pytest.raises(UsageError, match="exists"):
+        save_model(load_model(folder), folder)
+
+
+def edited(folder, **changes):
+    path = folder / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda f: (f / "model.json").unlink(), "no model"),
+        (lambda f: (f / "model.safetensors").unlink(), "no model"),
+        (lambda f: (f / "model.json").write_text("{"), "not JSON"),
+        (lambda f: edited(f, schema="zeroevidence/protector/99"), "schema"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"x"), "digest"),
+        (lambda f: edited(f, protector="magic"), "unknown protector"),
+        (lambda f: edited(f, parameters={"depth": 3}), "no parameter"),
+        (lambda f: edited(f, dimension=None), "cannot be used"),
+    ],
+)
+def test_a_damaged_model_is_refused(folder, damage, words):
+    damage(folder)
+    with pytest.raises(InputError, match=words):
+        load_model(folder)
+
+
+def test_other_dimensions_are_refused(folder):
+    with pytest.raises(ValueError, match="features"):
+        load_model(folder).protector.transform(np.zeros((3, 5)))
+
+
+def test_unknown_protectors_and_parameters():
+    with pytest.raises(UsageError, match="unknown protector"):
+        make_protector("magic", {})
+    with pytest.raises(UsageError, match="no parameter 'depth'"):
+        make_protector("linear", {"depth": 3})
