@@ -39,10 +39,16 @@ class Sheet:
         text = "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in cells)
         self._write(f"{name}.md", text.encode())
 
+    def refuse_existing(self, *names: str) -> None:
+        """Say now what could not be written later, before work that takes a while."""
+        for name in names:
+            path = self.home / name
+            if path.exists() and not self.overwrite:
+                raise UsageError(f"{path}: exists; --overwrite replaces it")
+
     def _write(self, name: str, content: bytes) -> None:
+        self.refuse_existing(name)
         path = self.home / name
-        if path.exists() and not self.overwrite:
-            raise UsageError(f"{path}: exists; --overwrite replaces it")
         path.write_bytes(content)
         print(path)
 

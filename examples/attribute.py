@@ -20,11 +20,13 @@ from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, Ze
 from zeroevidence.sample import sample_sets
 
 _TAGS = "0ABCDEF"
+_PARTS = ("enrolls", "trials_f", "trials_m")
 _ENCODERS = ("ecapa", "campplus", "resemblyzer")
 
 
 def make(sheet: Sheet, data: Path | None) -> None:
     """Fit the three protectors to each set of embeddings, attack them, and show what is left."""
+    sheet.refuse_existing(*(f"attribute-table{n}.md" for n in range(1, 5)))
     tables: dict[int, list[tuple[str, ...]]] = {1: [], 2: [], 3: [], 4: []}
     for place, (name, embeddings) in enumerate(_sets(data).items()):
         rows = _assessed(name, embeddings, "pca" if data is None else "umap")
@@ -94,9 +96,6 @@ def _sets(data: Path | None) -> dict[str, ze.Embeddings]:
     for encoder in _ENCODERS:
         found[f"AudioMNIST {encoder}"] = read_embeddings(data / "embeddings" / f"audiomnist_{encoder}.npz")
     return found
-
-
-_PARTS = ("enrolls", "trials_f", "trials_m")
 
 
 def _joined(parts: Sequence[tuple[object, object, object, Mapping[str, object]]]) -> ze.Embeddings:

@@ -139,6 +139,8 @@ def test_comparison(run, tmp_path):
         ("{}", "expected a result with schema"),
         ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', "not complete"),
         ('{"schema": "zeroevidence/evaluation/1", "rows": []}', "has no rows"),
+        ('{"schema": "zeroevidence/comparison/1", "comparisons": []}', "has no comparisons"),
+        ("[" * 100_000, "lists within lists"),
     ],
 )
 def test_a_file_that_is_no_result(run, tmp_path, content, message):

@@ -38,3 +38,11 @@ def test_a_file_in_the_way_is_one_message(run, tmp_path, under):
     code, _, err = run("demo", "--files", tmp_path / "file" / under)
     assert code == 2
     assert len(err.splitlines()) == 1
+
+
+def test_files_and_a_report_at_once_is_refused(run, tmp_path):
+    for option in ("--report", "-o"):
+        code, _, err = run("demo", "--files", tmp_path / "data", option, tmp_path / "other")
+        assert code == 2
+        assert "--files only writes the bundled data" in err
+    assert not any(tmp_path.iterdir())

@@ -50,12 +50,23 @@ def write_tandem(folder):
     (folder / "asv.txt").write_text("\n".join(asv) + "\n")
 
 
+def write_voices(path):
+    rng = np.random.default_rng(0)
+    speaker = np.repeat([f"p{n:02d}" for n in range(18)], 6)
+    sex = np.repeat(["f", "m"] * 9, 6)
+    vectors = np.repeat(rng.normal(size=(18, 4)), 6, axis=0) + 0.3 * rng.normal(size=(108, 4))
+    vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
+    np.savez(path, vectors=vectors, speaker=speaker, sex=sex)
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """What the commands of README name."""
     monkeypatch.setattr("zeroevidence.attack.extractors.load_extractor", lambda name, **_: Spectrum())
     for name, few in (("DEFAULT_BACKENDS", ("cosine",)), ("DEFAULT_ATTACKERS", ("lazy-informed",))):
         monkeypatch.setattr(f"zeroevidence.audit.{name}", few)  # one is enough to run the line
+    monkeypatch.setattr("zeroevidence.protect.assessment.CLASSIFIERS", ("logistic",))
+    monkeypatch.setattr("zeroevidence.cli.protect._KINDS", ("linear",))
     _, ignorant, informed = sample_rows("eval")
     dev = sample_rows("dev")[1]
     copies = {
@@ -76,6 +87,7 @@ def files(tmp_path, monkeypatch):
     write_speech(tmp_path / "original", 0.5)
     write_speech(tmp_path / "anonymised", 0.8)
     write_tandem(tmp_path)
+    write_voices(tmp_path / "voices.npz")
     return tmp_path
 
 

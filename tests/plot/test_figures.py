@@ -16,7 +16,7 @@ from zeroevidence import plot
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Curve, Evaluation, Metric, People
 from zeroevidence.plot.canvas import look
-from zeroevidence.plot.words import names_of
+from zeroevidence.plot.words import names_of, shortened
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability", "scatter", "similarity")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "cmc", "rank-disclosure", "people", "eer-lid")
@@ -287,3 +287,72 @@ def test_matplotlib_comes_late_and_is_named_when_missing(monkeypatch, rows):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"zeroevidence\[report\]"):
         plot.ece(rows[0])
+
+
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_legends_name_only_what_is_drawn(rows):
+    row = replace(rows[0], curves={k: v for k, v in rows[0].curves.items() if k != "singling_out_over_identities"})
+    assert "singling out" in legend_of(plot.over_identities(rows[0]))
+    assert "singling out" not in legend_of(plot.over_identities(row))
+
+
+def test_legend_of_several_pav_lines_is_beside_them(rows):
+    ax = plot.pav(rows)
+    ax.figure.canvas.draw()
+    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
+
+
+def test_legend_of_bars_stays_on_the_sheet(rows):
+    many = [replace(rows[0], labels={"system": f"a protection with a long name {n}"}) for n in range(10)]
+    drawn = plot.draw("eer-lid", many)
+    drawn.canvas.draw()
+    box = drawn.axes[0].get_legend().get_window_extent()
+    assert box.x0 >= 0.0
+    assert box.x1 <= drawn.bbox.x1
+
+
+def test_wide_letters_leave_room_for_the_axes(rows):
+    drawn = plot.draw(
+        "cmc", [replace(row, labels={"system": "\u540d" * 50, "n": str(n)}) for n, row in enumerate(rows * 3)]
+    )
+    drawn.canvas.draw()
+    assert drawn.axes[0].get_window_extent().width > 0.6 * drawn.bbox.width
+    assert shortened("\u540d" * 50, 24) == "\u540d" * 11 + "…"
+    assert shortened("a\u202eb\nc") == "a\ufffdb c"
+
+
+def test_scatter_of_equal_values_has_plain_ticks(rows):
+    metric = rows[0].metrics["lid_max"]
+    values = {"lid_max": replace(metric, value=4.584962500, low=4.584962499, high=4.584962501)}
+    ax = plot.scatter([row.with_metrics(values) for row in rows], x="alid", y="lid_max")
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    assert low < 4.5849 < high
+    assert high - low == pytest.approx(1e-3)
+    assert ax.yaxis.get_offset_text().get_text() == ""
+
+
+def test_several_results_say_how_utterances_were_put_together(rows):
+    assert plot.over_utterances(rows).get_xlabel() == "utterances put together (independent)"
+    curves = {k: v for k, v in rows[1].curves.items() if not k.endswith("_utterances_sum")}
+    other = replace(rows[1], curves=curves)
+    shared = plot.over_utterances([rows[0], other])
+    assert tuple(line(shared, "weak").get_ydata()) == other.curves["alid_over_utterances_mean"].y
+    assert shared.get_xlabel() == "utterances put together (averaged)"
+
+
+def test_classes_of_an_attribute_are_no_pairs(rows):
+    row = replace(rows[0], labels={"system": "flow", "attribute": "accent", "class": "north"})
+    assert [text.split(" (")[0] for text in legend_of(plot.histogram(row))[:2]] == ["other classes", "north"]
+    assert plot.ece(row).get_xlabel() == "prior log-odds of north (natural log)"
+    assert legend_of(plot.tippett(rows[0]))[-2:] == ["mated", "non-mated"]
+    two = replace(row, labels={"attribute": "sex"})
+    assert legend_of(plot.tippett(two))[-2:] == ["one class", "other class"]
+
+
+def test_a_profile_without_its_baseline_is_not_offered(rows):
+    curve = replace(rows[0].curves["ece"], baseline=None)
+    assert "ece" not in plot.available(replace(rows[0], curves={"ece": curve}))

@@ -9,7 +9,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.measure.attribute import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
-from zeroevidence.protect.assessment import attribute_scores, flat
+from zeroevidence.protect.assessment import attribute_scores, flat, point_mass_flags
 from zeroevidence.report.protection import render_protection
 from zeroevidence.uncertainty.null import OneToOneNull
 from zeroevidence.uncertainty.one_to_one import owners_of
@@ -184,3 +184,9 @@ def test_people_in_two_groups_and_unknown_attackers(assessed):
         assess({}, roles, "sex", classifiers=["oracle"])
     with pytest.raises(UsageError, match="call the protector something else"):
         assess({"none": None}, roles, "sex")
+
+
+def test_zeros_are_warned_of(assessed):
+    roles, rows = assessed
+    assert not any("zeros" in flag for row in rows for flag in row.flags)
+    assert point_mass_flags(np.maximum(roles.test.vectors, 0.0))[0].startswith("zeros: ")

@@ -135,6 +135,16 @@ def test_few_vectors_leave_the_complement_alone():
     assert ZeroEvidenceFlow(epochs=1).fit(np.tile(x, (4, 2)), np.tile(y, 4)).front_.width <= 64
 
 
+def test_few_people_are_all_trained_on():
+    x, y, _ = classes.gaussian(np.random.default_rng(11), 600)
+    y = np.repeat(["a", "b"], 300)
+    few = ZeroEvidenceFlow().fit(x, y, speakers=np.repeat(np.arange(20), 30))
+    assert few.history_.losses == ()
+    assert few.history_.best == 20
+    many = ZeroEvidenceFlow(epochs=2).fit(x, y, speakers=np.repeat(np.arange(120), 5))
+    assert len(many.history_.losses) == 3
+
+
 def test_without_training_it_is_linear_discriminant_analysis():
     rng = np.random.default_rng(6)
     x, y, truth = classes.gaussian(rng, 3000)
@@ -223,3 +233,18 @@ def test_d_ece_of_a_gaussian_problem_falls_to_nothing(gaussian):
     before, after = flow.llr(x), flow.llr(flow.transform(x))
     assert d_ece(before[y == "b"], before[y == "a"]) > 0.2
     np.testing.assert_allclose(after, 0.0, atol=1e-3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_gpu_learns_the_same_problem(precision):
+    rng = np.random.default_rng(10)
+    (x, y, _), (test, test_y, truth) = classes.gaussian(rng, 20000), classes.gaussian(rng, 4000)
+    flow = ZeroEvidenceFlow(epochs=10, precision=precision).fit(x, y)
+    assert flow.device_.type == "cuda"
+    found = flow.llr(test)
+    assert np.corrcoef(found, truth)[0, 1] > 0.99
+    target, other = found[test_y == "b"], found[test_y == "a"]
+    assert cllr(target, other) - cllr_min(target, other) < 0.02
+    assert flow.inversion_error_ < 1e-4
+    np.testing.assert_allclose(flow.llr(flow.transform(test)), 0.0, atol=1e-3)

@@ -17,6 +17,8 @@ from zeroevidence.evaluation.comparison import compare
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.report.html import to_html
 from zeroevidence.report.html_references import references, sentence
+from zeroevidence.report.jsonfile import to_json
+from zeroevidence.report.material import Material
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -278,3 +280,64 @@ def test_every_reference_is_a_sentence():
     assert sentence(BIBTEX["brummer2006"]).startswith("Niko Brümmer and Johan du Preez. ")
     assert [one.key for one in references(["d_ece", "tag", "eer"])] == ["nautsch2020", "vanleeuwen2007"]
     assert references(["d_ece", "tag"])[0].measures == ("D_ECE", "tag")
+
+
+@pytest.mark.parametrize("damage", [{"ranking": []}, {"signature": 5}, {"ranking": [{"system": 3}]}])
+def test_a_damaged_comparison_is_refused(comparisons, damage):
+    document = json.loads(render_comparisons(comparisons, "json"))
+    for name, value in damage.items():
+        one = document["comparisons"][0]
+        one[name] = [{**one[name][0], **entry} for entry in value] if isinstance(value, list) else value
+    with pytest.raises(ze.errors.InputError, match="not complete"):
+        comparisons_from_json(json.dumps(document))
+
+
+def test_names_cannot_turn_the_sentences_around_them(audit_rows):
+    label = "mine\u202e\x1b[31m\x00"
+    rows = [replace(row, labels={**row.labels, "system": label}) for row in audit_rows]
+    text = to_html(rows, title=label)
+    assert not set(text) & set("\u202e\x1b\x00")
+    assert "mine\ufffd\ufffd[31m\ufffd" in text
+
+
+def test_long_names_can_break(audit_rows):
+    rows = [replace(row, labels={**row.labels, "system": "x" * 300}) for row in audit_rows]
+    assert f'<td class="long">{"x" * 300}</td>' in to_html([*rows, audit_rows[0]])
+
+
+@pytest.fixture(scope="module")
+def attribute_page(pairs, search):
+    rows = []
+    for name, shift in (("none", 4.0), ("linear", 2.0), ("flow", 0.8)):
+        for attacker, less in (("logistic", 0.0), ("boosting", 0.3)):
+            words = {"system": name, "attribute": "sex", "attacker": attacker}
+            rows.append(pairs(shift - less, split="test", **words))
+            rows.append(pairs(9.0, split="train", **words))
+        sides = dict.fromkeys(("enrolment", "trial"), "original" if name == "none" else "protected")
+        rows.append(search(3.0, name="Quixotic", system=name, split="test", backend="plda", **sides))
+    return to_html(rows)
+
+
+def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
+    assert "<h1>How much do voices give away? linear, flow</h1>" in attribute_page
+    assert "Protected voices still give away sex" in attribute_page
+    assert "The people at most risk" not in attribute_page
+    assert "Quixotic" not in attribute_page
+    assert "tells on average about the attribute" in attribute_page
+    assert "Unprotected</th>" in attribute_page
+    assert "non-mated" not in attribute_page
+    assert "other class" in attribute_page
+    assert "figure-posterior" not in attribute_page
+    assert "Attributes: classifiers learned" in attribute_page
+
+
+def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
+    for name, part in (("a", audit_rows[:3]), ("b", [*audit_rows[:2], audit_rows[3]])):
+        (tmp_path / f"{name}.json").write_text(to_json(part))
+    material = Material()
+    for name in "ab":
+        material.add_result(str(tmp_path / f"{name}.json"))
+    assert [row.labels["attacker"].split()[0] for row in material.rows] == [
+        *("unprotected", "random", "ignorant", "lazy-informed")
+    ]
+    assert len(material.cards) == 4

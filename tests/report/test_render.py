@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,6 +58,19 @@ def test_infinite_values_are_valid_json():
     assert from_json(text)[0].metrics["cllr"].value == np.inf
 
 
+def _document(**changed):
+    """A result of one row in which something is wrong."""
+    row = {"labels": {}, "counts": {}, "metrics": {}, "flags": [], "signature": "ZE"}
+    return json.dumps({"schema": "zeroevidence/evaluation/1", "rows": [{**row, **changed}]})
+
+
+def test_what_is_not_a_number_comes_back(rows):
+    metric = replace(rows[0].metrics["eer"], value=math.nan, low=-math.inf, high=math.inf)
+    (back,) = from_json(render([rows[0].with_metrics({"eer": metric})], "json"))
+    assert math.isnan(back.metrics["eer"].value)
+    assert (back.metrics["eer"].low, back.metrics["eer"].high) == (-math.inf, math.inf)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -64,6 +79,14 @@ def test_infinite_values_are_valid_json():
         ('{"schema": "other/1"}', "got 'other/1'"),
         ('{"schema": "zeroevidence/evaluation/1", "rows": [{}]}', "not complete"),
         ('{"schema": "zeroevidence/evaluation/1"}', "not complete"),
+        (_document(counts={"target": "x"}), "target is 'x', expected a whole number"),
+        (_document(labels={"system": 3}), "system is 3, expected text"),
+        (_document(flags=[1]), "a flag is 1, expected text"),
+        (_document(signature=None), "signature is None, expected text"),
+        (_document(metrics={"eer": {"value": 0.5}}), "unit of eer is None"),
+        (_document(metrics={"eer": {"value": 0.5, "unit": "rate", "low": "x"}}), "'x' is not a number"),
+        (_document(metrics={"eer": {"value": True, "unit": "rate"}}), "True is not a number"),
+        (_document(metrics={"eer": {"unit": "rate"}}), "it has no 'value'"),
     ],
 )
 def test_json_that_is_none_of_ours(text, message):

@@ -17,6 +17,7 @@ with warnings.catch_warnings():  # newer versions of it prefer another HTTP clie
     from starlette.testclient import TestClient
 
 from zeroevidence.web.app import make_app
+from zeroevidence.web.jobs import MOST_JOBS
 
 ADDRESS = "http://127.0.0.1:8000"
 EVIL = "<script>alert(1)</script>.txt"
@@ -246,3 +247,38 @@ def test_work_can_be_cancelled(client):
     assert client.get(f"{place}/state").json()["state"] == "cancelled"
     assert "Cancelled" in client.get(place).text
     assert client.get(f"{place}/report").status_code == 404
+
+
+def test_only_so_many_jobs_wait(home):
+    with TestClient(make_app(home), base_url=ADDRESS, follow_redirects=False) as client:
+        codes = [post(client, [("scores", ("s", SCORES))]).status_code for _ in range(MOST_JOBS + 2)]
+    assert codes[:2] == [303, 303]
+    assert codes[-1] == 503
+
+
+def test_an_upload_that_breaks_off_is_no_fault_of_ours(home):
+    app = make_app(home)
+    with TestClient(app, base_url=ADDRESS) as client:
+        place = action(client)
+        told = [
+            {"type": "http.request", "body": b"--b\r\n", "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+        sent = []
+
+        async def receive():
+            return told.pop(0)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": place,
+            "query_string": b"",
+            "headers": [(b"host", b"127.0.0.1:8000"), (b"content-type", b"multipart/form-data; boundary=b")],
+        }
+        client.portal.call(app, scope, receive, send)
+        assert sent[0]["status"] == 400
+    assert not home.exists()

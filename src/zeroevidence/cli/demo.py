@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zeroevidence.cli.audit import show
 from zeroevidence.cli.output import emit, output_options, progress_of, refuse_existing
+from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from zeroevidence.audit import Audit
+    from zeroevidence.evaluation import Evaluation
 
 
 @click.command("demo")
@@ -31,6 +33,8 @@ def command(files: str | None, report: str | None, output_format: str, output: s
     zeroevidence demo --files data/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     if files is not None:
+        if report is not None or output is not None or output_format != "text":
+            raise UsageError("--files only writes the bundled data; leave out --report, -o and -f, or --files")
         from zeroevidence.cli.sample_files import write_sample
 
         write_sample(files, overwrite=overwrite)
@@ -62,20 +66,25 @@ def command(files: str | None, report: str | None, output_format: str, output: s
             show(audit)
             click.echo()
     else:
-        emit(render([row for audit in audits for row in audit.rows], output_format), output)
+        emit(render([row for row, _ in _parts(audits)], output_format), output)
 
 
-def _report(audits: Sequence[Audit]) -> str:
-    """The page; bounds are the same for both protections and are shown once."""
-    from zeroevidence.report.html import to_html
+def _parts(audits: Sequence[Audit]) -> list[tuple[Evaluation, dict[str, Any]]]:
+    """Rows with their attackers' cards; bounds are the same for both protections and come once."""
     from zeroevidence.report.verdict_rows import BOUNDS, name_of
 
-    parts = [
+    return [
         (row, card.to_dict())
         for number, audit in enumerate(audits)
         for row, card in zip(audit.rows, audit.cards, strict=True)
         if number == 0 or name_of(row) not in BOUNDS
     ]
+
+
+def _report(audits: Sequence[Audit]) -> str:
+    from zeroevidence.report.html import to_html
+
+    parts = _parts(audits)
     return to_html(
         [row for row, _ in parts],
         cards=[card for _, card in parts],

@@ -74,7 +74,10 @@ def command(
         return
     if kind is None:
         raise UsageError("expected a KIND of figure and a RESULT; `zeroevidence plot --list` lists the kinds")
-    find(kind)
+    given = {option: value for option, value in (("x", x), ("y", y), ("name", name)) if value is not None}
+    unknown = [option for option in given if option not in find(kind).options]
+    if unknown:
+        raise UsageError(f"a figure of kind {kind} takes no --{'map' if unknown[0] == 'name' else unknown[0]}")
     if not results:
         raise UsageError("expected a RESULT: a JSON file, a folder of `audit` or `link`, or demo")
     if output is None:
@@ -88,7 +91,6 @@ def command(
     shown = rows_with(kind, rows)
     if len(shown) < len(rows):
         click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
-    given = {option: value for option, value in (("x", x), ("y", y), ("name", name)) if value is not None}
     content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
     write_whole(Path(output), lambda temporary: temporary.write_bytes(content))
 

@@ -63,7 +63,7 @@ def fit(
     output: str,
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
-    from zeroevidence.protect.assessment import labels_of
+    from zeroevidence.protect.assessment import labels_of, point_mass_flags
     from zeroevidence.protect.models import new_model, save_model
 
     folder = Path(output)
@@ -85,6 +85,8 @@ def fit(
     click.echo(f"wrote {output}", err=True)
     if data.speakers is None:
         click.echo("speakers are not known: early stopping saw vectors of people it was trained on", err=True)
+    for flag in point_mass_flags(data.vectors):
+        click.echo(flag, err=True)
     if protector == "flow":
         history = made.history_
         click.echo(

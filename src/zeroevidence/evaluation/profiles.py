@@ -66,7 +66,8 @@ def _det(ranked: Ranked) -> Curve:
     # Even on the probit axes that a DET is drawn on, for either rate.
     levels = ndtr(_DEVIATES)
     chosen = np.concatenate((np.searchsorted(miss, levels), np.searchsorted(-false_alarm, -levels)))
-    keep = np.unique(np.clip(np.concatenate((chosen, [0])), 0, len(miss) - 1))
+    crossing = int(np.argmax(miss >= false_alarm))  # so that the equal error rate lies on the line that is drawn
+    keep = np.unique(np.clip(np.concatenate((chosen, [0, crossing - 1, crossing])), 0, len(miss) - 1))
     return curve_of(false_alarm[keep], miss[keep])
 
 

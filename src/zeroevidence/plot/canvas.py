@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from zeroevidence.errors import MissingExtra
+from zeroevidence.plot.words import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,7 +185,7 @@ def legend(ax: Axes, *, inside: Any = "best", most_inside: int = 4, title: str |
     if handles and len(handles) <= most_inside:
         ax.legend(loc=inside, title=title)
     elif handles:
-        legend_below(ax, columns=1 if max(map(len, labels)) > 26 else 2, title=title)
+        legend_below(ax, columns=1 if max(map(columns_of, labels)) > 26 else 2, title=title)
 
 
 def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
@@ -202,4 +203,6 @@ def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
         alignment="left",
     )
     for text in made.get_texts():
-        text.set_text(textwrap.fill(text.get_text(), _LINE, subsequent_indent="  "))
+        words = text.get_text()
+        room = max(8, _LINE * len(words) // max(1, columns_of(words)))
+        text.set_text(textwrap.fill(words, room, subsequent_indent="  "))

@@ -42,9 +42,12 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 
 
-def curves(*names: str) -> Callable[[Evaluation], bool]:
-    """A test whether a row has all of some curves."""
-    return lambda row: all(name in row.curves and bool(row.curves[name].x) for name in names)
+def curves(*names: str, baseline: bool = False) -> Callable[[Evaluation], bool]:
+    """A test whether a row has all of some curves, with what chance gives where that is drawn too."""
+    return lambda row: all(
+        name in row.curves and bool(row.curves[name].x) and (not baseline or row.curves[name].baseline is not None)
+        for name in names
+    )
 
 
 def figure(

@@ -13,7 +13,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Curve, Evaluation
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
 from zeroevidence.plot.kinds import curves, figure
-from zeroevidence.plot.words import joined, names_of, value_of, written
+from zeroevidence.plot.words import classes_of, joined, names_of, value_of, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,9 +39,9 @@ def _zebra(row: Evaluation) -> str:
     "ece",
     "Evidence profile (ECE)",
     needs="scores of pairs",
-    caption="How uncertain the attacker remains, whatever they believed before: the deeper a line lies below the black "
-    "one, the more these voices give away.",
-    has=curves("ece"),
+    caption="How uncertain the attacker remains, whatever they believed before: the deeper a line lies below that of "
+    "zero evidence, the more these voices give away.",
+    has=curves("ece", baseline=True),
     options=("x",),
 )
 def ece(rows: Sequence[Evaluation], ax: Axes, *, x: str = "log-odds") -> None:
@@ -67,9 +67,9 @@ def ece(rows: Sequence[Evaluation], ax: Axes, *, x: str = "log-odds") -> None:
             if "ece_actual" in row.curves:
                 actual = row.curves["ece_actual"]
                 ax.plot(across(actual.x), actual.y, color=GREY, ls=":", label="scores taken as LLRs")
-    ax.set_xlabel(
-        "prior probability of a mated pair" if x == "prior" else "prior log-odds of a mated pair (natural log)"
-    )
+    one, _ = classes_of(rows)
+    what = "a mated pair" if one == "mated" else one
+    ax.set_xlabel(f"prior probability of {what}" if x == "prior" else f"prior log-odds of {what} (natural log)")
     ax.set_ylabel("empirical cross-entropy (bits)")
     ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0], first.x[-1]))
     ax.set_ylim(0.0, 1.05)
@@ -95,9 +95,10 @@ def histogram(row: Evaluation, ax: Axes) -> None:
 
 
 def _densities(row: Evaluation, ax: Axes) -> None:
+    one, other = classes_of([row])
     for name, label, colour, line, hatch in (
-        ("nontarget", "non-mated", NONMATED, "--", "////"),
-        ("target", "mated", MATED, "-", None),
+        ("nontarget", other, NONMATED, "--", "////"),
+        ("target", one, MATED, "-", None),
     ):
         centre, density = arrays(row.curves[f"histogram_{name}"])
         edges = edges_of(centre)
@@ -173,10 +174,10 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
             said = joined(name, written(row, "cllr_min")) if kind == "target" else None
             ax.step(x, np.append(y, y[-1]), where="post", color=seen.colour, ls=line, label=said)
     ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
-    ax.set(xlabel="log10 LR after PAV", ylabel="share of pairs above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
+    ax.set(xlabel="log10 LR after PAV", ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
     percent_ticks(ax.yaxis)
-    ax.plot([], [], color=GREY, ls="-", label="mated")
-    ax.plot([], [], color=GREY, ls="--", label="non-mated")
+    for line, said in zip(("-", "--"), classes_of(rows), strict=True):
+        ax.plot([], [], color=GREY, ls=line, label=said)
     legend(ax, most_inside=0)
 
 
@@ -203,7 +204,7 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
                 ax.plot([score[at]], [np.clip(end, -reach, reach)], marker, color=seen.colour, ms=4, clip_on=False)
     ax.axhline(0.0, color=GREY, lw=0.6, ls=":")
     ax.set(xlabel="score", ylabel="LLR after PAV (natural log)", ylim=(-reach, reach))
-    legend(ax, most_inside=3, inside="upper left")
+    legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
 
 
 @figure(

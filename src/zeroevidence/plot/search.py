@@ -187,7 +187,8 @@ def over_identities(rows: Sequence[Evaluation], ax: Axes, *, y: str | None = Non
                 ax.plot(curve.x, curve.baseline, color=GREY, ls=":", lw=0.9, label=None if drawn else "chance")
                 drawn.add(curve.baseline)
     for line, measure in zip(("-", "--"), measures, strict=False):
-        ax.plot([], [], color=GREY, ls=line, label=measure.replace("_", " "))
+        if any(f"{measure}_over_identities" in row.curves for row in rows):
+            ax.plot([], [], color=GREY, ls=line, label=measure.replace("_", " "))
     ax.set_xscale("log", base=2)
     plain_ticks(ax.xaxis)
     ax.set(xlabel="enrolled identities", ylabel="share of trials (%)", ylim=(0.0, 1.03))
@@ -203,7 +204,8 @@ def _has_utterances(row: Evaluation) -> bool:
     "over-utterances",
     "Risk over the number of recordings",
     needs="a search with several recordings of one person",
-    caption="How much more the attacker learns from several recordings of the same unknown person.",
+    caption="What the attacker learns from several recordings of the same unknown person. A line that falls means that "
+    "taking recordings as independent misleads the attacker.",
     has=_has_utterances,
     options=("y",),
 )
@@ -215,9 +217,10 @@ def over_utterances(rows: Sequence[Evaluation], ax: Axes, *, y: str | None = Non
     """
     measure = _chosen(y, _OVER_UTTERANCES) or "alid"
     rate = measure in ("link_probability", "singling_out")
-    endings = [""] if rate else [f"_{f}" for f in _FUSIONS if f"{measure}_over_utterances_{f}" in rows[0].curves]
-    if len(rows) > 1:
-        endings = endings[:1]
+    shared = [f for f in _FUSIONS if all(f"{measure}_over_utterances_{f}" in row.curves for row in rows)]
+    endings = [""] if rate else [f"_{fusion}" for fusion in (shared[:1] if len(rows) > 1 else shared)]
+    if not endings:
+        raise UsageError(f"these results were not put together in the same way; draw {measure} of one at a time")
     for number, (row, name) in enumerate(zip(rows, names_of(rows), strict=True)):
         for place, ending in enumerate(endings):
             curve = row.curves.get(f"{measure}_over_utterances{ending}")
@@ -231,7 +234,8 @@ def over_utterances(rows: Sequence[Evaluation], ax: Axes, *, y: str | None = Non
     ax.set_xscale("log", base=2)
     plain_ticks(ax.xaxis)
     title = {"alid": "ALID (bits)", "lid_max": "LID_max (bits)"}.get(measure, f"{measure.replace('_', ' ')} (%)")
-    ax.set(xlabel="utterances put together", ylabel=title)
+    how = f" ({_FUSIONS[endings[0][1:]]})" if len(endings) == 1 and not rate else ""
+    ax.set(xlabel=f"utterances put together{how}", ylabel=title)
     if rate:
         ax.set_ylim(0.0, 1.03)
         percent_ticks(ax.yaxis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,7 +87,17 @@ def scatter(rows: Sequence[Evaluation], ax: Axes, *, x: str | None = None, y: st
                 still = [values[1 - side]] * 2
                 ax.plot(*((span, still) if side == 0 else (still, span)), color=seen.colour, lw=0.6, alpha=0.6)
     ax.set(xlabel=axis_title(first), ylabel=axis_title(second))
+    for axis, scale in ((ax.xaxis, _scale(first)), (ax.yaxis, _scale(second))):
+        _not_too_close(axis, 1e-3 * scale)
     legend(ax, most_inside=3)
+
+
+def _not_too_close(axis: Any, least: float) -> None:
+    """Show at least so much of an axis, without an offset beside it: values that only rounding tells apart are one."""
+    axis.get_major_formatter().set_useOffset(False)
+    low, high = axis.get_view_interval()
+    if high - low < least:
+        axis.set_view_interval((low + high - least) / 2.0, (low + high + least) / 2.0, ignore=True)
 
 
 @figure(
@@ -136,4 +146,5 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
     ax.set_xticks(
         place, labels=names, rotation=35 if turned else 0, ha="right" if turned else "center", parse_math=False
     )
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.2)
+    # Right of all: long names below push the axes to the right, and the legend must not leave the sheet.
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2, columnspacing=1.2)

@@ -21,10 +21,11 @@ _NAMED = 24
 _MOST_GROUPS = 12
 
 
-def _colour_bar(ax: Axes, drawn: Any, label: str) -> None:
+def _colour_bar(ax: Axes, drawn: Any, label: str) -> Any:
     bar = figure_of(ax).colorbar(drawn, ax=ax, shrink=0.85, aspect=24)
     bar.outline.set_linewidth(0.0)
     bar.set_label(label)
+    return bar
 
 
 @figure(
@@ -103,7 +104,8 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     ax.plot(cm[i], asv[j], "x", color="white", ms=6.0, mew=1.4, label=f"{written(row, 'tdcf_joint_min')}")
     ax.set(xlabel="threshold of the countermeasure", ylabel="threshold of the verifier")
-    _colour_bar(ax, drawn, "normalised t-DCF")
+    bar = _colour_bar(ax, drawn, "normalised t-DCF")
+    bar.set_ticks([0.0, 0.25, 0.5, 0.75, 1.0], labels=["0", "0.25", "0.5", "0.75", "≥ 1"])
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles[
         0
     ].set_color(GREY)  # type: ignore[union-attr]

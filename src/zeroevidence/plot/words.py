@@ -11,6 +11,8 @@ from zeroevidence.measure.catalogue import CATALOGUE
 # In the order in which they are tried as names of rows.
 _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
 
+_TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
 
 def names_of(rows: Sequence[Evaluation]) -> list[str]:
     """The shortest names, made of labels, that tell rows apart; rows with the same labels are numbered."""
@@ -32,10 +34,39 @@ def names_of(rows: Sequence[Evaluation]) -> list[str]:
     ]
 
 
+def classes_of(rows: Sequence[Evaluation]) -> tuple[str, str]:
+    """What target and non-target scores are of: pairs of one person and of two, or classes of an attribute."""
+    if not all("attribute" in row.labels for row in rows):
+        return "mated", "non-mated"
+    named = {row.labels.get("class") for row in rows}
+    (one,) = named if len(named) == 1 else (None,)
+    return (shortened(one, 40), "other classes") if one else ("one class", "other class")
+
+
+def printable(text: str) -> str:
+    """Text without control characters; those that turn the direction of writing could turn what follows a name too."""
+    return "".join("\ufffd" if _is_control(letter) else letter for letter in text)
+
+
+def _is_control(letter: str) -> bool:
+    if unicodedata.category(letter) == "Cf":
+        return unicodedata.bidirectional(letter) in _TURNING
+    return unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t"
+
+
+def columns_of(text: str) -> int:
+    """How much room text takes, in letters; those of some scripts are twice as wide."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
 def shortened(name: str, most: int = 24) -> str:
-    """A name as it can be written beside an axis: not too long, and no control characters."""
-    clean = "".join("\ufffd" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in name)
-    return clean if len(clean) <= most else f"{clean[: most - 1]}…"
+    """A name as it can be written beside an axis: one line, not too long, and no control characters."""
+    clean = printable(name).replace("\n", " ").replace("\t", " ")
+    if columns_of(clean) <= most:
+        return clean
+    while columns_of(clean) > most - 1:
+        clean = clean[:-1]
+    return f"{clean}…"
 
 
 def _label(row: Evaluation, label: str) -> str:

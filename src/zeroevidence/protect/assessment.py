@@ -32,6 +32,7 @@ UNPROTECTED = "none"
 MapMethod = Literal["pca", "umap", "none"]
 _MAPPED_POINTS = 2000
 _LEVELS = 64
+_POINT_MASS = 0.01  # share of zeros from which a protector cannot do its work
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,6 +209,7 @@ class _Attack:
                 f"{attribute}: attackers are trained on {', '.join(self.classes)} and tested on "
                 f"{', '.join(np.unique(self.test_labels))}; expected the same two or more classes"
             )
+        self.flags = point_mass_flags(attack.vectors)
         told = mutual_information(test.vectors, self.test_labels, seed=seed).mean()
         entry = CATALOGUE["mutual_information"]
         self.information = {entry.name: Metric(float(told), entry.unit, "k nearest neighbours")}
@@ -236,8 +238,21 @@ class _Attack:
                     labels=words,
                     options=self.options if split == "test" else replace(self.options, intervals=0, null=0),
                 )
-                rows.append(row.with_metrics(self.information) if split == "test" else row)
+                if split == "test":
+                    row = replace(row.with_metrics(self.information), flags=(*row.flags, *self.flags))
+                rows.append(row)
         return rows
+
+
+def point_mass_flags(vectors: FloatArray) -> tuple[str, ...]:
+    """A warning where many entries are exactly zero, as behind a ReLU."""
+    share = float(np.mean(np.asarray(vectors) == 0.0))
+    if share < _POINT_MASS:
+        return ()
+    return (
+        f"zeros: {100 * share:.0f} % of the entries are exactly zero; which ones they are can tell the attribute by "
+        "itself, and no smooth map hides it. Use embeddings from before the rectifier.",
+    )
 
 
 class _Classifier:

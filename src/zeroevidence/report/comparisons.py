@@ -88,7 +88,7 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
     if found != SCHEMA:
         raise InputError(f"expected a comparison with schema {SCHEMA!r}, got {found!r}", path=path)
     try:
-        return [
+        comparisons = [
             Comparison(
                 measure=one["measure"],
                 ranking=tuple(Ranked(**entry) for entry in one["ranking"]),
@@ -101,5 +101,30 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
             for one in document["comparisons"]
             if measure(one["measure"])
         ]
+        for comparison in comparisons:
+            _check(comparison)
     except (KeyError, TypeError, AttributeError, UsageError) as error:
         raise InputError(f"a comparison is not complete ({error})", path=path) from None
+    if not comparisons:
+        raise InputError("has no comparisons; expected at least one", path=path)
+    return comparisons
+
+
+def _check(comparison: Comparison) -> None:
+    """Raise TypeError where something else stands in the place of names and numbers."""
+    if not comparison.ranking:
+        raise TypeError("nothing is ranked")
+    names: list[object] = [comparison.signature]
+    numbers: list[object] = []
+    for entry in comparison.ranking:
+        names.append(entry.system)
+        numbers += [entry.value, entry.low, entry.high, entry.group]
+    for pair in comparison.pairs:
+        names += [pair.first, pair.second]
+        numbers += [pair.difference.value, pair.difference.low, pair.difference.high, pair.p_holm]
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is not a name")
+    for value in numbers:
+        if value is not None and not isinstance(value, (int, float)):
+            raise TypeError(f"{value!r} is not a number")

@@ -20,7 +20,7 @@ from zeroevidence._version import __version__
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.comparison import Comparison
-from zeroevidence.plot.words import names_of
+from zeroevidence.plot.words import names_of, printable
 from zeroevidence.report import html_content as content
 from zeroevidence.report.html_comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html_figures import figures_of, json_of
@@ -29,7 +29,7 @@ from zeroevidence.report.html_methods import methods_of
 from zeroevidence.report.html_references import references
 from zeroevidence.report.material import Card
 from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict_rows import name_of
+from zeroevidence.report.verdict_rows import attribute_rows, is_bound, people_rows
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -74,7 +74,9 @@ def to_html(
     finding = verdict(rows) if rows else comparison_verdict(comparisons)
     strong = rows[finding.row] if rows else None
     numbers = [] if strong is None else content.numbers(rows, strong)
-    people, people_left = content.people_table(rows)
+    # Beside an attribute that should be concealed, recognising people is what should go on working, and no risk.
+    told = [rows[i] for i in people_rows(rows)] if attribute_rows(rows) else rows
+    people, people_left = content.people_table(told)
     figures, readoff = figures_of(rows, finding.row, hide=hide) if rows else ([], {})
     measured = [name for name in content.headline_names(rows) if any(name in row.metrics for row in rows)]
     measured += [one.measure for one in comparisons]
@@ -130,9 +132,15 @@ def templates(*folders: Path) -> Environment:
         loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _shown(value: object) -> object:
+    """What a template writes: of text from outside no control characters."""
+    return value if not isinstance(value, str) or hasattr(value, "__html__") else printable(value)
 
 
 def text_of(name: str) -> str:
@@ -173,9 +181,7 @@ def _json(value: object) -> str:
 
 
 def _title(rows: Sequence[Evaluation]) -> str:
-    systems = dict.fromkeys(
-        row.labels.get("system", "") for row in rows if name_of(row) not in ("unprotected", "random")
-    )
+    systems = dict.fromkeys(row.labels.get("system", "") for row in rows if not is_bound(row))
     names = [name for name in systems if name]
     if not names or len(names) > 4:
         return "How much do these voices give away?"

@@ -9,7 +9,7 @@ from zeroevidence.evaluation.comparison import Comparison
 from zeroevidence.measure.catalogue import CATALOGUE
 from zeroevidence.report.cells import heading, number
 from zeroevidence.report.html_content import Cell, Table
-from zeroevidence.report.verdict import Verdict
+from zeroevidence.report.verdict_words import Verdict
 
 
 def comparison_tables(comparison: Comparison) -> dict[str, Any]:

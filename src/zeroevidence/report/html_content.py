@@ -14,7 +14,14 @@ from zeroevidence.report.verdict_rows import bound, name_of, strongest_by_system
 
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
-_UNITS = {"rate": "%", "bit": "bit", "log10 LR": "log10 LR", "dB": "dB"}
+_UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
+# What measures mean where the two kinds of scores are of two classes of an attribute, and not of pairs of recordings.
+_OF_ATTRIBUTE = {
+    "d_ece": "Expected disclosure: what one recording tells on average about the attribute; 0 is perfect privacy.",
+    "worst_case": "The strongest evidence that any one recording gives, as a power of ten.",
+    "linkability": "How surely a recording gives its class away; 0 means that both classes look alike.",
+    "eer": "An attacker who guesses the class of single recordings is wrong this often; 50 % is guessing.",
+}
 MOST_PEOPLE = 200
 
 
@@ -111,7 +118,7 @@ def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluat
         "" if metric.p_value is None else f"p = {metric.p_value:.2g}",
         _value_of(plain, name),
         _value_of(noise, name),
-        known.meaning if known else "",
+        (_OF_ATTRIBUTE.get(name) if "attribute" in row.labels else None) or (known.meaning if known else ""),
         _strip(name, row, plain),
     )
 

@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.report.verdict_rows import attribute_rows
+from zeroevidence.report.verdict_words import outside
+
+_OUTSIDE = (
+    " Some values lie outside their intervals: measures after the best calibration are too favourable to the attacker "
+    "on few people, and their intervals are corrected for it."
+)
 
 
 def methods_of(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
     """Paragraphs on what was done; only on what the rows say was done."""
     words = []
     parts = {part for row in rows for part in row.signature.split("|")}
-    if any(name in names for name in ("eer", "d_ece", "cllr_min", "linkability")):
+    if attribute_rows(rows):
+        words.append(
+            "Attributes: classifiers learned to tell the classes from recordings protected in the same way, of people "
+            "whom the protection had not seen, and were tested on others again. Their scores for one class against the "
+            "rest are turned into likelihood ratios by the calibration that suits the attacker best (pool adjacent "
+            "violators). Expected disclosure (D_ECE) is what a recording tells about the class on average over all "
+            "beliefs that an attacker may start from."
+        )
+    paired = {name for row in rows for name in row.metrics if "attribute" not in row.labels} if rows else set(names)
+    if paired & {"eer", "d_ece", "cllr_min", "linkability"}:
         words.append(
             "Comparisons one at a time: scores of pairs of one person (target) and of two (nontarget) are turned into "
             "likelihood ratios by the calibration that suits the attacker best (pool adjacent violators), equal scores "
@@ -28,6 +44,12 @@ def methods_of(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
             f"people{calibration}, and Local Information Disclosure is how many bits the right person's probability "
             "gained over what it was before. A negative value misleads the attacker."
         )
+    if "tdcf_min" in names:
+        words.append(
+            "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem "
+            "cost (t-DCF) weighs the errors of both by their priors and costs; its minimum is over the "
+            "countermeasure's threshold, and 1 is the cost with a countermeasure that is of no use."
+        )
     units = sorted(
         {part.removeprefix("ci:").partition(":")[0].rstrip("0123456789") for part in parts if part.startswith("ci:")}
     )
@@ -37,6 +59,7 @@ def methods_of(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
             "Intervals cover 95 % and come from resampling by "
             f"{' or '.join(unit.replace('-', ' ') for unit in units)}: "
             "recordings of one person are alike, so people are drawn and not single scores where they are known."
+            + (_OUTSIDE if any(outside(metric) for row in rows for metric in row.metrics.values()) else "")
         )
     if any(part.startswith("null:") for part in parts):
         words.append(

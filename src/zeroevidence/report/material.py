@@ -39,8 +39,10 @@ class Material:
         rows = from_json(text, path=name)
         if not rows:
             raise InputError("has no rows; expected a result", path=name)
-        self.rows += rows
-        self.cards += _cards(Path(path), len(rows))
+        for row, card in zip(rows, _cards(Path(path), len(rows)), strict=True):
+            if row not in self.rows:  # audits of the same data have their bounds in common
+                self.rows.append(row)
+                self.cards.append(card)
 
     def add_rows(self, rows: Sequence[Evaluation]) -> None:
         """Add rows without cards."""

@@ -8,27 +8,32 @@ what was not computed (a null, an interval, a search) is not claimed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log2
-from typing import Literal
+from dataclasses import replace
+from math import inf, log2
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.report.verdict_attribute import attribute_verdict
+from zeroevidence.report.verdict_other import described
 from zeroevidence.report.verdict_rows import (
     BOUNDS,
+    attribute_rows,
     beats_chance,
     bound,
     control,
     name_of,
     number,
+    p_value,
+    people_rows,
     strongest,
     strongest_by_system,
 )
+from zeroevidence.report.verdict_words import Level, Verdict, between, capital, chance_words, factor_of, kept, percent
 
-Level = Literal["recognised", "leaks", "not-found", "inconclusive", "described"]
 _HEADLINES: dict[Level, str] = {
     "recognised": "voices are recognised",
     "leaks": "voices give something away",
+    "untested": "voices may give something away; chance was not ruled out",
     "not-found": "No leak was found, which does not prove that there is none",
     "inconclusive": "This test cannot say how private the voices are",
 }
@@ -41,91 +46,89 @@ _WHO = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What follows from the results.
-
-    Parameters
-    ----------
-    level
-        How strong the finding is; `described` where the rows are not about recognising people.
-    headline, paragraph
-        One line, and the reasons for it.
-    others
-        One sentence for each further system among the rows.
-    row
-        Number of the row that the paragraph speaks of.
-    """
-
-    level: Level
-    headline: str
-    paragraph: str
-    others: tuple[str, ...]
-    row: int
-
-
 def verdict(rows: Sequence[Evaluation]) -> Verdict:
     """The finding of all rows together; there must be at least one."""
+    attributes = attribute_rows(rows)
+    spoken = people_rows(rows)
+    if not attributes:
+        return _finding(rows)
+    concealed = attribute_verdict(rows, attributes)
+    if not spoken:
+        return concealed
+    found = _finding([rows[i] for i in spoken])
+    return replace(found, row=spoken[found.row], others=(*found.others, f"{concealed.headline}. {concealed.paragraph}"))
+
+
+def _finding(rows: Sequence[Evaluation]) -> Verdict:
     best = strongest(rows)
     row = rows[best]
-    if "alid" not in row.metrics and "d_ece" not in row.metrics:
-        from zeroevidence.report.verdict_other import described
-
-        headline, paragraph = described(rows, row)
-        return Verdict("described", headline, paragraph, (), best)
+    if not _is_search(row) and number(row, "d_ece") is None:
+        return described(rows, best)
     level = _level(rows, row)
-    found = _searched(rows, row) if number(row, "top1") is not None else _compared(rows, row)
-    sentences = [f"{_who(rows, row)} {found}", *_most_exposed(row), *_chance(row), *_caution(rows, row)]
+    found = _searched(rows, row) if _is_search(row) else _compared(rows, row)
+    chance = chance_words(beats_chance(row), p_value(row))
+    sentences = [f"{_who(rows, row)} {found}", *_most_exposed(row), chance, *_caution(rows, row)]
     others = tuple(_short(rows[i]) for i in strongest_by_system(rows) if i != best)
-    return Verdict(level, _headline(row, level), _kept(" ".join(sentences)), tuple(map(_kept, others)), best)
+    return Verdict(level, _headline(row, level), kept(" ".join(sentences)), tuple(map(kept, others)), best)
 
 
-def percent(share: float) -> str:
-    """A share in words: three digits are more than anyone reads."""
-    return f"{100 * share:.3g} %"
-
-
-def _kept(words: str) -> str:
-    """Numbers stay on one line with their percent sign."""
-    return words.replace(" %", "\u00a0%")
+def _is_search(row: Evaluation) -> bool:
+    return number(row, "top1") is not None and row.counts.get("identities", 0) > 1
 
 
 def _headline(row: Evaluation, level: Level) -> str:
     words = _HEADLINES[level]
-    if level not in ("recognised", "leaks"):
+    if level in ("not-found", "inconclusive"):
         return words
     if name_of(row) in BOUNDS:
         return f"Unprotected {words}; no protection was measured"
     if "anonymised" in (row.labels.get("trial"), row.labels.get("enrolment")):
-        return f"Protected {words.replace('voices ', 'voices still ').replace('still are', 'are still')}"
+        words = (
+            words.replace("voices ", "voices still ")
+            .replace("still are", "are still")
+            .replace("still may", "may still")
+        )
+        return f"Protected {words}"
     return f"The {words}"
 
 
 def _level(rows: Sequence[Evaluation], row: Evaluation) -> Level:
-    if beats_chance(row) is False:
+    better = beats_chance(row)
+    if better is False:
         return "not-found" if control(rows, row) else "inconclusive"
-    top, eer = number(row, "top1"), number(row, "eer")
-    often = eer is not None and eer <= 0.1 if top is None else top >= 0.5
-    return "recognised" if often else "leaks"
+    if _often(row):
+        return "recognised"
+    return "untested" if better is None else "leaks"
+
+
+def _often(row: Evaluation) -> bool:
+    """Whether the attacker is nearer to always being right than to guessing, in names and in bits."""
+    top, alid, eer = (number(row, name) for name in ("top1", "alid", "eer"))
+    if top is not None and _is_search(row):
+        people = row.counts["identities"]
+        bits = alid is None or alid >= 0.5 * log2(people)
+        return top >= 0.5 * (1.0 + 1.0 / people) and (bits or beats_chance(row) is True)
+    return eer is not None and eer <= 0.1
 
 
 def _who(rows: Sequence[Evaluation], row: Evaluation) -> str:
     """The attacker as the subject of the first sentence."""
     attacks = {tuple(sorted(other.labels.items())) for other in rows if name_of(other) not in BOUNDS}
     name, system = name_of(row), row.labels.get("system")
+    several = len(attacks) > 1 and name not in BOUNDS
+    if not name and several and system:
+        return f"Of {len(attacks)} results {system} gives most away: the attacker behind its scores"
     words = _WHO.get(name) or (f"the attacker {name!r}" if name else "the attacker behind these scores")
     given = [name] if name in _WHO and name not in BOUNDS else []
+    if name == "other":  # a tuple that has no name of its own
+        words, given = "an attacker", [row.labels["attacker"].partition(" (")[2].rstrip(")")]
     given += [f"{row.labels['backend']} scores"] if "backend" in row.labels else []
-    if system and len(attacks) > 1 and name not in BOUNDS:
-        given.append(f"against {system}" if name else system)
+    if system and several:
+        given.append(f"against {system}")
     words += f" ({', '.join(given)})" if given else ""
-    if len(attacks) > 1 and name not in BOUNDS:
-        return (
-            f"The strongest of {len(attacks)} attacks, by {words},"
-            if name
-            else f"The strongest of {len(attacks)}, {words},"
-        )
-    return words[0].upper() + words[1:]
+    if several:
+        return f"The strongest of {len(attacks)} attacks, {'by ' if name else ''}{words},"
+    return capital(words)
 
 
 def _searched(rows: Sequence[Evaluation], row: Evaluation) -> str:
@@ -135,19 +138,24 @@ def _searched(rows: Sequence[Evaluation], row: Evaluation) -> str:
     if plain is not None and name_of(row) not in BOUNDS:
         against.append(f"without protection it is {percent(plain)}")
     words = (
-        f"puts the right name to {percent(top)} of the recordings{_between(row, 'top1', 100.0, ' %')}, choosing among "
+        f"puts the right name to {percent(top)} of the recordings{between(row, 'top1', 100.0, ' %')}, choosing among "
         f"{people} known people; {', and '.join(against)}."
     )
     alid = number(row, "alid")
-    if alid is None:
-        return words
-    bits = (
-        f" On average a recording gives away {alid:.2f} bits{_between(row, 'alid')} of the {log2(people):.2f} "
-        f"that single out one of {people}"
+    return words if alid is None else f"{words} On average a recording {_bits(row, alid, people)}."
+
+
+def _bits(row: Evaluation, alid: float, people: int) -> str:
+    if alid == -inf:
+        return "misleads: at least once the attacker ruled out the right person"
+    if alid <= -0.005:
+        return f"misleads the attacker, by {-alid:.2f} bits"
+    words = (
+        f"gives away {alid:.2f} bits{between(row, 'alid')} of the {log2(people):.2f} that single out one of {people}"
     )
     if 2.0**alid < 1.05:
-        return f"{words}{bits.replace(' -0.00 ', ' 0.00 ')}, which is nothing, or misleads."
-    return f"{words}{bits}: it makes the right person about {_factor(2.0**alid)} times as likely as before."
+        return f"{words}, next to nothing"
+    return f"{words}: it makes the right person about {factor_of(2.0**alid)} times as likely as before"
 
 
 def _compared(rows: Sequence[Evaluation], row: Evaluation) -> str:
@@ -158,7 +166,7 @@ def _compared(rows: Sequence[Evaluation], row: Evaluation) -> str:
     if d_ece is not None:
         without = number(plain, "d_ece")
         words.append(
-            f"loses {percent(max(d_ece, 0.0) / D_ECE_MAX)}{_between(row, 'd_ece', 100.0 / D_ECE_MAX, ' %')} of the "
+            f"loses {percent(max(d_ece, 0.0) / D_ECE_MAX)}{between(row, 'd_ece', 100.0 / D_ECE_MAX, ' %')} of the "
             "doubt whether two recordings are of one person, on average over all beliefs to start from"
             + ("" if without is None else f"; without protection it would be {percent(without / D_ECE_MAX)}")
             + "."
@@ -169,14 +177,16 @@ def _compared(rows: Sequence[Evaluation], row: Evaluation) -> str:
             "the cases, where guessing errs in 50 %."
         )
     if worst is not None:
-        words.append(f"The most telling single comparison changes the odds by a factor of {_factor(10.0**worst)}.")
+        times = factor_of(10.0**worst) if worst < 15.0 else "more than can be written here"
+        words.append(f"The most telling single comparison changes the odds by a factor of {times}.")
     words.append("How well one person is found among many was not measured.")
     return " ".join(words)
 
 
 def _most_exposed(row: Evaluation) -> list[str]:
+    """Who is named most often; by chance somebody always is, so an attacker who does no better names nobody."""
     people = row.people
-    if people is None or not len(people.speaker):
+    if people is None or not len(people.speaker) or beats_chance(row) is False:
         return []
     always = sum(share >= 1.0 for share in people.linked)
     if always > 1:
@@ -184,7 +194,7 @@ def _most_exposed(row: Evaluation) -> list[str]:
         least = "At least " if len(people.speaker) < row.counts.get("speakers", 0) else ""
         named = f"all {always}" if always == len(people.speaker) and not least else str(always)
         words = f"{least}{named} people are named in every one of their recordings."
-        return [words[0].upper() + words[1:]]
+        return [capital(words)]
     worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i], people.alid[i]))
     if people.linked[worst] <= 0.0:
         return ["Nobody is named outright."]
@@ -195,29 +205,14 @@ def _most_exposed(row: Evaluation) -> list[str]:
     ]
 
 
-def _chance(row: Evaluation) -> list[str]:
-    better = beats_chance(row)
-    tested = [row.metrics[n].p_value for n in ("alid", "d_ece") if n in row.metrics]
-    smallest = min((p for p in tested if p is not None), default=None)
-    if better is None:
-        return ["Whether chance alone could show as much was not tested."]
-    if not better:
-        return ["This is no better than chance."]
-    if smallest is None:
-        return ["By its 95 % interval this is more than chance."]
-    return [
-        "Chance does not explain this: if nothing leaked, so much would show in at most "
-        f"{100 * smallest:.2g} % of such tests."
-    ]
-
-
 def _caution(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
     works = control(rows, row)
     if name_of(row) in BOUNDS:
         return ["This says what the attacker can do, and nothing yet about a protection."]
     if beats_chance(row) is not False:
-        known = "" if works is not None else "No test on unprotected voices is here to compare with. "
-        return [f"{known}Other attackers may learn more, so read this as the least that is given away."]
+        words = ["Other attackers may learn more, so read this as the least that is given away."]
+        missing = bound(rows, row, "unprotected") is None
+        return ["No test on unprotected voices is here to compare with.", *words] if missing else words
     if works:
         return ["The same attack does recognise unprotected voices; still, a stronger attacker may succeed."]
     if works is None:
@@ -235,7 +230,7 @@ def _short(row: Evaluation) -> str:
     system = row.labels.get("system", "unnamed")
     weak = ", no better than chance" if beats_chance(row) is False else ""
     top = number(row, "top1")
-    if top is not None:
+    if top is not None and _is_search(row):
         alid = number(row, "alid") or 0.0
         return (
             f"{system}: its strongest attacker{by} names the right person of {row.counts['identities']} for "
@@ -245,18 +240,3 @@ def _short(row: Evaluation) -> str:
     if d_ece is None:
         return f"{system}: see the table."
     return f"{system}: its strongest attacker{by} loses {percent(d_ece / D_ECE_MAX)} of the doubt{weak}."
-
-
-def _between(row: Evaluation, name: str, factor: float = 1.0, unit: str = "") -> str:
-    metric = row.metrics[name]
-    if metric.low is None or metric.high is None:
-        return ""
-    low, high = (f"{factor * value:.3g}" if unit else f"{factor * value:.2f}" for value in (metric.low, metric.high))
-    return f" (95 % interval {low} to {high}{unit})"
-
-
-def _factor(factor: float) -> str:
-    if factor < 10.0:
-        return f"{factor:.2g}"
-    digits = 10 ** max(0, len(str(int(factor))) - 2)
-    return f"{round(factor / digits) * digits:,}".replace(",", "\u202f")

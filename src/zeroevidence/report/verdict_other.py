@@ -1,65 +1,85 @@
-"""Plain words for results that are not about recognising people: attributes, spoofing, anything else."""
+"""Plain words for results that are not about privacy: spoofing, anything else."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.catalogue import CATALOGUE
-from zeroevidence.measure.zebra import D_ECE_MAX
-from zeroevidence.report.verdict_rows import beats_chance, is_bound, number
+from zeroevidence.report.verdict_rows import number
+from zeroevidence.report.verdict_words import Verdict, capital, kept, percent
 
 _SPOOFING = ("tdcf_min", "adcf_min", "teer", "cm_eer")
+_COSTS = ("tdcf_min", "adcf_min", "cm_eer")
 
 
-def described(rows: Sequence[Evaluation], row: Evaluation) -> tuple[str, str]:
-    """Headline and paragraph."""
-    if "attribute" in row.labels and number(row, "d_ece") is not None:
-        return _attribute(rows, row)
-    if any(number(row, name) is not None for name in _SPOOFING):
-        return _spoofing(row)
-    return (
-        "These results are about something else than recognising people",
+def described(rows: Sequence[Evaluation], best: int) -> Verdict:
+    """What the rows are about; `best` is the one to show where no row stands for all."""
+    spoofed = [i for i, row in enumerate(rows) if any(number(row, name) is not None for name in _SPOOFING)]
+    if spoofed:
+        return _spoofing(rows, spoofed)
+    paragraph = (
         f"There {'is one row' if len(rows) == 1 else f'are {len(rows)} rows'} of results below, each number with what "
-        "it means. None of them says how well people are recognised, so nothing follows about that.",
+        "it means. None of them says how well people are recognised, so nothing follows about that."
+    )
+    return Verdict("described", "These results are about something else than recognising people", paragraph, (), best)
+
+
+def _spoofing(rows: Sequence[Evaluation], numbers: Sequence[int]) -> Verdict:
+    """Each system in a few sentences: all attacks together, and the one that it stops least."""
+    systems: dict[str, list[int]] = {}
+    for i in numbers:
+        systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
+    told = {}
+    for name, own in systems.items():
+        whole = next((i for i in own if rows[i].labels.get("attack", "all") == "all"), own[0])
+        told[name] = whole, _told([rows[i] for i in own], rows[whole])
+    (first, (row, words)), *others = told.items()
+    named = f"{first}: " if others and first else ""
+    return Verdict(
+        "described",
+        "How well spoofed speech is kept out",
+        kept(f"These results are about keeping spoofed speech out, not about privacy. {named}{words}"),
+        tuple(kept(f"{name}: {more}") for name, (_, more) in others),
+        row,
     )
 
 
-def _attribute(rows: Sequence[Evaluation], row: Evaluation) -> tuple[str, str]:
-    attribute = row.labels.get("attribute", "the attribute")
-    left = (number(row, "d_ece") or 0.0) / D_ECE_MAX
-    protector = row.labels.get("system", "")
-    parts = [
-        f"Of the protections tried, most is given away with {protector!r}: " if protector and len(rows) > 1 else "",
-        f"an attacker who guesses {attribute} from a recording loses {100 * left:.3g} % of the doubt about it, on "
-        "average over all beliefs to start from; 0 % is perfect privacy.",
-    ]
-    same = [
-        share
-        for other in rows
-        if is_bound(other)
-        and other.labels.get("attribute") == row.labels.get("attribute")
-        and (share := number(other, "d_ece")) is not None
-    ]
-    if same and not is_bound(row):
-        parts.append(f" Without protection it is {100 * max(same) / D_ECE_MAX:.3g} %.")
-    if beats_chance(row) is False:
-        parts.append(" This is no better than chance, and a weak attack is not evidence of privacy.")
-    else:
-        parts.append(" Other attackers may learn more.")
-    words = "".join(parts)
-    return f"What the voices still tell about {attribute}", words[0].upper() + words[1:]
-
-
-def _spoofing(row: Evaluation) -> tuple[str, str]:
+def _told(rows: Sequence[Evaluation], row: Evaluation) -> str:
     attack = row.labels.get("attack", "")
-    where = f"For {'all attacks together' if attack == 'all' else f'the attack {attack!r}'}, " if attack else ""
-    told = []
-    for name in _SPOOFING:
-        value = number(row, name)
-        if value is not None:
-            entry = CATALOGUE[name]
-            shown = f"{100 * value:.3g} %" if entry.unit == "rate" else f"{value:.3g}"
-            told.append(f"{entry.title} is {shown}. {entry.meaning}")
-    words = f"These results are about keeping spoofed speech out, not about privacy. {where}the {' '.join(told)}"
-    return "How well spoofed speech is kept out", words.replace(". the ", ". The ")
+    before = f"for {'all attacks together' if attack == 'all' else f'the attack {attack!r}'}, " if attack else ""
+    first, *more = (_sentence(name, value) for name, value in _values(row))
+    sentences = [f"{before}{first}", *more, *_worst([other for other in rows if other is not row])]
+    return " ".join(map(capital, sentences))
+
+
+def _values(row: Evaluation) -> list[tuple[str, float]]:
+    found = ((name, number(row, name)) for name in _SPOOFING)
+    return [(name, value) for name, value in found if value is not None]
+
+
+def _sentence(name: str, value: float) -> str:
+    if name == "tdcf_min":
+        return (
+            f"wrong decisions cost at least {percent(value)} of what they cost with a countermeasure that is of no use "
+            "(min t-DCF)."
+        )
+    if name == "adcf_min":
+        return f"wrong decisions cost at least {percent(value)} of what blind decisions cost (min a-DCF)."
+    if name == "teer":
+        return (
+            f"where countermeasure and verifier together reject their users as often as they accept others and spoofs, "
+            f"that is in {percent(value)} of the cases (t-EER)."
+        )
+    return f"the countermeasure alone errs in {percent(value)} of the cases between real and spoofed speech (CM EER)."
+
+
+def _worst(rows: Sequence[Evaluation]) -> list[str]:
+    """The attack that is stopped least, of those that have a row of their own."""
+    measure = next((name for name in _COSTS if rows and all(number(row, name) is not None for row in rows)), None)
+    attacks = [row for row in rows if row.labels.get("attack")]
+    if measure is None or len(attacks) < 2:
+        return []
+    worst = max(attacks, key=lambda row: number(row, measure) or 0.0)
+    title = {"tdcf_min": "min t-DCF", "adcf_min": "min a-DCF", "cm_eer": "CM EER"}[measure]
+    reached = percent(number(worst, measure) or 0.0)
+    return [f"Of {len(attacks)} attacks {worst.labels['attack']} is stopped least: {title} is {reached}."]

@@ -10,6 +10,7 @@ from zeroevidence.evaluation import Evaluation
 ALPHA = 0.05
 BOUNDS = ("unprotected", "random")
 _SETTING = ("dataset", "split", "sex", "backend")
+_SAME_ATTRIBUTE = ("dataset", "attribute", "class")
 # What orders rows, the most telling first; all rows that are compared must have it.
 _STRENGTH = ("alid", "d_ece", "tdcf_min", "adcf_min", "teer", "cm_eer", "eer")
 
@@ -21,7 +22,28 @@ def name_of(row: Evaluation) -> str:
 
 def is_bound(row: Evaluation) -> bool:
     """Whether a row only shows what there is without protection, or where nothing is to find."""
-    return name_of(row) in BOUNDS or ("attribute" in row.labels and row.labels.get("system") == "none")
+    plain = "attribute" in row.labels or row.labels.get("trial") == "original"
+    return name_of(row) in BOUNDS or (plain and row.labels.get("system") == "none")
+
+
+def attribute_rows(rows: Sequence[Evaluation]) -> list[int]:
+    """Numbers of the rows on how well an attribute is told, by classifiers tested on other people than trained on."""
+    return [
+        i
+        for i, row in enumerate(rows)
+        if "attribute" in row.labels and row.labels.get("split") != "train" and number(row, "d_ece") is not None
+    ]
+
+
+def people_rows(rows: Sequence[Evaluation]) -> list[int]:
+    """Numbers of the rows on how well people are recognised.
+
+    Beside rows on an attribute, speaker verification of the same systems is no threat but what should go on working.
+    """
+    protected = {row.labels.get("system") for row in rows if "attribute" in row.labels}
+    return [
+        i for i, row in enumerate(rows) if "attribute" not in row.labels and row.labels.get("system") not in protected
+    ]
 
 
 def number(row: Evaluation | None, name: str) -> float | None:
@@ -33,13 +55,23 @@ def number(row: Evaluation | None, name: str) -> float | None:
 
 
 def beats_chance(row: Evaluation) -> bool | None:
-    """Whether the attacker does better than chance; None where neither a null nor an interval was computed."""
-    metrics = [row.metrics[name] for name in ("alid", "d_ece") if name in row.metrics]
-    tested = [metric.p_value for metric in metrics if metric.p_value is not None]
+    """Whether the attacker does better than chance; None where neither a null nor a fit interval was computed.
+
+    D_ECE is never below 0, and so are its replicates: its interval says something only where it was corrected.
+    """
+    metrics = {name: row.metrics[name] for name in ("alid", "d_ece") if name in row.metrics}
+    tested = [metric.p_value for metric in metrics.values() if metric.p_value is not None]
     if tested:
         return bool(min(tested) <= ALPHA)
-    lows = [metric.low for metric in metrics if metric.low is not None]
+    corrected = any(part.startswith("ci:") and part.endswith(":auto") for part in row.signature.split("|"))
+    lows = [metric.low for name, metric in metrics.items() if metric.low is not None and (name == "alid" or corrected)]
     return bool(max(lows) > 0.0) if lows else None
+
+
+def p_value(row: Evaluation) -> float | None:
+    """The smaller p-value of the measures that are tested."""
+    tested = [row.metrics[name].p_value for name in ("alid", "d_ece") if name in row.metrics]
+    return min((p for p in tested if p is not None), default=None)
 
 
 def strongest(rows: Sequence[Evaluation]) -> int:
@@ -73,14 +105,22 @@ def strongest_by_system(rows: Sequence[Evaluation]) -> list[int]:
 
 
 def bound(rows: Sequence[Evaluation], row: Evaluation, name: str) -> Evaluation | None:
-    """The row of a bound in the same setting: dataset, split, sex and back-end."""
+    """The row of a bound in the same setting: dataset, split, sex and back-end; of an attribute the strongest."""
+    if "attribute" in row.labels:
+        plain = [rows[i] for i in attribute_rows(rows) if is_bound(rows[i]) and same_attribute(rows[i], row)]
+        return plain[strongest(plain)] if plain and name == "unprotected" else None
     for other in rows:
         if name_of(other) == name and all(other.labels.get(key) == row.labels.get(key) for key in _SETTING):
             return other
     return None
 
 
+def same_attribute(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows are about the same attribute, and class of it, of the same data."""
+    return all(row.labels.get(key) == other.labels.get(key) for key in _SAME_ATTRIBUTE)
+
+
 def control(rows: Sequence[Evaluation], row: Evaluation) -> bool | None:
-    """Whether the same attack works on unprotected voices; None where nobody tried."""
+    """Whether the same attack works on unprotected voices; None where nobody tried, or tested it."""
     plain = bound(rows, row, "unprotected")
-    return None if plain is None else beats_chance(plain) is not False
+    return None if plain is None else beats_chance(plain)

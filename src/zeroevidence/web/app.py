@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -107,11 +107,16 @@ class _Page:
         limit = self.max_bytes + _FORM_SLACK
         length = request.headers.get("content-length", "")
         body = Body(request.receive, limit)
+        if self.jobs.full:
+            await body.drain()
+            raise HTTPException(503, "Too much work is waiting here; cancel some of it, or try again later.")
         try:
             if length.isdigit() and int(length) > limit:
                 raise TooLarge
             async with Request(request.scope, body.receive).form(max_files=_MOST_FILES, max_fields=_MOST_FILES) as form:
                 return await self._begun(form)
+        except ClientDisconnect:  # the page was closed in the middle of an upload; nobody reads the answer
+            return Response(status_code=400)
         except TooLarge:
             await body.drain()
             raise HTTPException(413, f"These files are larger than {self.max_bytes / 1e6:g} MB together.") from None

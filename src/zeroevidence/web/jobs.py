@@ -63,6 +63,11 @@ class Jobs:
         place.mkdir(mode=0o700)
         return place
 
+    @property
+    def full(self) -> bool:
+        """Whether so many jobs wait that no other is taken."""
+        return sum(not job.over for job in self._jobs.values()) >= MOST_JOBS
+
     def find(self, token: str) -> Job | None:
         """The job of that name."""
         return self._jobs.get(token)
