@@ -31,11 +31,11 @@ def send(page, scores, key=None):
 def test_upload_progress_report(server, visit, sample):
     page, seen = visit(server)
     send(page, sample.scores, sample.key)
-    assert page.get_by_role("progressbar").is_visible()
+    page.get_by_role("progressbar").wait_for()
     page.get_by_role("link", name="Read the report").click(timeout=60_000)
-    assert page.locator("#verdict").is_visible()
+    page.locator("#verdict").wait_for(timeout=60_000)
     assert page.locator("figure svg").count() > 10
-    assert page.get_by_role("button", name="Switch to dark colours").is_visible()  # its script runs under the policy
+    page.get_by_role("button", name="Switch to dark colours").wait_for()  # its script runs under the policy
     assert seen["errors"] == []
     assert all(url.startswith(server) for url in seen["requests"])
 
@@ -44,7 +44,7 @@ def test_without_a_script(server, visit, sample):
     page, _ = visit(server, java_script_enabled=False)
     send(page, sample.scores, sample.key)
     page.get_by_role("link", name="Read the report").click(timeout=60_000)
-    assert page.locator("#verdict").is_visible()
+    page.locator("#verdict").wait_for(timeout=60_000)
 
 
 def test_problems_by_line(server, visit, sample, tmp_path):

@@ -92,6 +92,17 @@ def test_evaluate_fits_what_it_is_asked_to(files, zeroevidence):
     assert "adversarial" not in done.stdout
 
 
+def test_a_second_attribute_is_reported(files, zeroevidence):
+    loaded = dict(np.load(files / "train.npz"))
+    people = np.unique(loaded["speaker"], return_inverse=True)[1]
+    loaded["accent"] = np.array(["n", "s"])[people // 2 % 2]
+    np.savez(files / "two.npz", **loaded)
+    asked = ("--attribute", "sex", "--keep", "accent", "--protector", "flow", *FEW, *QUICK)
+    done = zeroevidence("protect", "evaluate", files / "two.npz", *asked, "-f", "csv")
+    assert done.exit_code == 0
+    assert {line.split(",")[2] for line in done.stdout.splitlines()[1:]} == {"", "sex", "accent"}
+
+
 def test_labels_from_a_file(files, zeroevidence):
     loaded = np.load(files / "train.npz")
     np.savez(files / "bare.npz", **{name: loaded[name] for name in ("vectors", "utterance", "speaker")})

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.inputs import Reading, distinct_names, input_options, paired, resolve, trust_options
+from zeroevidence.cli.inputs import (
+    Reading,
+    distinct_names,
+    input_options,
+    paired,
+    resolve,
+    system_options,
+    trust_options,
+)
 from zeroevidence.cli.output import emit, output_options, progress_of, refuse_existing
 
 if TYPE_CHECKING:
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @input_options
-@click.option("--system", "names", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES.")
+@system_options
 @click.option(
     "--measure",
     "measures",
@@ -24,8 +32,6 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Measure to compare by, several times for several [default: eer, d_ece, linkability, and alid for a search].",
 )
-@click.option("--dev", "dev_scores", multiple=True, metavar="SCORES", help="Development scores, as for evaluate.")
-@click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, as --key.")
 @trust_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
 @output_options

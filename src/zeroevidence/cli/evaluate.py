@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, trust_options
+from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, system_options, trust_options
 from zeroevidence.cli.output import emit, emit_table, output_options, progress_of, refuse_existing
 
 if TYPE_CHECKING:
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("evaluate")
 @input_options
-@click.option("--system", "names", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES.")
-@click.option(
-    "--dev",
-    "dev_scores",
-    multiple=True,
-    metavar="SCORES",
-    help="Scores of other speakers to calibrate the search on; once for all SCORES, or once for each.",
-)
-@click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, as --key.")
+@system_options
 @click.option(
     "--calibration",
     type=click.Choice(["logistic", "temperature", "pav", "density", "auto"]),

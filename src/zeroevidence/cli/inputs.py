@@ -60,6 +60,25 @@ def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def system_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--system``, ``--dev`` and ``--dev-key``."""
+    for option in (
+        click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, as --key."),
+        click.option(
+            "--dev",
+            "dev_scores",
+            multiple=True,
+            metavar="SCORES",
+            help="Scores of other speakers to calibrate the search on; once for all SCORES, or once for each.",
+        ),
+        click.option(
+            "--system", "names", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def trust_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """How many replicates, and how many processes share them."""
     for option in (

@@ -138,7 +138,9 @@ def apply(model: str, embeddings: str, llr: float | None, output: str, overwrite
 @command.command("evaluate")
 @click.argument("embeddings")
 @_ATTRIBUTE
-@click.option("--keep", multiple=True, metavar="NAME", help="A further attribute to report: what was to be kept.")
+@click.option(
+    "--keep", multiple=True, metavar="NAME", help="A further attribute to report; the flow leaves the first one alone."
+)
 @click.option(
     "--protector",
     "protectors",
@@ -224,6 +226,8 @@ def evaluate(
         made = _made(kind, settings if len(protectors) == 1 else (), seed)
         more: dict[str, Any] = {} if kind == "linear" else {"progress": progress_of(f"training {kind}", "epochs")}
         train = roles.train
+        if kind == "flow" and keep:
+            more["keep"] = labels_of(train, keep[0])
         fitted[kind] = made.fit(train.vectors, labels_of(train, attribute), speakers=train.speakers, **more)
     if settings and len(protectors) != 1:
         raise UsageError("--set: name the one --protector that it is for")

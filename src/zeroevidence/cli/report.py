@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, trust_options
+from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, system_options, trust_options
 from zeroevidence.cli.output import emit, progress_of, refuse_existing
 from zeroevidence.errors import UsageError
 
@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @input_options
-@click.option("--system", "names", multiple=True, metavar="NAME", help="Name of the system, one for each score file.")
-@click.option(
-    "--dev",
-    "dev_scores",
-    multiple=True,
-    metavar="SCORES",
-    help="Scores of other speakers to calibrate the search on; once for all score files, or once for each.",
-)
-@click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, as --key.")
+@system_options
 @trust_options
 @click.option(
     "--null", type=click.IntRange(0), default=200, show_default=True, help="Permutations of the null; 0 for none."

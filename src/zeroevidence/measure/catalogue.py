@@ -62,7 +62,7 @@ _ONE_TO_ONE = (
         "bit",
         "0 to 1",
         "down",
-        "The same cost after perfect calibration; 1 means that no score says anything.",
+        "Cost of the scores after perfect calibration; 1 means that no score says anything.",
         ("brummer2006",),
     ),
     Measure(
@@ -82,7 +82,7 @@ _ONE_TO_ONE = (
         "relative cost",
         "0 to 1",
         "down",
-        "The same cost with the best threshold; 1 means that the scores do not help.",
+        "Cost of decisions at the best threshold; 1 means that the scores do not help.",
         ("vanleeuwen2007",),
     ),
     Measure(
