@@ -247,3 +247,21 @@ def test_importing_needs_numpy_alone():
     code = f"import sys, zeroevidence.linkage; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("digits", ["few", "many"])
+def test_ties_survive_the_scale_of_the_exponents(digits):
+    """Counts tie although their vectors differ; equal vectors tie whatever their entries."""
+    rng = np.random.default_rng(0)
+    enrol = rng.integers(-2, 3, (60, 5)).astype(np.float32)
+    if digits == "many":
+        enrol = np.repeat(rng.standard_normal((30, 5)).astype(np.float32), 2, axis=0)
+    trial = (enrol + rng.integers(0, 2, enrol.shape)).astype(np.float32)
+    mated = np.arange(60)
+    found = link(trial, enrol, mated, weight=2.5, scoring="dot", backend="numpy")
+    scores = trial.astype(np.float64) @ enrol.T.astype(np.float64)
+    own = scores[mated, mated][:, None]
+    np.testing.assert_array_equal(found.equal, (scores == own).sum(axis=1) - 1)
+    np.testing.assert_array_equal(found.greater, (scores > own).sum(axis=1))
+    assert found.equal.sum() > 20
+    np.testing.assert_allclose(found.best_other, np.where(np.eye(60), -np.inf, scores).max(axis=1), rtol=1e-5)

@@ -20,11 +20,14 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.parts import one_blas_thread
 from zeroevidence.linkage.plan import Plan, finish, row_terms
 from zeroevidence.linkage.result import LN2, Linkage
+from zeroevidence.linkage.vectors import Side
 
 _ROWS = 1024  # trials multiplied at once
 _COLUMNS = 8160  # identities multiplied at once
 _PREPARED = 512  # enrolment vectors that a thread centres at once
 _ANCHORED = 128  # true identities' products worked out at once
+_SAMPLED = 64  # vectors looked at for the number of their digits
+_LOW_BITS = np.uint32(0xFFF)  # of a number in single precision
 _GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a second-level cache
 _KEPT_BYTES = 1 << 28  # prepared enrolment vectors kept between blocks of trials
 _PANEL_BYTES = 1 << 26  # enrolment vectors read and prepared at once
@@ -50,6 +53,7 @@ class NumpyLinker:
     def __init__(self, plan: Plan, *, threads: int | None = None) -> None:
         self.plan = plan
         self.threads = threads or os.cpu_count() or 1
+        self.fold = plan.dtype == np.float32 and not (_few_digits(plan.trial) or _few_digits(plan.enrol))
         self._kept: dict[int, FloatArray] = {}
 
     def rows(self, rows: IntArray) -> Linkage:
@@ -59,7 +63,7 @@ class NumpyLinker:
         width = -(-plan.identities // -(-plan.identities // _COLUMNS))
 
         def prepared(start: int) -> Block:
-            block = Block(plan, rows[start : start + _ROWS])
+            block = Block(plan, rows[start : start + _ROWS], fold=self.fold)
             if plan.identities > width:
                 block.anchor()
             return block
@@ -97,21 +101,37 @@ class NumpyLinker:
         np.subtract(self.plan.enrol.read(at, start + here.stop), centre, out=panel[here], casting="same_kind")
 
 
-class Block:
-    """What is known so far about a block of trials."""
+def _few_digits(side: Side) -> bool:
+    """Whether vectors (counts, signs, half precision) have so few digits that products of different ones can tie.
 
-    def __init__(self, plan: Plan, rows: IntArray) -> None:
+    A scale that is no power of two would then break the ties.
+    """
+    some = side.take(np.unique(np.linspace(0, side.count - 1, _SAMPLED).astype(np.int64))).astype(np.float32)
+    return float(np.mean(some.view(np.uint32) & _LOW_BITS == 0)) > 0.5
+
+
+class Block:
+    """What is known so far about a block of trials.
+
+    Where it may (`fold`), the scale of the exponents goes into the trial vectors, and the products are the exponents.
+    """
+
+    def __init__(self, plan: Plan, rows: IntArray, *, fold: bool) -> None:
         self.plan, self.indices = plan, rows
         terms = row_terms(plan, rows)
-        self.x: FloatArray = terms.x.astype(plan.dtype)
+        power = terms.slope / LN2  # exponentials are taken as powers of two
+        self.scale: FloatArray = power if fold and (power > 0.0).all() else np.ones(len(rows))
+        self.x: FloatArray = (terms.x * self.scale[:, None]).astype(plan.dtype)
         # not needed in double precision any more
         self.mated_vectors: FloatArray = terms.own_vectors.astype(plan.dtype)
         self.terms = replace(terms, x=terms.x[:0], own_vectors=terms.x[:0])
         self.mated = plan.mated[rows]
         count, dtype = len(rows), plan.dtype
         self.own = np.zeros(count, dtype)  # the true identity's product, as the product routine rounds it
-        self.power = (self.terms.slope / LN2).astype(dtype)  # exponentials are taken as powers of two
-        self.limit = None if plan.threshold is None else (plan.threshold[rows] - self.terms.offset).astype(dtype)
+        self.power = (power / self.scale).astype(dtype)
+        self.folded = self.scale is power
+        limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
+        self.limit = None if limit is None else (limit * self.scale).astype(dtype)
         self.log_others = np.full(count, -np.inf)
         self.best, self.best_at = np.full(count, -np.inf), np.zeros(count, np.int64)
         self.greater, self.equal, self.fires = (np.zeros(count, np.int64) for _ in range(3))
@@ -177,7 +197,8 @@ class Block:
             products -= high[:, None]
             self.origin[group] = high
         else:
-            products *= power
+            if not self.folded:
+                products *= power
             self.origin[group] = 0.0
         _exponential(products)
         products[at] = 0.0
@@ -205,10 +226,10 @@ class Block:
             log_others=self.log_others - terms.slope * terms.mean,
             greater=self.greater,
             equal=self.equal,
-            best=self.best,
+            best=self.best / self.scale,
             best_at=self.best_at,
             fires=fires,
-            rounded=self.own.astype(np.float64) if self.plan.dtype == np.float32 else None,
+            rounded=self.own / self.scale if self.plan.dtype == np.float32 else None,
         )
 
 
