@@ -9,6 +9,8 @@ import zeroevidence as ze
 from zeroevidence.evaluation import Options
 from zeroevidence.report.jsonfile import to_json
 
+pytest.importorskip("matplotlib")
+
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):

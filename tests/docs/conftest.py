@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from zeroevidence.cli import main
+from zeroevidence.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-MISSING_EXTRA = 4
+MISSING_EXTRA = MissingExtra.exit_code
 _FENCE = re.compile(r"```(\w*)\s*")
 _NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 _EXITS = re.compile(r"#\s*exits with (\d+)\b")
@@ -123,8 +124,11 @@ class Page:
         said = io.StringIO()
         # Empty lines before, so that a traceback names the line of the page.
         code = compile("\n" * (block.line - 1) + block.text, str(self.path), "exec")
-        with contextlib.redirect_stdout(said):
-            exec(code, self.names)
+        try:
+            with contextlib.redirect_stdout(said):
+                exec(code, self.names)
+        except MissingExtra as error:
+            pytest.skip(f"could not import what {where} needs: {error}")
         return said.getvalue()
 
     def _shell(self, block: Block, where: str) -> str:

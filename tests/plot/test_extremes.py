@@ -8,6 +8,8 @@ from zeroevidence import plot
 from zeroevidence.evaluation import Options
 from zeroevidence.report.jsonfile import from_json, to_json
 
+pytest.importorskip("matplotlib")
+
 INF = np.inf
 CASES = {
     "separated": ze.Scores([3.0, 4.0], [1.0, 2.0]),

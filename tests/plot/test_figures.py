@@ -6,10 +6,8 @@ import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy.special import expit, ndtri
 
 from zeroevidence import plot
@@ -17,6 +15,9 @@ from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Curve, Evaluation, Metric, People
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.words import names_of, shortened
+
+mpl = pytest.importorskip("matplotlib")
+Figure = pytest.importorskip("matplotlib.figure").Figure
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability", "scatter", "similarity")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "cmc", "rank-disclosure", "people", "eer-lid")
