@@ -1,6 +1,6 @@
 """What protectors leave of the speaker's sex in real embeddings, and of the speaker.
 
-    python benchmarks/protect.py [--data FOLDER] [--splits 3] [--only NAME]
+    python benchmarks/protect.py [--data FOLDER] [--first 0] [--splits 3] [--only NAME]
 
 FOLDER holds `vpc2020_xvectors/` and `audiomnist_*.npz` and is looked for in `../shared/data/embeddings` beside the
 project. The people of each sex are cut into thirds: one to fit the protectors, one to train attackers on protected
@@ -26,6 +26,7 @@ PROTECTORS = {
     "linear (eq. 8)": LinearNuller(),
     "linear, shrunk": LinearNuller(shrinkage="auto"),
     "adversarial": AdversarialAutoencoder(),
+    "adversarial, strength 0.3": AdversarialAutoencoder(strength=0.3),
     "flow": ZeroEvidenceFlow(),
     "flow, stopped early": ZeroEvidenceFlow(held_out=0.2),
     "flow, pca front": ZeroEvidenceFlow(front="pca", learning_rate=3e-4, epochs=50),
@@ -70,6 +71,7 @@ def tags(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first cut")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--only")
     options = parser.parse_args()
@@ -88,7 +90,8 @@ def main():
         if options.only and options.only not in name:
             continue
         data, found = load(), {}
-        for seed in range(options.splits):
+        seeds = range(options.first, options.first + options.splits)
+        for seed in seeds:
             roles = Roles.split(data, "sex", seed=seed)
             train = roles.train
             fitted = {
@@ -102,7 +105,7 @@ def main():
                 if row.labels["split"] == "test":
                     found.setdefault((row.labels["system"], "attribute" in row.labels, seed), row)
         for kind in ("none", *fitted):
-            told, verified = ([found[kind, what, seed] for seed in range(options.splits)] for what in (True, False))
+            told, verified = ([found[kind, what, seed] for seed in seeds] for what in (True, False))
             d_ece, cllr, information = (np.mean([row.metrics[m].value for row in told]) for m in MEASURES)
             null = np.mean([row.metrics["d_ece"].null["mean"] for row in told])
             eer, left = (np.mean([row.metrics[m].value for row in verified]) for m in ("eer", "cllr_min"))

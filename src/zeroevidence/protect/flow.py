@@ -52,7 +52,7 @@ class ZeroEvidenceFlow(EmbeddingProtector):
     epochs, patience, held_out
         Passes over the data at most, without gain on held-out people, and the share of people held out in each class.
         ``auto``: 100 passes and a fifth of the people; of fewer than 100 people nobody is held out, because each is
-        needed and a handful stops training before protection is at its best, and there are 20 passes.
+        needed, and there are 20 passes. On few people either can be the better one: try both.
     batch, learning_rate
         ``auto``: 64 to 1024 by the number of vectors, and 1e-3; from 200 000 vectors on 2048 and 2e-4, falling.
     weight_decay
