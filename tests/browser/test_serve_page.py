@@ -45,6 +45,7 @@ def test_without_a_script(server, visit, sample):
     send(page, sample.scores, sample.key)
     page.get_by_role("link", name="Read the report").click(timeout=60_000)
     page.locator("#verdict").wait_for(timeout=60_000)
+    assert page.locator("figure svg").count() > 10
 
 
 def test_problems_by_line(server, visit, sample, tmp_path):
@@ -108,6 +109,7 @@ def test_cancel(server, visit, sample):
     send(page, sample.scores, sample.key)
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Cancelled").wait_for()
+    assert page.get_by_role("link", name="Read the report").count() == 0
 
 
 @pytest.mark.parametrize("width", [400, 1600])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,11 +21,10 @@ class Training:
     x: FloatArray
     labels: IntArray
     weights: FloatArray
-    people: IntArray
-    named: bool  # whether the people were named; else every row is one
+    people: IntArray  # every row is one where they are not named
 
 
-class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A transformer over embeddings that takes the evidence about an attribute out.
 
     `fit` takes vectors and one label each, further `speakers`, so that nobody counts more than others and held-out
@@ -53,28 +53,29 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise InputError(f"speakers: expected {len(X)}, one per row, got shape {names.shape}")
         _, people = np.unique(names, return_inverse=True)
         stacked = np.stack(columns, axis=1)
-        return Training(X, stacked, balanced_weights(stacked, people), people, speakers is not None)
+        return Training(X, stacked, balanced_weights(stacked, people), people)
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "classes_")
         x: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         return x
 
+    @abstractmethod
     def _fit(self, data: Training) -> None:
-        raise NotImplementedError
+        """Learn from checked data."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
-    # What a saved model consists of; see `models`.
-
+    @abstractmethod
     def _arrays(self) -> dict[str, FloatArray]:
-        raise NotImplementedError
+        """What a saved model consists of; see `models`."""
 
+    @abstractmethod
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        raise NotImplementedError
+        """Be the model that was saved."""
 
 
 def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
