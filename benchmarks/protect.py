@@ -15,14 +15,33 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.vectors import read_embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
 
+
+class ClassMeans(TransformerMixin, BaseEstimator):
+    """The plainest protection: vectors are put halfway between the class means, along the line that joins them."""
+
+    def fit(self, x, y, *, speakers):
+        """Means of the speakers' means, so that people count alike."""
+        means = []
+        for label in np.unique(y):
+            people = np.unique(speakers[y == label])
+            means.append(np.mean([x[(y == label) & (speakers == one)].mean(axis=0) for one in people], axis=0))
+        self.side_, self.middle_ = means[1] - means[0], (means[0] + means[1]) / 2.0
+        return self
+
+    def transform(self, x):
+        """Along the line only."""
+        return x - np.outer((x - self.middle_) @ self.side_ / (self.side_ @ self.side_), self.side_)
+
+
 PROTECTORS = {
+    "class means": ClassMeans(),
     "linear (eq. 8)": LinearNuller(),
     "linear, shrunk": LinearNuller(shrinkage="auto"),
     "adversarial": AdversarialAutoencoder(),
@@ -73,7 +92,8 @@ def main():
     parser.add_argument("--data", type=Path)
     parser.add_argument("--first", type=int, default=0, help="seed of the first cut")
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--only")
+    parser.add_argument("--only", help="embeddings whose name has this in it")
+    parser.add_argument("--protector", choices=list(PROTECTORS), help="this one alone")
     options = parser.parse_args()
     home = options.data or Path(__file__).resolve().parents[2] / "shared" / "data" / "embeddings"
     if not home.is_dir():
@@ -97,6 +117,7 @@ def main():
             fitted = {
                 kind: seeded(one, seed).fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
                 for kind, one in PROTECTORS.items()
+                if options.protector in (None, kind)
             }
             if (np.asarray(data.vectors) == 0.0).mean() > 0.01:
                 fitted[ZEROS] = Zeros()
