@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.backends import Cosine
-from zeroevidence.attack.plda import Plda
+from zeroevidence.attack.backends import Cosine, Plda
 from zeroevidence.measure.verification import eer
 
 SETS = {"samegender_f0orig": "orig", "samegender_f0orig_retrained": "anon"}  # and what the extractor was trained on

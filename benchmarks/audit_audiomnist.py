@@ -15,8 +15,8 @@ import numpy as np
 
 from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.audit import EmbeddingSets, audit_embeddings
-from zeroevidence.data.formats.corpus import read_corpus, read_segments
+from zeroevidence.auditing import EmbeddingSets, audit
+from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
 from zeroevidence.report.cells import cell
@@ -47,11 +47,9 @@ def main():
             )
             sets.append(EmbeddingSets.from_roles(found, split, role))
         options = Options(intervals=400, null=100)
-        audit = audit_embeddings(*sets, backends=("cosine",), options=options, system="mcadams")
-        for row in audit.rows:
-            name = row.labels["attacker"].partition(" (")[0]
+        for row in audit(*sets, backends=("cosine",), options=options, system="mcadams").rows:
             values = " | ".join(cell(row.metrics[measure]) for measure in ("top1", "alid", "eer"))
-            print(f"| {pieces or 10} | {name} | {values} |", flush=True)
+            print(f"| {pieces or 10} | {row.about.threat.name} | {values} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from timing import best
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.uncertainty.draws import run_batches
-from zeroevidence.uncertainty.one_to_one import OneToOneResampler
+from zeroevidence.uncertainty.pairs import PairResampler
 
 
 def main():
@@ -34,7 +34,7 @@ def main():
     ranked = rank(scores.target, scores.nontarget)
     floors = [best(lambda: np.sort(both), 5)]
     start = time.perf_counter()
-    resampler = OneToOneResampler(scores, ranked)
+    resampler = PairResampler(scores, ranked)
     drawn = sum(
         len(part["eer"]) for part in run_batches(resampler.draw, arguments.replicates, workers=arguments.workers)
     )

@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 from zeroevidence.data.formats import read_scores
-from zeroevidence.evaluation import Options, evaluate_with_replicates
-from zeroevidence.evaluation.comparison import check_same_trials, compare
+from zeroevidence.evaluation import compare, evaluate
 from zeroevidence.report.comparisons import render_comparisons
 
 SYSTEMS = {
@@ -32,14 +31,10 @@ def main():
         sys.exit(f"{home}: no such folder; name the one that holds the scores")
 
     def read(folder, sex):
-        return read_scores(home / folder / f"aa_{sex}.scores", home / f"trials_{sex}").data
+        return read_scores(home / folder / f"aa_{sex}.scores", home / f"trials_{sex}")
 
-    data = {name: read(folder, "f") for name, folder in SYSTEMS.items()}
-    check_same_trials(list(data.items()))
     rows = [
-        evaluate_with_replicates(
-            data[name], dev=read(folder, "m"), labels={"system": name}, options=Options(intervals=1000, null=0)
-        )
+        evaluate(read(folder, "f"), dev=read(folder, "m"), labels={"system": name}, intervals=1000, null=0)
         for name, folder in SYSTEMS.items()
     ]
     print(render_comparisons(compare(rows, ("eer", "d_ece", "alid")), "md"))

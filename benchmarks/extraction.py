@@ -20,7 +20,7 @@ import numpy as np
 from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.data.audio import load_audio, write_audio
-from zeroevidence.data.formats.corpus import read_corpus
+from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech import Utterance
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from timing import best_of_each
 
 from zeroevidence.linkage import link
-from zeroevidence.linkage.parts import one_blas_thread
+from zeroevidence.linkage.optional import one_blas_thread
 
 _ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies
 

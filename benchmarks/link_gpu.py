@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 import torch
 
 from zeroevidence.linkage import link
+from zeroevidence.linkage.engines.torch_blocks import torch_moments
+from zeroevidence.linkage.engines.triton_blocks import Tile, TritonLinker, TritonRows, best_tile
 from zeroevidence.linkage.plan import make_plan
-from zeroevidence.linkage.torch_blocks import torch_moments
-from zeroevidence.linkage.triton_blocks import Tile, TritonLinker, TritonRows, best_tile
-from zeroevidence.linkage.vectors import Side
 
 
 def draw(trials, identities, dim, signal, seed=0):
@@ -48,7 +48,7 @@ def seconds(function, repeats=3):
 
 
 def plan_of(x, y, mated, weight=3.0):
-    return make_plan(x, y, mated, weight=weight, moments=torch_moments(Side.of(y, "enrolment"), "cuda"))
+    return make_plan(x, y, mated, weight=weight, moments=partial(torch_moments, device="cuda"))
 
 
 def kernel_seconds(plan, tile, rows, repeats=3):

@@ -19,11 +19,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-START = "import zeroevidence.cli as c; c._COMMANDS.setdefault('link', ''); c.main()"
-
 
 def start(*arguments):
-    command = [sys.executable, "-c", START, "link", *map(str, arguments)]
+    command = [sys.executable, "-m", "zeroevidence", "link", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.data.formats.vectors.read import read_embeddings
+from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
 
@@ -123,12 +124,12 @@ def main():
                 fitted[ZEROS] = Zeros()
             how = Options(intervals=0, null=50, seed=seed)
             for row in assess(fitted, roles, "sex", mapped="none", options=how, seed=seed):
-                if row.labels["split"] == "test":
-                    found.setdefault((row.labels["system"], "attribute" in row.labels, seed), row)
-        for kind in ("none", *fitted):
-            told, verified = ([found[kind, what, seed] for seed in seeds] for what in (True, False))
+                if row.about.role != "training":  # the strongest classifier comes first
+                    found.setdefault((row.labels["system"], row.about.question, seed), row)
+        for kind in (UNPROTECTED, *fitted):
+            told, verified = ([found[kind, what, seed] for seed in seeds] for what in ("attribute", "identity"))
             d_ece, cllr, information = (np.mean([row.metrics[m].value for row in told]) for m in MEASURES)
-            null = np.mean([row.metrics["d_ece"].null["mean"] for row in told])
+            null = np.mean([row.metrics["d_ece"].null.mean for row in told])
             eer, left = (np.mean([row.metrics[m].value for row in verified]) for m in ("eer", "cllr_min"))
             cells = [f"{v:.3f}" for v in (d_ece, null, cllr)]
             cells += [tags(told), f"{information:.3f}", f"{100 * eer:.2f}", f"{left:.3f}"]

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from zeroevidence.measure.tandem import adcf_min, asv_rates, tdcf_joint_min, tdcf_min
-from zeroevidence.measure.tandem_eer import teer, teer_path
+from zeroevidence.measure.tandem.tdcf import adcf_min, asv_rates, tdcf_joint_min, tdcf_min
+from zeroevidence.measure.tandem.teer import teer, teer_path
 
 REPEATS = 9
 

@@ -20,16 +20,17 @@ from scipy import integrate, stats
 from zeroevidence.calibrate.pav import pool, rank
 from zeroevidence.calibrate.rows import AffineCalibration, fit_rows
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.one_to_n import lid_of_everyone, search
-from zeroevidence.evaluation.results import Options
+from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.search import lid_of_everyone, search
 from zeroevidence.evaluation.trust import Replicates, replicate
 from zeroevidence.measure.disclosure import row_evidence
+from zeroevidence.measure.registry import find_measure
 from zeroevidence.measure.verification import eer_of
 from zeroevidence.measure.zebra import d_ece_of, evidence_gain
 from zeroevidence.uncertainty.draws import run_batches
-from zeroevidence.uncertainty.null import Null, OneToOneNull, SearchNull
-from zeroevidence.uncertainty.one_to_n import SearchResampler
-from zeroevidence.uncertainty.one_to_one import OneToOneResampler
+from zeroevidence.uncertainty.null import Null, PairNull, SearchNull
+from zeroevidence.uncertainty.pairs import PairResampler
+from zeroevidence.uncertainty.search import SearchResampler
 
 EFFECTS = {"enrolment": 0.5, "speaker": 0.5, "pair": 0.5, "utterance": 0.5, "chance": 0.7}
 UTTERANCES = 10
@@ -88,11 +89,11 @@ def covered(job):
 
     def judge(found, how, names):
         for name in names:
-            low, high = found.bounds(name, values[name], options)
+            low, high = found.bounds(name, values[name], find_measure(name).interval(None), options)
             result[name, how] = low <= truth[name] <= high
 
     judge(replicate(scores, ranked, None, None, options), "speaker", ("eer", "d_ece"))
-    naive = OneToOneResampler(scores, ranked, seed=seed, by_score=True)
+    naive = PairResampler(scores, ranked, options.pairs, by_score=True)
     judge(gathered(naive, naive.halves(128), {}, replicates), "score", ("eer", "d_ece"))
     singled = np.zeros(len(evidence.lid), dtype=np.int64)
     for how, clusters in (("speaker", matrix.mated), ("score", np.arange(len(evidence.lid)))):
@@ -115,14 +116,14 @@ def null_p_values(job):
     scores = matrix.to_scores()
     ranked = rank(scores.target, scores.nontarget)
     observed = d_ece_of(pool(ranked.counts))
-    pairs = OneToOneNull(scores.target, scores.nontarget, matrix, linkability="pav", seed=seed)
+    options = Options(linkability="pav", seed=seed)
+    pairs = PairNull(scores.target, scores.nontarget, matrix, options.pairs)
     permuted = np.concatenate([part["d_ece"] for part in run_batches(pairs.draw, 199)])
-    options = Options(seed=seed)
     found = search(matrix, ScoreMatrix(dev.scores, dev.mated), options)
-    rows = SearchNull(matrix, lid_of_everyone(matrix, found, options, None), seed)
+    rows = SearchNull(matrix, lid_of_everyone(matrix, found, options), seed)
     lids = np.concatenate([part["alid"] for part in run_batches(rows.draw, 199)])
     alid = float(found.evidence.lid.mean())
-    return Null.of(observed, permuted).p_value, Null.of(alid, lids).p_value
+    return Null.under(observed, permuted).p_value, Null.under(alid, lids).p_value
 
 
 def main():

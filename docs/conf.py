@@ -24,6 +24,7 @@ html_static_path = ["_static"]
 html_css_files = ["formulas.css"]
 exclude_patterns = ["_build", "gallery/*.md"]  # tables that a page includes
 autodoc_typehints = "description"
+autodoc_type_aliases = {"StrArray": "StrArray"}  # numpy.str_ would read as a link
 autodoc_member_order = "bysource"
 
 
@@ -50,6 +51,37 @@ def _block(self: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def _table(family: str) -> str:
+    """The measures of a family as a table."""
+    from zeroevidence.cli.metrics import direction
+    from zeroevidence.measure.registry import of_family
+
+    lines = ["| measure | name | unit | range | direction |", "| --- | --- | --- | --- | --- |"]
+    for one in of_family(family):
+        lines.append(f"| [{one.title}]({one.name}.md) | `{one.name}` | {one.unit} | {one.range} | {direction(one)} |")
+    return "\n".join(lines)
+
+
+def _pages(family: str) -> str:
+    """The pages of a family as a table of contents."""
+    from zeroevidence.measure.registry import of_family
+
+    return "\n".join(["```{toctree}", ":hidden:", "", *(one.name for one in of_family(family)), "```"])
+
+
+def _fill(_app: Sphinx, docname: str, source: list[str]) -> None:
+    """Let the registry say which measures there are."""
+    from typing import get_args
+
+    from zeroevidence.measure.registry import Family
+
+    if docname.startswith("measures/"):
+        for family in get_args(Family):
+            source[0] = source[0].replace(f"<!-- table of {family} -->", _table(family))
+            source[0] = source[0].replace(f"<!-- pages of {family} -->", _pages(family))
+
+
 def setup(app: Sphinx) -> None:
-    """Register the renderer."""
+    """Register the renderer of formulas and the hook of the measures."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    app.connect("source-read", _fill)

@@ -11,15 +11,28 @@ import numpy as np
 
 from zeroevidence import plot
 from zeroevidence.attack.backends import make_backend
-from zeroevidence.audit import EmbeddingSets
+from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings, mated_rows
 from zeroevidence.data.formats import read_scores
 from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, Training, threat_from_sides
 from zeroevidence.errors import UsageError, ZeroEvidenceError
-from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation import About, Evaluation, Options
+from zeroevidence.evaluation.files import ScoreFile, evaluate_files
 from zeroevidence.sample import sample_rows, sample_sets
 
-SET_UPS = ("samegender_f0orig", "samegender_f0mod", "samegender_f0orig_retrained", "samegender_f0mod_retrained")
+# Set-ups of VoicePrivacy 2020 and what the attacker learned from; what is compared.
+SET_UPS: dict[str, Training] = {
+    "samegender_f0orig": "original",
+    "samegender_f0mod": "original",
+    "samegender_f0orig_retrained": "anonymised",
+    "samegender_f0mod_retrained": "anonymised",
+}
+CONDITIONS: dict[str, tuple[Training, Training]] = {
+    "oo": ("original", "original"),
+    "oa": ("original", "anonymised"),
+    "aa": ("anonymised", "anonymised"),
+}
 
 
 class Sheet:
@@ -76,29 +89,33 @@ def number(row: Evaluation, name: str, digits: int = 2, scale: float = 1.0) -> s
     return f"{scale * value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
-def pairs(data: Path | None) -> list[tuple[dict[str, str], object]]:
-    """Scores of pairs with their labels: VoicePrivacy 2020 set-ups, or the bundled scores."""
+def evaluated(data: Path | None) -> list[Evaluation]:
+    """Scores of pairs, one row for each file: VoicePrivacy 2020 set-ups, or the bundled scores."""
+    options = Options(intervals=0, null=0)
     if data is None:
-        found = [row for split in ("dev", "eval") for row in sample_rows(split)]
-        return [(row.labels, read_scores(row.scores, row.key).data) for row in found]
+        return evaluate_files([row for split in ("dev", "eval") for row in sample_rows(split)], options=options)
     home = data / "scores" / "vpc2020"
-    sides = {"oo": ("original", "original"), "oa": ("original", "anonymised"), "aa": ("anonymised", "anonymised")}
-    return [
-        (
-            {"system": set_up, "sex": sex, "enrolment": sides[side][0], "trial": sides[side][1]},
-            read_scores(home / set_up / f"{side}_{sex}.scores", home / f"trials_{sex}").data,
-        )
-        for set_up in SET_UPS
-        for side in sides
-        for sex in ("f", "m")
-    ]
+    return evaluate_files(
+        [
+            ScoreFile(
+                str(home / set_up / f"{condition}_{sex}.scores"),
+                str(home / f"trials_{sex}"),
+                labels={"system": set_up, "sex": sex},
+                about=About.against(threat_from_sides(*sides, trained_on)),
+            )
+            for set_up, trained_on in SET_UPS.items()
+            for condition, sides in CONDITIONS.items()
+            for sex in ("f", "m")
+        ],
+        options=options,
+    )
 
 
 def searches(data: Path | None) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
-    """Searches by name, each with one of other speakers to calibrate on; `plain` and `random` bound the others."""
+    """Searches by name, each with one of other speakers to calibrate on; `unprotected` and `random` bound the rest."""
     found = _bundled_searches() if data is None else _published_searches(data)
     rng = np.random.default_rng(0)
-    shapes = [(matrix, rng.standard_normal(matrix.scores.shape)) for matrix in found["plain"]]
+    shapes = [(matrix, rng.standard_normal(matrix.scores.shape)) for matrix in found[UNPROTECTED]]
     noise = [
         ScoreMatrix(
             scores,
@@ -110,21 +127,25 @@ def searches(data: Path | None) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
         )
         for matrix, scores in shapes
     ]
-    return {**found, "random": (noise[0], noise[1])}
+    return {**found, RANDOM: (noise[0], noise[1])}
 
 
 def _bundled_searches() -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
     """Semi-informed attackers on the bundled embeddings, and the bundled scores of embedding noise."""
     found = {}
-    for name, kind in (("plain", "original"), ("mcadams", "mcadams"), ("pitch", "pitch")):
+    for name, kind in ((UNPROTECTED, "original"), ("mcadams", "mcadams"), ("pitch", "pitch")):
         sets = sample_sets(kind)
         found[name] = _scored(sets, sets.eval_enrol, sets.eval_trial), _scored(sets, sets.dev_enrol, sets.dev_trial)
-    noisy = [next(row for row in sample_rows(split) if row.scores.stem == "aa") for split in ("eval", "dev")]
+    noisy = [next(row for row in sample_rows(split) if _is_informed(row.about)) for split in ("eval", "dev")]
     matrices = [searchable(read_scores(row.scores, row.key).data)[0] for row in noisy]
     assert matrices[0] is not None
     assert matrices[1] is not None
     found["noise on embeddings"] = matrices[0], matrices[1]
     return found
+
+
+def _is_informed(about: About) -> bool:
+    return about.threat is not None and about.threat.enrolment == "anonymised"
 
 
 def _scored(sets: EmbeddingSets, enrol: Embeddings, trial: Embeddings) -> ScoreMatrix:
@@ -150,7 +171,8 @@ def _published_searches(data: Path) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]
         assert rows is not None
         return rows
 
-    found = {"plain": (matrix(SET_UPS[0], "oo", "f"), matrix(SET_UPS[0], "oo", "m"))}
+    first = next(iter(SET_UPS))
+    found = {UNPROTECTED: (matrix(first, "oo", "f"), matrix(first, "oo", "m"))}
     for set_up in SET_UPS:
         found[set_up.removeprefix("samegender_")] = matrix(set_up, "aa", "f"), matrix(set_up, "aa", "m")
     return found

@@ -15,8 +15,10 @@ import numpy as np
 from _shared import Sheet, number, run
 
 import zeroevidence as ze
-from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.data.formats.vectors.read import read_embeddings
+from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
+from zeroevidence.protect.assessment import MapMethod
 from zeroevidence.sample import sample_sets
 
 _TAGS = "0ABCDEF"
@@ -45,7 +47,7 @@ def make(sheet: Sheet, data: Path | None) -> None:
     sheet.table("attribute-table4", (*head, "EER (%)", "min Cllr"), tables[4])
 
 
-def _assessed(name: str, embeddings: ze.Embeddings, mapped: str) -> list[ze.Evaluation]:
+def _assessed(name: str, embeddings: ze.Embeddings, mapped: MapMethod) -> list[ze.Evaluation]:
     roles = Roles.split(embeddings, "sex")
     train = roles.train
     protectors = {"LDA": LinearNuller(), "adv-AE": AdversarialAutoencoder(), "flow": ZeroEvidenceFlow()}
@@ -60,11 +62,11 @@ def _collect(tables: dict[int, list[tuple[str, ...]]], rows: Sequence[ze.Evaluat
     told = set()
     for row in rows:
         head = (row.labels["dataset"], row.labels["system"])
-        if "attribute" not in row.labels:
+        if row.about.role == "utility":
             tables[4].append((*head, number(row, "eer", 2, 100.0), number(row, "cllr_min", 3)))
-        elif row.labels["split"] == "test" and head not in told:
+        elif row.about.role != "training" and head not in told:
             told.add(head)
-            seen = next(one for one in rows if one.labels == {**row.labels, "split": "train"})
+            seen = next(one for one in rows if one.about.role == "training" and _same_attack(one, row))
             both = [number(one, key, 3) for one in (seen, row) for key in ("cllr_min", "d_ece")]
             tables[1].append((*head, row.labels["attacker"], *both))
             counts = row.metrics["tag_counts"].value
@@ -73,10 +75,14 @@ def _collect(tables: dict[int, list[tuple[str, ...]]], rows: Sequence[ze.Evaluat
             tables[3].append((*head, number(row, "mutual_information", 2, 100.0)))
 
 
+def _same_attack(row: ze.Evaluation, other: ze.Evaluation) -> bool:
+    return all(row.labels[name] == other.labels[name] for name in ("dataset", "system", "attacker"))
+
+
 def _draw(sheet: Sheet, rows: Sequence[ze.Evaluation]) -> None:
     mapped = {row.labels["system"]: row for row in rows if row.maps}
-    plain, flow = mapped["none"], mapped["flow"]
-    both = {"original": plain.maps["vectors"], "latent": flow.maps["latent"]}
+    original, flow = mapped[UNPROTECTED], mapped["flow"]
+    both = {"original": original.maps["vectors"], "latent": flow.maps["latent"]}
     sheet.figure("attribute-fig1", "map", replace(flow, maps=both))
     panels = [
         replace(row, labels={"system": name}, maps={"vectors": row.maps["vectors"]}) for name, row in mapped.items()

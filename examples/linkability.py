@@ -10,18 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from _shared import Sheet, number, pairs, run
+from _shared import Sheet, evaluated, number, run
 
 import zeroevidence as ze
 
 
 def make(sheet: Sheet, data: Path | None) -> None:
     """Evaluate everything and draw it."""
-    options = ze.Options(intervals=0, null=0)
-    rows = [ze.evaluate(scores, labels=labels, options=options) for labels, scores in pairs(data)]
+    rows = evaluated(data)
     protected = [row for row in rows if row.labels["trial"] == "anonymised"]
     sheet.figure("linkability-local", "linkability", protected[-1])
-    both_sides = ze.evaluate(_both_sides(), labels={"system": "mated on both sides"}, options=options)
+    both_sides = ze.evaluate(_both_sides(), labels={"system": "mated on both sides"}, intervals=0, null=0)
     sheet.figure("linkability-both-sides", "linkability", both_sides)
     for measure in ("eer", "cllr_min", "eer_rocch", "d_ece"):
         sheet.figure(f"linkability-over-{measure.replace('_', '-')}", "scatter", rows, x=measure, y="linkability")
@@ -29,8 +28,13 @@ def make(sheet: Sheet, data: Path | None) -> None:
     sheet.table(
         "linkability-results",
         ("row", *names),
-        [(" ".join(row.labels.values()), *(number(row, name, 3) for name in names)) for row in (*rows, both_sides)],
+        [(_words(row), *(number(row, name, 3) for name in names)) for row in (*rows, both_sides)],
     )
+
+
+def _words(row: ze.Evaluation) -> str:
+    """System, group of speakers and attacker."""
+    return ", ".join(row.labels[name] for name in ("system", "split", "sex", "attacker") if name in row.labels)
 
 
 def _both_sides() -> ze.Scores:

@@ -1,6 +1,6 @@
 """Local Information Disclosure: posteriors, distributions, EER against LID, calibration (figures 1 to 5; tables 3, 4).
 
-Systems lie between two bounds: `plain`, unprotected speech, and `random`, scores of noise. The paper's two worked
+Systems lie between two bounds: `unprotected` speech, and `random`, scores of noise. The paper's two worked
 examples (sections 4.1 and 5.2) are computed as well.
 """
 

@@ -8,26 +8,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from _shared import Sheet, number, pairs, run
+from _shared import Sheet, evaluated, number, run
 
-import zeroevidence as ze
 from zeroevidence.measure.zebra import ZEBRA_SCALE
 
 
 def make(sheet: Sheet, data: Path | None) -> None:
     """Evaluate one group of speakers and draw it."""
-    options = ze.Options(intervals=0, null=0)
-    wanted = {"split": "eval"} if data is None else {"sex": "f"}
-    rows = []
-    for labels, scores in pairs(data):
-        if all(labels.get(name) == value for name, value in wanted.items()):
-            rows.append(ze.evaluate(scores, labels=labels, options=options))
-    plain = [row for row in rows if row.labels["trial"] == "original"]
+    name, value = ("split", "eval") if data is None else ("sex", "f")
+    rows = [row for row in evaluated(data) if row.labels[name] == value]
+    unprotected = [row for row in rows if row.labels["trial"] == "original"]
     protected = [row for row in rows if row.labels["trial"] == "anonymised"]
-    most = max(protected, key=lambda row: float(row.metrics["d_ece"].value))
+    most = max(protected, key=lambda row: float(row["d_ece"]))
     sheet.figure("zebra-fig2a", "ece", most, x="prior")
     sheet.figure("zebra-fig2b", "ece", most)
-    sheet.figure("zebra-fig3", "ece", [plain[0], *protected[:4]])
+    sheet.figure("zebra-fig3", "ece", [unprotected[0], *protected[:4]])
     sheet.table("zebra-table1", ("tag", "log10 of the likelihood ratio"), _scale())
     sheet.table(
         "zebra-results",

@@ -19,7 +19,7 @@ import numpy as np
 
 from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.data.formats.corpus import read_corpus, read_segments
+from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.protect import load_protector
 
 DIGITS = {"enrol": 4, "trial": 2, "train": 2}

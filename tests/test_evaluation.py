@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.data.loosened import Loosened
 from zeroevidence.evaluation import add_similarity, joint_signature
-from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.measure.registry import MEASURES
 
 QUICK = ze.Options(intervals=0, null=0)
 
@@ -42,7 +43,7 @@ def test_values_are_those_of_the_functions():
         f"{level:g}": rate for level, rate in ze.tpr_at_fpr(target, nontarget).items()
     }
     assert result.counts == {"target": 100, "nontarget": 900}
-    assert set(result.metrics) <= set(CATALOGUE)
+    assert set(result.metrics) <= set(MEASURES)
 
 
 def test_a_matrix_is_taken_apart():
@@ -55,7 +56,7 @@ def test_a_matrix_is_taken_apart():
 def test_signature_says_what_matters_and_nothing_else():
     target, nontarget = gaussian()
     signature = evaluate(ze.Scores(target, nontarget)).signature
-    assert signature.startswith("ZE|one-to-one|cal:pav|ties:pooled|link:density|")
+    assert signature.startswith("ZE|one-to-one|cal:pav|ties:pooled|linkability:density|")
     assert "|n:100+900|" in signature
     assert signature.endswith(f"|v:{ze.__version__}")
     shuffled = ze.Scores(target[::-1], nontarget[::-1])
@@ -65,8 +66,8 @@ def test_signature_says_what_matters_and_nothing_else():
     changed[0] = np.nextafter(changed[0], 9)
     assert evaluate(ze.Scores(changed, nontarget)).signature != signature
     other = ze.Options(linkability="pav", intervals=0, null=0)
-    assert "|link:pav|" in evaluate(ze.Scores(target, nontarget), options=other).signature
-    assert "|missing:3|" in evaluate(ze.Scores(target, nontarget), notes=("missing:3",)).signature
+    assert "|linkability:pav|" in evaluate(ze.Scores(target, nontarget), options=other).signature
+    assert "|missing:3|" in evaluate(ze.Scores(target, nontarget), loosened=[Loosened("missing", 3)]).signature
 
 
 def test_single_precision_is_signed_like_the_same_numbers_in_double():
@@ -78,9 +79,10 @@ def test_single_precision_is_signed_like_the_same_numbers_in_double():
 def test_joint_signature():
     one = evaluate(ze.Scores(*gaussian()))
     two = evaluate(ze.Scores(*gaussian(1)))
-    assert joint_signature([one]) == one.signature
-    assert joint_signature([one, two]).startswith("ZE|rows:2|")
-    assert joint_signature([one, two]) != joint_signature([two, one])
+    signatures = [one.signature, two.signature]
+    assert joint_signature(signatures[:1]) == one.signature
+    assert joint_signature(signatures).startswith("ZE|rows:2|")
+    assert joint_signature(signatures) != joint_signature(signatures[::-1])
 
 
 def test_results_cannot_be_changed():
@@ -98,7 +100,7 @@ def test_similarity_is_added_beside_the_original_row():
     rows = []
     for row in sample_rows():
         data = read_scores(row.scores, row.key).data
-        rows.append((evaluate(data, labels=row.labels), data))
+        rows.append((evaluate(data, labels=row.labels, about=row.about), data))
     plain, crossed, both = add_similarity(rows)
     assert "deid" not in plain.metrics
     matrices = [ze.similarity_matrix(data)[0] for _, data in rows]

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from zeroevidence.protect.assessment import CLASSIFIERS
+
 ROOT = Path(__file__).resolve().parents[1]
 GALLERY = ROOT / "docs" / "gallery"
 # Networks learn a little differently on other processors: tolerances of rates, and of counts of vectors.
 LEARNT = {"attribute.py": (0.05, 40.0)}
-ATTACKERS = {"logistic", "perceptron", "boosting"}  # which of them is the strongest may differ as well
+ATTACKERS = set(CLASSIFIERS)  # which of them is the strongest may differ as well
 SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("[!_]*.py"))
 
 

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation import cross_flags
+from zeroevidence.data.threat import threat_from_sides
+from zeroevidence.evaluation import About, together
+from zeroevidence.evaluation.flags import FLAGS, Flag, flag
 
 QUICK = ze.Options(intervals=20, null=40, linkability="pav")
 
 
 def codes(row):
-    return {flag.partition(":")[0] for flag in row.flags}
+    return {flag.code for flag in row.flags}
 
 
 def matrix(separation, n_speakers=20, per_speaker=8, seed=0, named=True):
@@ -36,7 +39,7 @@ def test_eer_above_half():
 def test_chance_is_no_privacy():
     result = ze.evaluate(matrix(0.0), dev=matrix(0.0, seed=1), options=QUICK)
     assert "attacker-at-chance" in codes(result)
-    assert "a weak attack is not evidence of privacy" in " ".join(result.flags)
+    assert "a weak attack is not evidence of privacy" in " ".join(flag.sentence for flag in result.flags)
 
 
 def test_unknown_people():
@@ -72,30 +75,41 @@ def test_incomplete_rows():
 
 
 def test_loosened_reading():
-    result = ze.evaluate(matrix(2.0), options=QUICK, notes=("duplicates:keep-last:3", "missing:12"))
+    loosened = (Loosened("duplicates", 3, "keep-last"), Loosened("missing", 12))
+    result = ze.evaluate(matrix(2.0), options=QUICK, loosened=loosened)
     assert {"duplicates", "missing"} <= codes(result)
+    assert "|duplicates:keep-last:3|missing:12|" in result.signature
+
+
+SIDES = {
+    "unprotected": ("original", "original", "original"),
+    "ignorant": ("original", "anonymised", "original"),
+    "lazy-informed": ("anonymised", "anonymised", "original"),
+    "semi-informed": ("anonymised", "anonymised", "anonymised"),
+}
 
 
 def row(attacker, separation, system="x"):
-    labels = {"system": system, "attacker": f"{attacker} (tuple)"}
-    return ze.evaluate(matrix(separation), labels=labels, options=QUICK)
+    threat = threat_from_sides(*SIDES[attacker])
+    assert threat.name == attacker
+    return ze.evaluate(matrix(separation), labels={"system": system}, about=About.against(threat), options=QUICK)
 
 
 def test_positive_control():
-    alone = cross_flags([row("lazy-informed", 1.0)])
+    alone = together([row("lazy-informed", 1.0)])
     assert "no-positive-control" in codes(alone[0])
-    both = cross_flags([row("unprotected", 3.0), row("lazy-informed", 1.0)])
+    both = together([row("unprotected", 3.0), row("lazy-informed", 1.0)])
     assert all(one.flags == () for one in both)
-    failed = cross_flags([row("unprotected", 0.0), row("lazy-informed", 1.0)])
+    failed = together([row("unprotected", 0.0), row("lazy-informed", 1.0)])
     assert "control-failed" in codes(failed[0])
 
 
 def test_attacker_weaker_than_a_cheaper_one():
-    rows = cross_flags([row("unprotected", 3.0), row("ignorant", 2.0), row("lazy-informed", 1.0)])
+    rows = together([row("unprotected", 3.0), row("ignorant", 2.0), row("lazy-informed", 1.0)])
     assert [("weaker-than-cheaper" in codes(one)) for one in rows] == [False, False, True]
-    rows = cross_flags([row("unprotected", 3.0), row("ignorant", 1.0), row("semi-informed", 2.0)])
+    rows = together([row("unprotected", 3.0), row("ignorant", 1.0), row("semi-informed", 2.0)])
     assert not any("weaker-than-cheaper" in codes(one) for one in rows)
-    other = cross_flags([row("unprotected", 3.0), row("ignorant", 2.0, "y"), row("lazy-informed", 1.0)])
+    other = together([row("unprotected", 3.0), row("ignorant", 2.0, "y"), row("lazy-informed", 1.0)])
     assert not any("weaker-than-cheaper" in codes(one) for one in other)
 
 
@@ -105,3 +119,17 @@ def test_every_scalar_has_an_interval_around_it(name):
     metric = result.metrics[name]
     assert metric.low < metric.high
     assert metric.low - 0.05 <= metric.value <= metric.high + 0.05
+
+
+def test_a_flag_is_a_value():
+    one = flag("missing", count=3)
+    assert (one.code, one.severity) == ("missing", "warning")
+    assert str(one).startswith("missing: 3 trials")
+    with pytest.raises(ze.UsageError, match="severity"):
+        Flag("x", "loud", "sentence")
+    assert all(severity in ("fault", "warning", "note") for severity, _ in FLAGS.values())
+
+
+def test_the_bound_where_nothing_is_to_find_is_not_blamed_for_finding_nothing():
+    threat = ze.ThreatModel("random", "noise", "noise")
+    assert "attacker-at-chance" not in codes(ze.evaluate(matrix(0.0), about=About.against(threat), options=QUICK))

@@ -12,11 +12,11 @@ from hypothesis.extra.numpy import arrays
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs, pool, rank
 from zeroevidence.evaluation import Evaluation, Options, People, Points, Surface, add_similarity
+from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.evaluation.profiles import POINTS, bin_edges, histograms, one_to_one_curves
 from zeroevidence.measure.linkability import local_linkability
 from zeroevidence.measure.rank import rank_disclosure
 from zeroevidence.measure.zebra import D_ECE_MAX, LN10, ece_profile
-from zeroevidence.report.jsonfile import from_json, to_json
 
 SCORES = arrays(
     np.float64, st.integers(1, 40), elements=st.floats(-5, 5, width=16) | st.just(np.inf) | st.just(-np.inf)
@@ -189,8 +189,6 @@ def test_similarity_surface_is_the_matrix():
 def test_json_keeps_surfaces_maps_and_people():
     row = Evaluation(
         {},
-        {},
-        "ZE",
         surfaces={"similarity": Surface(("a", "b"), ("a", "b"), ((1.0, 0.5), (0.25, float("inf"))))},
         maps={"latent": Points((0.0, 1.0), (2.0, 3.0), ("f", "<m>"))},
         people=People(("a", "inf"), (1, 2), (0.5, -1.0), (0.5, 0.0), (1.0, 0.0)),

@@ -9,7 +9,7 @@ import zeroevidence as ze
 from zeroevidence.data.formats import read_scores
 from zeroevidence.data.matrix import searchable
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.one_to_n import search
+from zeroevidence.evaluation.search import search
 
 QUICK = ze.Options(intervals=0, null=0)
 
@@ -84,7 +84,7 @@ def test_without_development_data_it_is_cross_fitted_and_says_so():
     matrix = simulated(40, 20)
     crossed = evaluate(matrix)
     assert crossed.metrics["alid"].method == "logistic, cross-fitted by speaker"
-    assert "|rows:logistic+cross-fitted-by-speaker|" in crossed.signature
+    assert "|rows:logistic+cross-fitted|" in crossed.signature
     developed = evaluate(matrix, dev=simulated(40, 20, seed=1, prefix="d"))
     assert developed.metrics["alid"].method == "logistic"
     assert "|dev:sha256:" in developed.signature
@@ -237,4 +237,4 @@ def test_curves_and_trials():
     assert result.curves["singling_out_over_utterances"].x[0] == 1.0
     assert result.trials.lid.mean() == pytest.approx(result.metrics["alid"].value)
     assert result.trials.speaker.tolist() == matrix.trial_speakers.tolist()
-    assert search(matrix, dev, ze.Options()).calibration == "logistic"
+    assert str(search(matrix, dev, ze.Options()).setup) == "logistic"

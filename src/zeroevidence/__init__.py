@@ -11,54 +11,97 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence._version import __version__
 
 if TYPE_CHECKING:
-    from zeroevidence import protect
-    from zeroevidence.audit import Audit, EmbeddingSets, audit_embeddings
+    from zeroevidence import plot, protect
+    from zeroevidence.auditing import Audit, EmbeddingSets, audit, audit_corpora
     from zeroevidence.data.embeddings import Embeddings
-    from zeroevidence.data.formats import read_scores
+    from zeroevidence.data.formats import read_embeddings, read_scores, read_tandem
     from zeroevidence.data.matrix import ScoreMatrix
     from zeroevidence.data.scores import Pairs, Scores
+    from zeroevidence.data.tandem import TandemScores
+    from zeroevidence.data.threat import ThreatModel
     from zeroevidence.errors import InputError, MissingExtra, UsageError, ZeroEvidenceError
-    from zeroevidence.evaluation import Evaluation, Metric, Options, evaluate
-    from zeroevidence.linkage import link
+    from zeroevidence.evaluation import (
+        About,
+        Comparison,
+        Evaluation,
+        Finding,
+        Flag,
+        Measured,
+        Options,
+        compare,
+        evaluate,
+        findings,
+        read_result,
+        read_results,
+        save_results,
+    )
+    from zeroevidence.evaluation.linked import link
+    from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
     from zeroevidence.measure.verification import cllr, cllr_min, dcf_act, dcf_min, eer, tpr_at_fpr
     from zeroevidence.measure.zebra import d_ece, ece_profile, tag, tag_counts, worst_case
 
 _HOMES = {
-    "audit": ("Audit", "EmbeddingSets", "audit_embeddings"),
+    "auditing": ("Audit", "EmbeddingSets", "audit", "audit_corpora"),
     "data.embeddings": ("Embeddings",),
-    "data.formats": ("read_scores",),
+    "data.formats": ("read_embeddings", "read_scores", "read_tandem"),
     "data.matrix": ("ScoreMatrix",),
     "data.scores": ("Pairs", "Scores"),
+    "data.tandem": ("TandemScores",),
+    "data.threat": ("ThreatModel",),
     "errors": ("InputError", "MissingExtra", "UsageError", "ZeroEvidenceError"),
-    "evaluation": ("Evaluation", "Metric", "Options", "evaluate"),
-    "linkage": ("link",),
+    "evaluation": (
+        "About",
+        "Comparison",
+        "Evaluation",
+        "Finding",
+        "Flag",
+        "Measured",
+        "Options",
+        "compare",
+        "evaluate",
+        "findings",
+        "read_result",
+        "read_results",
+        "save_results",
+    ),
+    "evaluation.linked": ("link",),
+    "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
     "measure.verification": ("cllr", "cllr_min", "dcf_act", "dcf_min", "eer", "tpr_at_fpr"),
     "measure.zebra": ("d_ece", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("plot", "protect")
 
 __all__ = [
+    "About",
     "Audit",
+    "Comparison",
     "EmbeddingSets",
     "Embeddings",
     "Evaluation",
+    "Finding",
+    "Flag",
     "InputError",
-    "Metric",
+    "Measured",
     "MissingExtra",
     "Options",
     "Pairs",
     "ScoreMatrix",
     "Scores",
+    "TandemScores",
+    "ThreatModel",
     "UsageError",
     "ZeroEvidenceError",
     "__version__",
-    "audit_embeddings",
+    "audit",
+    "audit_corpora",
     "cllr",
     "cllr_min",
+    "compare",
     "d_ece",
     "dcf_act",
     "dcf_min",
@@ -66,11 +109,19 @@ __all__ = [
     "ece_profile",
     "eer",
     "evaluate",
+    "evaluate_tandem",
+    "findings",
     "link",
     "linkability",
     "local_linkability",
+    "plot",
     "protect",
+    "read_embeddings",
+    "read_result",
+    "read_results",
     "read_scores",
+    "read_tandem",
+    "save_results",
     "similarity_matrix",
     "tag",
     "tag_counts",
@@ -81,8 +132,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "protect":
-        return importlib.import_module("zeroevidence.protect")
+    if name in _MODULES:
+        return importlib.import_module(f"zeroevidence.{name}")
     try:
         home = _HOME_OF[name]
     except KeyError:

@@ -1,6 +1,8 @@
 """The adapter network: better than nothing where there is something to gain, and the same every time."""
 
 import os
+import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -68,6 +70,23 @@ def test_training_stops_when_new_speakers_gain_nothing():
     found = Adapter(epochs=60, patience=3, hidden=16).fit(rng.normal(size=(120, 8)), np.arange(120) % 12)
     assert len(found.losses_) <= 1 + found.best_epoch_ + 3
     assert found.losses_[found.best_epoch_] == min(found.losses_)
+
+
+def test_a_trained_network_can_be_kept_and_copied(trained):
+    x, _ = speech(5, seed=5)
+    for again in (pickle.loads(pickle.dumps(trained)), deepcopy(trained)):
+        np.testing.assert_array_equal(again.transform(x), trained.transform(x))
+        assert again.losses_ == trained.losses_
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("hidden", 0), ("epochs", -1), ("patience", -1), ("batch", 1), ("held_out", 1.0), ("dropout", -0.1)],
+)
+def test_parameters_are_checked_when_it_is_trained(name, value):
+    network = Adapter(**{name: value})
+    with pytest.raises(UsageError, match=rf"^{name}: expected .*, got {value}$"):
+        network.fit(*speech(20))
 
 
 def test_errors():

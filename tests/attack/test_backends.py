@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.attack.backends import BACKENDS, Backend, Cosine, make_backend
-from zeroevidence.attack.normalise import ScoreNorm
-from zeroevidence.attack.plda import Plda
+from zeroevidence.attack.backends import BACKENDS, Backend, Cosine, Plda, ScoreNorm, make_backend
 from zeroevidence.errors import InputError, UsageError
 
 
@@ -66,8 +64,11 @@ def test_every_name_gives_a_back_end(name, people):
 def test_a_given_back_end_is_copied():
     mine = Cosine()
     assert make_backend(mine) is not mine
-    with pytest.raises(UsageError, match="unknown back-end"):
+    with pytest.raises(UsageError, match=f"unknown back-end 'svm'; expected {', '.join(BACKENDS)}"):
         make_backend("svm")
+    for wrong in (Cosine, 3):
+        with pytest.raises(UsageError, match="object with name, fit and score"):
+            make_backend(wrong)
 
 
 @pytest.mark.parametrize("method", ["z", "t", "s"])

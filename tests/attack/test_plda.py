@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from zeroevidence.attack.plda import Plda, moments
+from zeroevidence.attack.backends.plda import Plda, moments
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.verification import cllr, cllr_min
 

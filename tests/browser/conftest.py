@@ -21,7 +21,7 @@ EVIL = "<script>alert(1)</script>"
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
     """A report of a search in which one person has a hostile name, as a file."""
-    from zeroevidence.report.html import to_html
+    from zeroevidence.report.html.page import to_html
 
     rng = np.random.default_rng(0)
     people = 16

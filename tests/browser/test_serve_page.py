@@ -4,6 +4,7 @@ import http.client
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ def server(serve, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sample():
-    return next(row for row in sample_rows() if row.scores.name == "aa.scores")
+    return next(row for row in sample_rows() if row.about.threat.name == "lazy-informed")
 
 
 def send(page, scores, key=None):
@@ -50,7 +51,7 @@ def test_without_a_script(server, visit, sample):
 
 def test_problems_by_line(server, visit, sample, tmp_path):
     bad = tmp_path / "bad<b>.scores"
-    lines = sample.scores.read_text().splitlines()
+    lines = Path(sample.scores).read_text().splitlines()
     bad.write_text("\n".join([*lines[:6], lines[6].rsplit(" ", 1)[0] + " oops", *lines[7:]]) + "\n")
     page, seen = visit(server)
     send(page, bad, sample.key)

@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from zeroevidence.evaluation import read_results
+from zeroevidence.report.verdict import verdict
+
 soundfile = pytest.importorskip("soundfile")
 
 RATE = 16_000
@@ -51,7 +54,7 @@ def corpus(tmp_path):
 @pytest.fixture
 def encoder(monkeypatch):
     stand_in = Pitch()
-    monkeypatch.setattr("zeroevidence.attack.extractors.load_extractor", lambda name, **_: stand_in)
+    monkeypatch.setattr("zeroevidence.auditing.corpora.load_extractor", lambda name, **_: stand_in)
     return stand_in
 
 
@@ -63,16 +66,29 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     code, printed, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert code == 0, err
     document = json.loads((out / "result.json").read_text())
-    attackers = [row["labels"]["attacker"].split(" (")[0] for row in document["rows"]]
+    attackers = [row["about"]["threat"]["name"] for row in document["rows"]]
     assert attackers == ["unprotected", "random", "ignorant", "lazy-informed", "semi-informed"]
-    plain, random = (row["metrics"]["alid"]["value"] for row in document["rows"][:2])
-    assert plain > 0.5 > abs(random)
+    unprotected, random = (row["metrics"]["alid"]["value"] for row in document["rows"][:2])
+    assert unprotected > 0.5 > abs(random)
     cards = json.loads((out / "attackers.json").read_text())
     assert len(cards) == 5
     assert {"objective", "opportunity", "resources", "trained_on", "calibrated_on"} <= set(cards[0])
-    assert (out / "summary.txt").read_text().strip() in printed
+    words = verdict(read_results(out))
+    assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{words.paragraph}\n"
+    assert " ".join(printed.split()).startswith(" ".join((out / "summary.txt").read_text().split()))
     assert (out / "trials.csv").read_text().startswith("row_")
     assert (out / "speakers.csv").exists()
+
+
+def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):
+    found = {}
+    for effort in ("quick", "standard"):
+        asked = ("--effort", effort, "--attacker", "lazy-informed", "--intervals", 0, "--null", 0)
+        code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / effort, *asked)
+        assert code == 0, err
+        rows = json.loads((tmp_path / effort / "result.json").read_text())["rows"]
+        found[effort] = {row["labels"]["backend"] for row in rows}
+    assert found["quick"] < found["standard"]
 
 
 def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroevidence.measure.registry import MEASURES
 from zeroevidence.sample import sample_rows
 
 
@@ -23,7 +24,7 @@ def test_evaluate_prints_one_json_object(run, files):
     code, out, err = run("evaluate", files[0], "--key", files[1], "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "zeroevidence/evaluation/1"
+    assert document["schema"] == "zeroevidence/evaluation/2"
     row = document["rows"][0]
     assert row["labels"] == {"system": "a"}
     assert row["counts"] == {"target": 2, "nontarget": 2, "speakers": 2, "trials": 2, "identities": 2}
@@ -36,7 +37,7 @@ def test_every_format_ends_in_a_newline_and_holds_the_signature(run, files, form
     code, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form)
     assert code == 0
     assert out.endswith("\n")
-    assert "ZE|one-to-one+one-to-n|" in out
+    assert "ZE|one-to-one+search|" in out
 
 
 def test_labelled_file_needs_no_key(run, tmp_path):
@@ -173,24 +174,24 @@ def test_demo_audits_bundled_data(run):
     code, out, _ = run("demo", "-f", "json")
     assert code == 0
     rows = json.loads(out)["rows"]
-    attackers = [row["labels"]["attacker"].split(" (")[0] for row in rows]
+    attackers = [row["about"]["threat"]["name"] for row in rows]
     own = ["ignorant", "lazy-informed", "semi-informed"]
     assert attackers == ["unprotected", "random", *own, *own]  # bounds, which both protections share, come once
     top1 = {
         (row["labels"]["system"], attacker): row["metrics"]["top1"]["value"]
         for row, attacker in zip(rows, attackers, strict=True)
     }
-    assert top1["none", "unprotected"] > 0.95
-    assert top1["noise", "random"] < 0.15
+    assert top1["unprotected", "unprotected"] > 0.95
+    assert top1["random", "random"] < 0.15
     assert top1["mcadams-random", "ignorant"] < top1["mcadams-random", "semi-informed"]
     assert all(row["metrics"]["alid"]["low"] <= row["metrics"]["alid"]["high"] for row in rows)
 
 
 def test_voiceprivacy_folder_becomes_labelled_rows(run, tmp_path):
-    sample = {row.labels["enrolment"][0] + row.labels["trial"][0]: row for row in sample_rows()}
+    sample = {Path(row.scores).stem: row for row in sample_rows()}
     data = tmp_path / "data" / "libri_test_trials_f"
     data.mkdir(parents=True)
-    data.joinpath("trials").write_text(sample["oo"].key.read_text())
+    data.joinpath("trials").write_text(Path(sample["oo"].key).read_text())
     for name, which in (
         ("ASV-libri_test_enrolls-libri_test_trials_f", "oo"),
         ("ASV-libri_test_enrolls-libri_test_trials_f_anon", "oa"),
@@ -198,11 +199,11 @@ def test_voiceprivacy_folder_becomes_labelled_rows(run, tmp_path):
     ):
         folder = tmp_path / "exp" / "results-2020-05-10.orig" / name
         folder.mkdir(parents=True)
-        folder.joinpath("scores").write_text(sample[which].scores.read_text())
+        folder.joinpath("scores").write_text(Path(sample[which].scores).read_text())
     code, out, err = run("evaluate", tmp_path / "exp", "-f", "json")
     assert (code, err) == (0, "")
     rows = json.loads(out)["rows"]
-    assert [row["labels"]["attacker"].split(" (")[0] for row in rows] == [
+    assert [row["about"]["threat"]["name"] for row in rows] == [
         "unprotected",
         "ignorant",
         "lazy-informed",
@@ -218,7 +219,14 @@ def test_metrics_lists_all_and_one(run):
     assert "d_ece" in out
     assert "0 to 0.7213; higher discloses more; nautsch2020" in out
     code, out, _ = run("metrics", "eer", "-f", "json")
-    assert [entry["name"] for entry in json.loads(out)] == ["eer"]
+    (entry,) = json.loads(out)
+    assert (entry["name"], entry["family"], entry["discloses"]) == ("eer", "one-to-one", "down")
+    assert (entry["low"], entry["range"]) == (0.0, "0 to 1")
+    assert entry["references"]
+    every = {one["name"]: one for one in json.loads(run("metrics", "-f", "json")[1])}
+    assert set(every) == set(MEASURES)
+    assert {type(value) for one in every.values() for value in one.values()} <= {str, float, list}
+    assert "inf" in {one["high"] for one in every.values()}
 
 
 def test_cite_prints_bibtex(run):
@@ -241,9 +249,9 @@ def test_installed_command_answers(files):
 def searches(tmp_path):
     """Two sets of scores that form rows, of different speakers, with their keys."""
     paths = {}
-    for name, split in (("eval", "eval"), ("dev", "dev")):
+    for split in ("eval", "dev"):
         row = sample_rows(split)[1]
-        paths[name] = [row.scores, row.key]
+        paths[split] = [Path(row.scores), Path(row.key)]
     return paths
 
 
@@ -341,18 +349,18 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     assert [one["system"] for one in ranking] == ["aa", "oa", "oo"]
     assert [one["group"] for one in ranking] == [1, 2, 3]
     for form in ("text", "md", "latex", "csv"):
-        code, out, _ = run(*arguments, "-f", form, "--measure", "eer")
+        code, out, _ = run(*arguments, "-f", form, "--measure", "eer", "--signatures")
         assert code == 0
         assert "compare:eer|holm" in out
 
 
 def test_compare_refuses_other_trials(run, tmp_path):
     rows = sample_rows()
-    lines = rows[1].scores.read_text().splitlines(keepends=True)
+    lines = Path(rows[1].scores).read_text().splitlines(keepends=True)
     fewer = tmp_path / "fewer.scores"
     fewer.write_text("".join(lines[:-30]))
     key = tmp_path / "trials"
-    key.write_text("".join(rows[1].key.read_text().splitlines(keepends=True)[:-30]))
+    key.write_text("".join(Path(rows[1].key).read_text().splitlines(keepends=True)[:-30]))
     code, out, err = run("compare", rows[0].scores, fewer, "--key", rows[0].key, "--key", key)
     assert (code, out) == (3, "")
     assert "expected the same trials in all systems" in err
@@ -393,8 +401,9 @@ def test_intervals_and_nulls_are_in_the_json(run, searches):
     for name in ("eer", "d_ece", "alid", "lid_max"):
         assert metrics[name]["low"] <= metrics[name]["high"]
     for name in ("d_ece", "worst_case", "linkability", "alid", "lid_max", "mean_rank_disclosure", "link_probability"):
-        assert set(metrics[name]["null"]) == {"mean", "q95", "corrected"}
+        assert {"mean", "q95", "corrected"} <= set(metrics[name]["null"])
         assert 0 < metrics[name]["p_value"] <= 1
     bare = json.loads(run(*arguments, "--intervals", 0, "--null", 0)[1])["rows"][0]
     assert "low" not in bare["metrics"]["eer"]
-    assert "ci:" not in bare["signature"]
+    assert "|ci:none|" in bare["signature"]
+    assert "|null:" not in bare["signature"]

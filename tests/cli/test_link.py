@@ -7,17 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
+from typing import get_args
 
 import numpy as np
 import polars as pl
 import pytest
 
 from zeroevidence.calibrate.rows import fit_rows
-from zeroevidence.cli.checkpoints import Checkpoints
+from zeroevidence.cli.link import command
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.one_to_n import search
-from zeroevidence.evaluation.results import Options
-from zeroevidence.report.jsonfile import from_json
+from zeroevidence.evaluation.jsonfile import from_json
+from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.search import search
+from zeroevidence.linkage.registry import engine_names
+from zeroevidence.linkage.resumable import LinkSettings, Precision
+from zeroevidence.linkage.scoring import ScoringName
 
 
 def start(*arguments, command="link", **options):
@@ -165,6 +170,15 @@ def test_what_is_wrong_is_said(files, arguments, code, words):
     assert words in err
 
 
+def test_choices_and_defaults_are_those_of_the_library():
+    options = {option.name: option for option in command.params}
+    assert tuple(options["backend"].type.choices) == engine_names()
+    assert tuple(options["scoring"].type.choices) == get_args(ScoringName)
+    assert tuple(map(int, options["precision"].type.choices)) == get_args(Precision)
+    for one in fields(LinkSettings):
+        assert options[one.name].default == one.default or one.default is None, one.name
+
+
 def content(folder):
     return (folder / "result.json").read_bytes(), pl.read_parquet(folder / "trials.parquet")
 
@@ -225,15 +239,6 @@ def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
     assert "going on: 7 of 12 blocks are there" in err
     assert content(out)[0] == content(tmp_path / "whole")[0]
     assert content(out)[1].equals(content(tmp_path / "whole")[1])
-
-
-def test_checkpoints_of_other_work_are_not_read(tmp_path):
-    one = Checkpoints(tmp_path / "blocks", "key")
-    one.save("a", {"x": np.arange(3)})
-    assert one.load("a")["x"].tolist() == [0, 1, 2]
-    assert one.load("b") is None
-    assert Checkpoints(tmp_path / "blocks", "other").load("a") is None
-    assert [path.name for path in (tmp_path / "blocks").iterdir()] == ["a"]
 
 
 def test_the_manifest_says_what_was_searched(files):

@@ -7,7 +7,8 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.evaluation import Options
-from zeroevidence.report.jsonfile import to_json
+from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.plot import KINDS
 
 pytest.importorskip("matplotlib")
 
@@ -45,9 +46,8 @@ def test_folder_rows_and_labels(run, result, tmp_path):
     target = tmp_path / "f.svg"
     assert run("plot", "det", home, "--row", 2, "-o", target)[0] == 0
     assert ">b: EER" in target.read_text().replace("<!-- ", ">")
-    assert (
-        run("plot", "det", home, "--where", "system=a", "--where", "attacker=lazy", "-o", target, "--overwrite")[0] == 0
-    )
+    chosen = ("--where", "system=a", "--where", "attacker=lazy (x)")
+    assert run("plot", "det", home, *chosen, "-o", target, "--overwrite")[0] == 0
     text = target.read_text()
     assert "a: EER" in text
     assert "b: EER" not in text
@@ -63,10 +63,18 @@ def test_scatter_takes_measures(run, result, tmp_path):
 def test_list(run, result):
     code, out, _ = run("plot", "--list")
     assert code == 0
-    assert len(out.splitlines()) == 20
+    assert [line.split()[0] for line in out.splitlines()] == list(KINDS)
     names = [line.split()[0] for line in run("plot", "--list", result)[1].splitlines()]
     assert "ece" in names
     assert "people" not in names
+
+
+def test_help_has_the_options_of_all_kinds(run):
+    code, out, _ = run("plot", "--help")
+    assert code == 0
+    for name in {name for kind in KINDS.values() for name in kind.options} - {"hide"}:
+        assert f"--{name} VALUE" in out
+    assert "ece (log-odds, prior): What to draw" in " ".join(out.split())
 
 
 def test_rows_without_the_data_are_left_out_and_said(run, result, tmp_path):
@@ -81,7 +89,8 @@ def test_rows_without_the_data_are_left_out_and_said(run, result, tmp_path):
 
 def test_demo_is_the_bundled_data(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run("plot", "people", "demo", "--where", "attacker=ignorant", "--hide-ids", "-o", "p.svg")[0] == 0
+    attacker = "attacker=ignorant (enrolment original, trained on original)"
+    assert run("plot", "people", "demo", "--where", attacker, "--hide-ids", "-o", "p.svg")[0] == 0
     assert "person 24" in (tmp_path / "p.svg").read_text()
 
 
@@ -103,9 +112,10 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
         (("ece", result, "-o", target, "--where", "system"), 2, "expected --where LABEL=VALUE"),
         (("ece", result, "-o", target, "--where", "system=z"), 2, "it is 'a', 'b'"),
         (("ece", result, "-o", target, "--where", "sex=f"), 2, "no row has that label"),
-        (("ece", result, "-o", target, "--y", "eer"), 2, "takes no --y"),
-        (("det", result, "-o", target, "--map", "latent"), 2, "a figure of kind det takes no --map"),
-        (("people", result, "-o", target), 2, "it has what these need: ece"),
+        (("ece", result, "-o", target, "--y", "eer"), 2, "the figure 'ece' has no option 'y'; it takes x"),
+        (("ece", result, "-o", target, "--x", "eer"), 2, "x: expected one of log-odds, prior, got 'eer'"),
+        (("det", result, "-o", target, "--name", "latent"), 2, "the figure 'det' has no option 'name'; it takes none"),
+        (("people", result, "-o", target), 2, "figures that can be drawn: ece"),
         (("ece", tmp_path / "no.json", "-o", target), 3, "no such file or folder"),
         (("ece", scores, "-o", target), 3, "is not a finished result"),
         (("ece", empty, "-o", target), 3, "has no rows"),

@@ -63,7 +63,10 @@ def test_fit_apply_evaluate(files, zeroevidence):
     asked = ("protect", "evaluate", str(files / "other.npz"), "--attribute", "sex")
     assert zeroevidence(*asked, "--model", str(files / "m"), *QUICK, "-f", "json", "-o", str(result)).exit_code == 0
     rows = json.loads(result.read_text())["rows"]
-    assert [row["labels"]["system"] for row in rows if row["labels"].get("split") == "test"][::2] == ["none", "m"]
+    assert [row["labels"]["system"] for row in rows if row["labels"].get("split") == "test"][::2] == [
+        "unprotected",
+        "m",
+    ]
     shown = zeroevidence("plot", "map", str(result), "--row", "1", "-o", str(files / "map.svg"))
     assert shown.exit_code == 0
     assert zeroevidence("report", str(result), "-o", str(files / "r.html")).exit_code == 0
@@ -126,7 +129,7 @@ def test_labels_from_a_file(files, zeroevidence):
         (("fit", "train.npz", "--attribute", "sex", "--set", "depth=3", "-o", "n"), 2, "no parameter"),
         (("fit", "train.npz", "--attribute", "age", "-o", "n"), 3, "no attribute 'age'"),
         (("fit", "train.npz", "--attribute", "sex", "-o", "m"), 2, "exists"),
-        (("fit", "train.npz", "--attribute", "sex", "--protector", "linear", "--paper", "-o", "n"), 2, "flow"),
+        (("fit", "train.npz", "--attribute", "sex", "--protector", "linear", "--paper", "-o", "n"), 2, "no preset"),
         (("fit", "train.npz", "--attribute", "sex", "--protector", "linear", "--keep", "sex", "-o", "n"), 2, "keep"),
         (("apply", "m", "wide.npz", "-o", "o.npz"), 3, "vectors of 6 entries"),
         (("apply", "m", "other.npz", "-o", "o.csv"), 2, ".npz"),

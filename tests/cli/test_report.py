@@ -3,10 +3,12 @@
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from zeroevidence.evaluation import Options
 from zeroevidence.sample import sample_rows
 
 pytest.importorskip("jinja2")
@@ -16,7 +18,7 @@ QUICK = ("--intervals", 10, "--null", 10)
 
 @pytest.fixture(scope="module")
 def sample():
-    return next(row for row in sample_rows() if row.scores.name == "aa.scores")
+    return next(row for row in sample_rows() if Path(row.scores).name == "aa.scores")
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def test_two_files_to_a_report(run, sample, tmp_path):
     assert text.startswith("<!DOCTYPE html>")
     assert 'id="verdict"' in text
     assert str(tmp_path) not in text
-    assert str(sample.scores.parent) not in text
+    assert str(Path(sample.scores).parent) not in text
     assert "zeroevidence report aa.scores --key trials" in text
 
 
@@ -92,15 +94,14 @@ def test_hidden_people(run, result, tmp_path):
 
 
 def test_audit_folder_with_cards(run, tmp_path):
-    from zeroevidence.audit import audit_embeddings
-    from zeroevidence.cli.audit import save
-    from zeroevidence.evaluation import Options
-    from zeroevidence.sample import sample_sets
+    from zeroevidence.report.auditfolder import save_audit
+    from zeroevidence.sample.audits import sample_audit
 
     home = tmp_path / "out"
-    home.mkdir()
-    options = Options(intervals=0, null=0)
-    save(audit_embeddings(sample_sets("original"), sample_sets("mcadams"), backends=("cosine",), options=options), home)
+    files = save_audit(sample_audit(options=Options(intervals=0, null=0)), home)
+    assert [path.name for path in files] == [
+        *("trials.csv", "speakers.csv", "attackers.json", "summary.txt", "result.json")
+    ]
     out = tmp_path / "report.html"
     code, _, err = run("report", home, "-o", out)
     assert code == 0, err
@@ -164,7 +165,7 @@ def test_options_that_make_no_sense(run, result, sample):
 
 def test_bad_scores_are_named_by_line(run, sample, tmp_path):
     bad = tmp_path / "bad.scores"
-    lines = sample.scores.read_text().splitlines()
+    lines = Path(sample.scores).read_text().splitlines()
     bad.write_text("\n".join([*lines[:6], lines[6].rsplit(" ", 1)[0] + " oops", *lines[7:]]) + "\n")
     code, _, err = run("report", bad, "--key", sample.key)
     assert code == 3
@@ -172,14 +173,11 @@ def test_bad_scores_are_named_by_line(run, sample, tmp_path):
 
 
 def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
-    from zeroevidence import evaluation
-
-    real = evaluation.Options
-    monkeypatch.setattr(evaluation, "Options", lambda **_: real(intervals=0, null=0))
+    monkeypatch.setattr("zeroevidence.sample.audits.DEMO_OPTIONS", Options(intervals=0, null=0))
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
-    assert "the strongest is" in shown
+    assert shown.count("\nThe strongest of 3 attacks") == 2
     text = out.read_text(encoding="utf-8")
     assert "8 results" in text  # three attackers on each of two protections, and the bounds once
     assert "The strongest attacker: " in text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats import read_scores
-from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.sample import sample_rows, sample_sets
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.audio import write_audio
-from zeroevidence.data.formats.corpus import diagnose_corpus, examine_corpus, read_corpus, read_segments
+from zeroevidence.data.formats import diagnose_corpus, examine_corpus, read_corpus, read_segments
 from zeroevidence.data.speech import Corpus, Utterance
 from zeroevidence.errors import InputError
 

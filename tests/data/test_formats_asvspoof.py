@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
+from zeroevidence.data.formats import diagnose_tandem, read_tandem
+from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError, UsageError
 
@@ -304,12 +305,13 @@ def test_all_problems_of_all_files_are_listed(read):
 def test_loosened_rules_are_told(read):
     loaded = read({"duplicates": "keep-last"}, cm=CM19 + "u1 - bonafide 7\n")
     assert plain(loaded.data.cm_bonafide) == [1, 7]
-    assert loaded.loosened == ("cm-duplicates:keep-last:1",)
+    assert loaded.loosened == (Loosened("duplicates", 1, how="keep-last", side="cm"),)
     loaded = read({"duplicates": "keep-all"}, cm=CM19 + "u1 - bonafide 7\n")
     assert plain(loaded.data.cm_bonafide) == [1, 2.5, 7]
-    assert loaded.loosened == ("cm-duplicates:keep-all:1",)
+    assert loaded.loosened == (Loosened("duplicates", 1, how="keep-all", side="cm"),)
     loaded = read({"allow_missing": True}, cm=CM21 + "u7 1\n", key=KEY21)
-    assert loaded.loosened == ("cm-missing:2",)
+    assert loaded.loosened == (Loosened("missing", 2, side="cm"),)
+    assert [str(rule) for rule in loaded.loosened] == ["cm-missing:2"]
     for rule in ("keep-last", "keep-all"):  # two labels stay an error
         found = read.diagnose({"duplicates": rule}, cm=CM19 + "u1 A07 spoof 2\n")
         assert found == ["cm:5: 'u1' is spoof A07 here but bonafide on line 1; expected one label"]

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zeroevidence.data.formats import diagnose, read_scores
-from zeroevidence.data.formats.careful import read_carefully
-from zeroevidence.data.formats.layout import detect
-from zeroevidence.data.formats.quick import read_quickly
+from zeroevidence.data.formats.scores.careful import read_carefully
+from zeroevidence.data.formats.scores.detect import detect
+from zeroevidence.data.formats.scores.quick import read_quickly
 from zeroevidence.errors import InputError
 
 # A naive reader, written apart from the package: one format, no detection, None for anything that is not right.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats import diagnose, read_scores
+from zeroevidence.data.loosened import Loosened
 from zeroevidence.errors import InputError
 
 KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]
@@ -31,7 +32,7 @@ def as_sets(data):
     }
 
 
-def speakers_of(data):
+def speaker_names(data):
     return (
         dict(zip(data.enrolments.tolist(), data.enrolment_speakers.tolist(), strict=True)),
         dict(zip(data.trials.tolist(), data.trial_speakers.tolist(), strict=True)),
@@ -46,7 +47,7 @@ def test_order_of_rows_does_not_matter(tmp_path, seed):
         put(tmp_path, "s2", shuffle(SCORES, len(SCORES))), put(tmp_path, "k2", shuffle(KEY, len(KEY)))
     ).data
     assert as_sets(found) == as_sets(wanted)
-    assert speakers_of(found) == speakers_of(wanted)
+    assert speaker_names(found) == speaker_names(wanted)
     same = read_scores(put(tmp_path, "s3", shuffle(SCORES, len(SCORES))), tmp_path / "k").data
     assert np.array_equal(same.target, wanted.target)
     assert np.array_equal(same.nontarget_pairs.trial, wanted.nontarget_pairs.trial)
@@ -57,7 +58,7 @@ def test_keep_last_score(tmp_path):
     key = put(tmp_path, "k", KEY)
     assert [problem.line for problem in diagnose(scores, key)] == [7, 8, 9]
     loaded = read_scores(scores, key, duplicates="keep-last")
-    assert loaded.loosened == ("duplicates:keep-last:3",)
+    assert loaded.loosened == (Loosened("duplicates", 3, how="keep-last"),)
     assert loaded.data.target.tolist() == [72.0, 3.5]
     assert loaded.data.nontarget.tolist() == [71.0, 2.5, 4.5, 5.5]
 
@@ -73,12 +74,12 @@ def test_keep_last_without_key(tmp_path):
     path = put(tmp_path, "s", ["a u 1 target", "a v 2 nontarget", "a u 3 target"])
     loaded = read_scores(path, duplicates="keep-last")
     assert loaded.data.target.tolist() == [3.0]
-    assert loaded.loosened == ("duplicates:keep-last:1",)
+    assert loaded.loosened == (Loosened("duplicates", 1, how="keep-last"),)
 
 
 def test_keep_last_in_the_key(tmp_path):
     loaded = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", [*KEY, KEY[0]]), duplicates="keep-last")
-    assert loaded.loosened == ("duplicates:keep-last:1",)
+    assert loaded.loosened == (Loosened("duplicates", 1, how="keep-last"),)
     assert loaded.data.target.tolist() == [0.5, 3.5]
 
 
@@ -94,7 +95,7 @@ def test_allow_missing(tmp_path):
     key = put(tmp_path, "k", KEY)
     assert len(diagnose(scores, key)) == 5
     loaded = read_scores(scores, key, allow_missing=True)
-    assert loaded.loosened == ("missing:5",)
+    assert loaded.loosened == (Loosened("missing", 5),)
     assert loaded.data.trials.tolist() == ["u1", "u2"]
     assert as_sets(loaded.data) == {
         ("a", "u1", 0.5, 1),
@@ -106,7 +107,7 @@ def test_allow_missing(tmp_path):
 
 def test_allow_missing_compacts_codes(tmp_path):
     loaded = read_scores(put(tmp_path, "s", SCORES[3:]), put(tmp_path, "k", KEY), allow_missing=True)
-    assert loaded.loosened == ("missing:3",)
+    assert loaded.loosened == (Loosened("missing", 3),)
     assert as_sets(loaded.data) == {("b", "u2", 3.5, 1), ("b", "u3", 4.5, 0), ("a", "u3", 5.5, 0)}
     assert loaded.data.enrolments.tolist() == ["a", "b"]
     assert loaded.data.trials.tolist() == ["u2", "u3"]
@@ -126,15 +127,15 @@ def test_kaldi_speakers(tmp_path):
     key = [*KEY, "a u4 target", "b u4 target"]
     scores = [*SCORES, "a u4 1", "b u4 1"]
     data = read_scores(put(tmp_path, "s", scores), put(tmp_path, "k", key)).data
-    assert speakers_of(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
+    assert speaker_names(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
 
 
 def test_speakers_file(tmp_path):
     utt2spk = put(tmp_path, "utt2spk", ["u1 a", "u2  b", "u3\tc", "x y"])
     files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
     wanted = ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "c"})
-    assert speakers_of(read_scores(*files, speakers=utt2spk).data) == wanted
-    assert speakers_of(read_scores(*files, speakers=tmp_path).data) == wanted
+    assert speaker_names(read_scores(*files, speakers=utt2spk).data) == wanted
+    assert speaker_names(read_scores(*files, speakers=tmp_path).data) == wanted
 
 
 def test_speakers_file_must_cover_every_trial(tmp_path):
@@ -156,14 +157,14 @@ def test_speakers_file_errors(tmp_path):
 def test_voxceleb_speakers(tmp_path):
     files = put(tmp_path, "s", ["1 a b", "2 a c"]), put(tmp_path, "k", ["1 a b", "0 a c"])
     known = read_scores(*files, speakers=put(tmp_path, "u", ["a A", "b A", "c C"])).data
-    assert speakers_of(known) == ({"a": "A"}, {"b": "A", "c": "C"})
+    assert speaker_names(known) == ({"a": "A"}, {"b": "A", "c": "C"})
     assert "no speaker for enrolment 'a'" in diagnose(*files, speakers=put(tmp_path, "v", ["b A", "c C"]))[0].reason
 
 
 def test_table_speakers(tmp_path):
     rows = ["enrol,trial,score,label,enrol_speaker,trial_speaker", "a,u,1,1,S,S", "a,v,2,0,S,", "b,u,3,0,R,S"]
     data = read_scores(put(tmp_path, "s", rows)).data
-    assert speakers_of(data) == ({"a": "S", "b": "R"}, {"u": "S", "v": ""})
+    assert speaker_names(data) == ({"a": "S", "b": "R"}, {"u": "S", "v": ""})
     rows[3] = "b,u,3,0,R,T"
     found = diagnose(put(tmp_path, "s", rows))
     assert [(p.line, p.reason.split(";")[0]) for p in found] == [
@@ -174,8 +175,8 @@ def test_table_speakers(tmp_path):
 def test_key_folder(tmp_path):
     put(tmp_path, "data/trials", KEY)
     scores = put(tmp_path, "s", SCORES)
-    assert speakers_of(read_scores(scores, tmp_path / "data").data)[1]["u3"] == ""
+    assert speaker_names(read_scores(scores, tmp_path / "data").data)[1]["u3"] == ""
     put(tmp_path, "data/utt2spk", ["u1 a", "u2 b", "u3 c"])
-    assert speakers_of(read_scores(scores, tmp_path / "data").data)[1]["u3"] == "c"
+    assert speaker_names(read_scores(scores, tmp_path / "data").data)[1]["u3"] == "c"
     (tmp_path / "none").mkdir()
     assert str(diagnose(scores, tmp_path / "none")[0]) == f"{tmp_path}/none/trials: no such file"

@@ -5,10 +5,15 @@ import re
 import pytest
 
 from zeroevidence.data.formats import find_rows, read_scores, read_summary
+from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError
 
 KEY = "1462 1462-1 target\n77 1462-1 nontarget\n"
 SCORES = "1462 1462-1 0.5\n77 1462-1 0.25\n"
+UNPROTECTED = ThreatModel("unprotected", "original", "original")
+IGNORANT = ThreatModel("ignorant", "original", "anonymised")
+LAZY_INFORMED = ThreatModel("lazy-informed", "anonymised", "anonymised")
+SEMI_INFORMED = ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised")
 
 
 def make(root, *folders, data=()):
@@ -54,8 +59,12 @@ def new(tmp_path):
     return root
 
 
+def by_folders(rows):
+    return {f"{row.scores.parent.parent.name}/{row.scores.parent.name}": row for row in rows}
+
+
 def attackers(rows):
-    return {str(row.scores.parent.parent.name + "/" + row.scores.parent.name): row.labels["attacker"] for row in rows}
+    return {folders: row.threat for folders, row in by_folders(rows).items()}
 
 
 def test_old_layout(old):
@@ -64,23 +73,16 @@ def test_old_layout(old):
     found = attackers(rows)
     run = "results-2022-01-02-03-04-05"
     pair = "ASV-libri_dev_enrolls_anon-libri_dev_trials_f_anon"
-    assert found[f"{run}/{pair}"] == "semi-informed (enrolment anonymised, trained on anonymised)"
-    assert found[f"{run}.orig/{pair}"] == "lazy-informed (enrolment anonymised, trained on original)"
+    assert found[f"{run}/{pair}"] == SEMI_INFORMED
+    assert found[f"{run}.orig/{pair}"] == LAZY_INFORMED
     plain = "ASV-libri_dev_enrolls-libri_dev_trials_f"
-    assert found[f"{run}.orig/{plain}"] == "unprotected (enrolment original, trained on original)"
-    assert found[f"{run}.orig/{plain}_anon"] == "ignorant (enrolment original, trained on original)"
-    assert found[f"{run}/{plain}"] == "other (enrolment original, trained on anonymised)"
+    assert found[f"{run}.orig/{plain}"] == UNPROTECTED
+    assert found[f"{run}.orig/{plain}_anon"] == IGNORANT
+    assert found[f"{run}/{plain}"] == ThreatModel("other", "original", "original", "anonymised")
     assert {row.labels["system"] for row in rows} == {run}
     common = next(row for row in rows if "common" in row.scores.parent.name)
-    assert common.labels | {"attacker": ""} == {
-        "system": run,
-        "dataset": "vctk_common",
-        "split": "test",
-        "sex": "m",
-        "enrolment": "anonymised",
-        "trial": "anonymised",
-        "attacker": "",
-    }
+    assert common.labels == {"system": run, "dataset": "vctk_common", "split": "test", "sex": "m"}
+    assert (common.threat.enrolment, common.threat.trial) == ("anonymised", "anonymised")
     assert common.key.parent.name == "vctk_test_trials_m_common"
     anon = next(row for row in rows if row.scores.parent.name == pair)
     assert anon.key.parent.name == "libri_dev_trials_f_anon"
@@ -94,7 +96,7 @@ def test_old_layout_from_any_folder(old, depth):
     rows = find_rows(folder)
     assert len(rows) == [8, 8, 4, 1][depth]
     row = next(row for row in rows if row.scores.parent.name == pair and run in str(row.scores))
-    assert row.labels["attacker"].startswith("unprotected")
+    assert row.threat == UNPROTECTED
     assert len(read_scores(row.scores, row.key, speakers=row.speakers).data) == 2
 
 
@@ -103,25 +105,18 @@ def test_new_layout(new):
     assert len(rows) == 7
     pair = "libri_test_enrolls_mcadams-libri_test_trials_m_mcadams"
     found = attackers(rows)
-    assert found[f"asv_orig/{pair}"] == "lazy-informed (enrolment anonymised, trained on original)"
-    assert found[f"asv_anon_mcadams/{pair}"] == "semi-informed (enrolment anonymised, trained on anonymised)"
-    labels = {f"{row.scores.parent.parent.name}/{row.scores.parent.name}": row.labels for row in rows}
-    assert labels[f"asv_anon_mcadams/{pair}"] == {
-        "system": "mcadams",
-        "dataset": "libri",
-        "split": "test",
-        "sex": "m",
-        "enrolment": "anonymised",
-        "trial": "anonymised",
-        "attacker": "semi-informed (enrolment anonymised, trained on anonymised)",
-    }
-    assert labels["asv_orig/libri_test_enrolls-libri_test_trials_m"]["system"] == "original"
+    assert found[f"asv_orig/{pair}"] == LAZY_INFORMED
+    assert found[f"asv_anon_mcadams/{pair}"] == SEMI_INFORMED
+    folders = by_folders(rows)
+    labels = {name: row.labels for name, row in folders.items()}
+    assert labels[f"asv_anon_mcadams/{pair}"] == {"system": "mcadams", "dataset": "libri", "split": "test", "sex": "m"}
+    assert labels["asv_orig/libri_test_enrolls-libri_test_trials_m"]["system"] == "unprotected"
     assert labels["asv_anon_mcadams/libri_test_enrolls-libri_test_trials_m"]["system"] == "mcadams"
-    mixed = labels["asv_ssl/en_dev_enrolls_BM1-en_dev_trials_mixed_BM1"]
-    assert (mixed["sex"], mixed["system"], mixed["dataset"]) == ("mixed", "BM1", "en")
-    assert mixed["attacker"].startswith("lazy-informed")
-    hyphens = labels["cosine_out/libri_test_enrolls_x-y_z-libri_test_trials_m_x-y_z"]
-    assert (hyphens["system"], hyphens["attacker"].split()[0]) == ("x-y_z", "semi-informed")
+    mixed = folders["asv_ssl/en_dev_enrolls_BM1-en_dev_trials_mixed_BM1"]
+    assert mixed.labels == {"system": "BM1", "dataset": "en", "split": "dev", "sex": "mixed"}
+    assert mixed.threat == LAZY_INFORMED
+    hyphens = folders["cosine_out/libri_test_enrolls_x-y_z-libri_test_trials_m_x-y_z"]
+    assert (hyphens.labels["system"], hyphens.threat) == ("x-y_z", SEMI_INFORMED)
     libri = [row for row in rows if row.labels["dataset"] == "libri"]
     assert all(row.speakers == row.key.parent / "utt2spk" for row in libri)
 
@@ -181,18 +176,9 @@ def test_summary(tmp_path):
     path.write_text(SUMMARY)
     rows = read_summary(path)
     assert [(row.eer, row.line) for row in rows] == [(0.10511, 10), (pytest.approx(0.00931), 11), (0.1291, 21)]
-    assert rows[0].labels == {
-        "system": "mcadams",
-        "dataset": "libri",
-        "split": "dev",
-        "sex": "f",
-        "enrolment": "original",
-        "trial": "original",
-        "attacker": "unprotected (enrolment original, trained on original)",
-    }
+    assert rows[0].labels == {"system": "mcadams", "dataset": "libri", "split": "dev", "sex": "f"}
     assert (rows[1].labels["dataset"], rows[1].labels["sex"]) == ("vctk_common", "m")
-    assert rows[1].labels["attacker"].startswith("ignorant")
-    assert rows[2].labels["attacker"] == "semi-informed (enrolment anonymised, trained on anonymised)"
+    assert [row.threat for row in rows] == [UNPROTECTED, IGNORANT, SEMI_INFORMED]
 
 
 def test_summary_by_columns_not_headings(tmp_path):
@@ -203,7 +189,7 @@ def test_summary_by_columns_not_headings(tmp_path):
         "2    libri   dev  mixed       anon  anon  11.423\n"
     )
     (row,) = read_summary(path)
-    assert row.labels["attacker"] == "lazy-informed (enrolment anonymised, trained on original)"
+    assert row.threat == LAZY_INFORMED
     assert "system" not in row.labels
 
 

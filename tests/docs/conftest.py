@@ -62,8 +62,9 @@ def parse(text: str) -> list[Block]:
 
 
 def check_output(block: Block, got: str, where: str) -> None:
-    """Compare with the page as doctest does: `...` stands for anything, blanks for blanks."""
-    if block.output is not None and not doctest.OutputChecker().check_output(block.output, got, LOOSE):
+    """Compare with the page as doctest does: `...` stands for anything, blanks for blanks, no-break ones too."""
+    plain = got.replace("\u00a0", " ").replace("\u202f", " ")
+    if block.output is not None and not doctest.OutputChecker().check_output(block.output, plain, LOOSE):
         pytest.fail(f"{where}: the page shows\n{block.output}\nbut the block gives\n{got}", pytrace=False)
 
 
@@ -137,7 +138,7 @@ class Page:
 
 
 @pytest.fixture
-def blocks_of():
+def row_blocks():
     """The parser of pages."""
     return parse
 

@@ -11,7 +11,9 @@ PAGES = sorted(
         "docs/tutorials/*.md",
         "docs/measures/*.md",
         "docs/attribute-protectors.md",
+        "docs/cues.md",
         "docs/extending.md",
+        "docs/python.md",
         "docs/figures.md",
         "docs/report.md",
     )

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from zeroevidence.auditing import audit_corpora
 from zeroevidence.cli import cli
+from zeroevidence.protect.attributes import find
 from zeroevidence.sample import sample_rows, sample_sets
 
 soundfile = pytest.importorskip("soundfile")
@@ -62,11 +64,11 @@ def write_voices(path):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """What the commands of README name."""
-    monkeypatch.setattr("zeroevidence.attack.extractors.load_extractor", lambda name, **_: Spectrum())
-    for name, few in (("DEFAULT_BACKENDS", ("cosine",)), ("DEFAULT_ATTACKERS", ("lazy-informed",))):
-        monkeypatch.setattr(f"zeroevidence.audit.{name}", few)  # one is enough to run the line
-    monkeypatch.setattr("zeroevidence.protect.assessment.CLASSIFIERS", ("logistic",))
-    monkeypatch.setattr("zeroevidence.cli.protect._KINDS", ("linear",))
+    monkeypatch.setattr("zeroevidence.auditing.corpora.load_extractor", lambda name, **_: Spectrum())
+    few = {"attackers": ["lazy-informed"], "backends": ["cosine"]}  # one of each is enough to run the line
+    monkeypatch.setattr("zeroevidence.cli.audit.audit_corpora", lambda *a, **words: audit_corpora(*a, **words | few))
+    monkeypatch.setattr("zeroevidence.protect.assessment.attacks.CLASSIFIERS", ("logistic",))
+    monkeypatch.setattr("zeroevidence.protect.fitting.kinds", lambda: [find("linear")])
     _, ignorant, informed = sample_rows("eval")
     dev = sample_rows("dev")[1]
     copies = {
@@ -80,7 +82,7 @@ def files(tmp_path, monkeypatch):
     for names, source in copies.items():
         for name in names:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_bytes(source.read_bytes())
+            (tmp_path / name).write_bytes(Path(source).read_bytes())
     sets = sample_sets("mcadams")
     for name, part in (("E.npz", sets.eval_enrol), ("T.npz", sets.eval_trial)):
         np.savez(tmp_path / name, vectors=part.vectors, utterance=part.ids, speaker=part.speakers)
@@ -91,19 +93,19 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_line_runs(page, blocks_of, files):
+def test_every_line_runs(page, row_blocks, files):
     readme = page("README.md")
-    blocks = [block for block in blocks_of(readme.path.read_text(encoding="utf-8")) if INSTALLS not in block.text]
+    blocks = [block for block in row_blocks(readme.path.read_text(encoding="utf-8")) if INSTALLS not in block.text]
     assert len(blocks) >= 2
     readme.run(blocks)
     assert (files / "report.html").stat().st_size > 10_000
     assert (files / "out" / "result.json").exists()
 
 
-def test_what_installs_names_what_exists(blocks_of):
+def test_what_installs_names_what_exists(row_blocks):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    installs = [block.text for block in blocks_of(text) if INSTALLS in block.text]
+    installs = [block.text for block in row_blocks(text) if INSTALLS in block.text]
     assert len(installs) == 3
     together = "".join(installs)
     extras = re.findall(r"\.\[([\w,]+)\]", text)

@@ -36,13 +36,13 @@ print(x + 1)
 
 
 @pytest.fixture
-def run(page, blocks_of):
+def run(page, row_blocks):
     """Run text as if it were a page."""
 
     def run(text):
         one = page("README.md")
         try:
-            one.run(blocks_of(text))
+            one.run(row_blocks(text))
             return one.ran, one.left
         finally:
             one.ran = one.left = 0  # no documentation: not to be counted as such
@@ -50,8 +50,8 @@ def run(page, blocks_of):
     return run
 
 
-def test_blocks_outputs_and_reasons(blocks_of):
-    blocks = blocks_of(PAGE)
+def test_blocks_outputs_and_reasons(row_blocks):
+    blocks = row_blocks(PAGE)
     assert [block.language for block in blocks] == ["sh", "sh", "python", "python"]
     assert [block.not_run for block in blocks] == [None, "for a reason", None, None]
     assert [block.output is None for block in blocks] == [False, True, True, False]

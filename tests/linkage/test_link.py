@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkSummary, link
-from zeroevidence.linkage import blocks as numpy_blocks
+from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.measure.disclosure import row_evidence, summarise
 from zeroevidence.measure.rank import rank_distribution
 

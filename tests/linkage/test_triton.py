@@ -17,7 +17,7 @@ import numpy as np
 from searches import by_matrix, draw
 
 from zeroevidence.linkage.plan import make_plan
-from zeroevidence.linkage.triton_blocks import Tile, TritonLinker
+from zeroevidence.linkage.engines.triton_blocks import Tile, TritonLinker
 
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")
 
@@ -81,8 +81,8 @@ def test_vectors_too_long_are_refused(need):
     need("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
     from zeroevidence.errors import UsageError
+    from zeroevidence.linkage.engines.triton_blocks import TritonLinker
     from zeroevidence.linkage.plan import make_plan
-    from zeroevidence.linkage.triton_blocks import TritonLinker
 
     plan = make_plan(np.ones((3, 513)), np.eye(4, 513), np.arange(3), weight=1.0)
     with pytest.raises(UsageError, match="at most 512"):

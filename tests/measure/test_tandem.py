@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from zeroevidence.errors import InputError
-from zeroevidence.measure import _sweep
-from zeroevidence.measure.tandem import (
+from zeroevidence.measure.tandem import thresholds
+from zeroevidence.measure.tandem.tdcf import (
     PRESETS,
     AsvRates,
     CostModel,
@@ -62,7 +62,7 @@ def operating_points(*classes):
 
 def blocks(n):
     """Make the search by blocks run on small inputs."""
-    return mock.patch.object(_sweep, "_BLOCKS", n)
+    return mock.patch.object(thresholds, "_BLOCKS", n)
 
 
 def gaussian(mean, n=20_000):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError
-from zeroevidence.measure.tandem import asv_rates, cm_eer, tdcf_joint_min, tdcf_min
-from zeroevidence.measure.tandem_attack import by_attack
-from zeroevidence.measure.tandem_eer import teer
+from zeroevidence.measure.tandem.by_attack import by_attack
+from zeroevidence.measure.tandem.tdcf import asv_rates, cm_eer, tdcf_joint_min, tdcf_min
+from zeroevidence.measure.tandem.teer import teer
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

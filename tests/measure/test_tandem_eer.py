@@ -15,9 +15,9 @@ from scipy.optimize import root
 from scipy.stats import norm
 
 from zeroevidence.errors import InputError
-from zeroevidence.measure import tandem_eer
-from zeroevidence.measure.tandem_cost import cm_eer
-from zeroevidence.measure.tandem_eer import teer, teer_path
+from zeroevidence.measure.tandem import teer as teer_module
+from zeroevidence.measure.tandem.cost import cm_eer
+from zeroevidence.measure.tandem.teer import teer, teer_path
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 some = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=16)
@@ -63,7 +63,7 @@ def test_vectors(name, convention):
 @given(some, some, some, some, some, st.sampled_from([0.3, 0.5]), st.sampled_from([2, 512]))
 def test_against_every_pair(tar, non, spf, bona, fake, rho, step):
     path, concurrent = slow(tar, non, spf, bona, fake, rho)
-    with mock.patch.object(tandem_eer, "_STEP", step):
+    with mock.patch.object(teer_module, "_STEP", step):
         found = teer(tar, non, spf, bona, fake, rho=rho)
     if concurrent is not None:
         assert found.teer == pytest.approx(concurrent, abs=1e-9)
@@ -79,7 +79,7 @@ def test_many_against_every_pair(decimals):
     asv = [rng.normal(m, 1, 3000).round(decimals) for m in (3, 0, 1.5)]
     cm = [rng.normal(m, 1, 400).round(decimals) for m in (2, 0)]
     path, concurrent = slow(*asv, *cm)
-    with mock.patch.object(tandem_eer, "_STEP", 16):
+    with mock.patch.object(teer_module, "_STEP", 16):
         assert teer(*asv, *cm).teer == pytest.approx(concurrent, abs=1e-12)
     found = teer_path(*asv, *cm)
     assert found.teer == pytest.approx(path[:, 2], abs=1e-12)

@@ -82,7 +82,7 @@ def test_kaldi_variant_by_its_loop(target, nontarget):
 
 
 def test_unknown_method_is_named():
-    with pytest.raises(UsageError, match="'bogus'; expected interpolated, rocch"):
+    with pytest.raises(UsageError, match="'bogus'; expected one of interpolated, rocch"):
         eer(*EXAMPLE, method="bogus")
 
 

@@ -1,5 +1,8 @@
 """Small results that have everything a figure may need."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -47,7 +50,17 @@ def tandem() -> Evaluation:
     return evaluate_tandem(scores, intervals=0, labels={"system": "cm"})[0]
 
 
+def with_nothing(**fields: Any) -> Evaluation:
+    """A row that has nothing but what is given."""
+    return Evaluation(**{"metrics": {}, **fields})
+
+
+@pytest.fixture(scope="session")
+def bare() -> Callable[..., Evaluation]:
+    return with_nothing
+
+
 @pytest.fixture(scope="session")
 def mapped() -> Evaluation:
     points = Points((0.0, 1.0, 2.0, 3.0), (1.0, 0.0, 1.0, 0.0), ("f", "m", "f", "m"))
-    return Evaluation({}, {}, "ZE", {"system": "flow"}, maps={"before": points, "after": points})
+    return with_nothing(labels={"system": "flow"}, maps={"before": points, "after": points})

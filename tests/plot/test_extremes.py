@@ -6,7 +6,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence import plot
 from zeroevidence.evaluation import Options
-from zeroevidence.report.jsonfile import from_json, to_json
+from zeroevidence.evaluation.jsonfile import from_json, to_json
 
 pytest.importorskip("matplotlib")
 

@@ -11,17 +11,18 @@ import pytest
 from scipy.special import expit, ndtri
 
 from zeroevidence import plot
+from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import Curve, Evaluation, Metric, People
+from zeroevidence.evaluation import About, Curve, People
 from zeroevidence.plot.canvas import look
-from zeroevidence.plot.words import names_of, shortened
+from zeroevidence.plot.words import row_names, shortened
 
 mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
-PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability", "scatter", "similarity")
-TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "cmc", "rank-disclosure", "people", "eer-lid")
-SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances")
+PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
+TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "cmc", "rank-disclosure")
+SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "scatter", "eer-lid", "similarity")
 ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map")
 
 
@@ -35,18 +36,19 @@ def sample_of(kind, rows, tandem, mapped):
 
 
 def test_every_kind_is_there_with_words():
-    assert set(plot.KINDS) == set(ASKED_FOR)
+    assert list(plot.KINDS) == list(ASKED_FOR)
     for kind in plot.KINDS.values():
         assert kind.caption.endswith(".")
         assert kind.title
         assert kind.needs
 
 
-def test_available(rows, tandem, mapped):
-    assert set(plot.available(rows[0])) == set(SEARCH)
+def test_available(rows, tandem, mapped, bare):
+    assert plot.available(rows[0]) == list(SEARCH)
     assert plot.available(tandem) == ["scatter", "t-dcf", "t-dcf-surface"]
     assert plot.available(mapped) == ["map"]
-    assert plot.available(Evaluation({}, {}, "ZE")) == []
+    assert plot.available([mapped, tandem]) == ["scatter", "t-dcf", "t-dcf-surface", "map"]
+    assert plot.available(bare()) == []
 
 
 @pytest.mark.parametrize("kind", ASKED_FOR)
@@ -81,7 +83,7 @@ def test_ece_draws_profiles_area_and_tag(rows):
     shoelace = abs(np.dot(corners[:-1, 0], corners[1:, 1]) - np.dot(corners[1:, 0], corners[:-1, 1])) / 2
     assert shoelace == pytest.approx(rows[0].metrics["d_ece"].value, abs=2e-3)
     assert tuple(line(plot.ece(rows, x="prior"), "weak").get_xdata()) == tuple(expit(np.array(curve.x)))
-    with pytest.raises(UsageError, match="log-odds or prior"):
+    with pytest.raises(UsageError, match="x: expected one of log-odds, prior, got 'eer'"):
         plot.ece(rows, x="eer")
 
 
@@ -108,9 +110,9 @@ def test_densities_and_local_linkability(rows):
     assert any("linkability 0." in str(one.get_label()) for one in ax.get_lines())
 
 
-def test_tippett_begins_and_ends_at_what_is_finite():
+def test_tippett_begins_and_ends_at_what_is_finite(bare):
     curve = Curve((-np.inf, 0.5, np.inf), (0.9, 0.3, 0.0))
-    row = Evaluation({}, {}, "ZE", {"system": "a"}, curves={"tippett_target": curve, "tippett_nontarget": curve})
+    row = bare(labels={"system": "a"}, curves={"tippett_target": curve, "tippett_nontarget": curve})
     drawn = line(plot.tippett(row), "a")
     assert drawn.get_ydata().tolist() == [0.9, 0.3, 0.3]
     assert np.isfinite(drawn.get_xdata()).all()
@@ -204,23 +206,24 @@ def test_tandem_curve_and_surface(tandem):
 def test_maps_get_a_panel_each(mapped):
     figure = plot.draw("map", mapped)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["before", "after"]
-    one = plot.map_of(mapped, name="after")
+    one = plot.map(mapped, name="after")
     assert line(one, "f").get_xdata().tolist() == [0.0, 2.0]
-    with pytest.raises(UsageError, match="expected one of before, after"):
-        plot.map_of(mapped, name="x")
+    with pytest.raises(UsageError, match="name: expected one of before, after, got 'x'"):
+        plot.map(mapped, name="x")
 
 
-def test_results_that_lack_the_data_say_what_they_have(rows, tandem):
-    with pytest.raises(UsageError, match=r"t-dcf needs scores of a verifier .* lacks; it has what these need: ece, "):
+def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
+    lacks = r"'t-dcf' needs scores of a verifier .*, which this result does not have; figures that can be drawn: ece, "
+    with pytest.raises(UsageError, match=lacks):
         plot.draw("t-dcf", rows[0])
-    with pytest.raises(UsageError, match="no figure needs"):
-        plot.draw("ece", Evaluation({}, {}, "ZE"))
+    with pytest.raises(UsageError, match="which these results do not have; no figure can be drawn"):
+        plot.draw("ece", [bare(), bare()])
     with pytest.raises(UsageError, match="unknown kind of figure 'pie'"):
         plot.draw("pie", rows)
-    with pytest.raises(UsageError, match="has no option 'colour'"):
-        plot.draw("ece", rows, colour="red")
     with pytest.raises(UsageError, match="shows one result, got 2"):
         plot.people(rows)
+    with pytest.raises(UsageError, match="needs 25 panels, but at most 24 fit"):
+        plot.draw("people", [rows[0]] * 25)
     with pytest.raises(UsageError, match="expected one of pdf, svg, png"):
         plot.to_bytes("ece", rows, format="gif")
     assert len(plot.draw("ece", [*rows, tandem]).axes[0].get_lines()) == 3
@@ -271,15 +274,16 @@ def test_looks_are_distinct():
     assert len({look(number)[:2] for number in range(28)}) == 28
 
 
-def test_names_tell_rows_apart():
+def test_names_tell_rows_apart(bare):
     def row(**labels):
-        return Evaluation({"eer": Metric(0.1, "rate")}, {}, "ZE", labels)
+        return bare(labels=labels)
 
-    two = [row(system="a", attacker="lazy (x)"), row(system="a", attacker="smart (y)")]
-    assert names_of(two) == ["lazy", "smart"]
-    assert names_of([row(system="a", sex="f"), row(system="b", sex="m")]) == ["a", "b"]
-    assert names_of([row(system="a"), row(system="a")]) == ["a (1)", "a (2)"]
-    assert names_of([row()]) == ["these scores"]
+    threats = [ThreatModel("lazy", "original", "anonymised"), ThreatModel("smart", "anonymised", "anonymised")]
+    two = [bare(labels={"system": "a"}, about=About.against(threat)) for threat in threats]
+    assert row_names(two) == ["lazy", "smart"]
+    assert row_names([row(system="a", sex="f"), row(system="b", sex="m")]) == ["a", "b"]
+    assert row_names([row(system="a"), row(system="a")]) == ["a (1)", "a (2)"]
+    assert row_names([row()]) == ["these scores"]
 
 
 def test_matplotlib_comes_late_and_is_named_when_missing(monkeypatch, rows):

@@ -6,13 +6,14 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Options, findings
 from zeroevidence.measure.attribute import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
-from zeroevidence.protect.assessment import attribute_scores, flat, point_mass_flags
+from zeroevidence.protect.assessment import CLASSIFIERS, attribute_scores, flat, point_mass_flags
+from zeroevidence.protect.assessment.classifiers import ClassifierKind
 from zeroevidence.report.protection import render_protection
-from zeroevidence.uncertainty.null import OneToOneNull
-from zeroevidence.uncertainty.one_to_one import owners_of
+from zeroevidence.uncertainty.null import PairNull
+from zeroevidence.uncertainty.pairs import find_owners
 
 OPTIONS = Options(intervals=50, null=50)
 
@@ -58,9 +59,9 @@ def test_thirds_of_the_people_of_each_class(assessed):
 
 def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribute(assessed):
     _, rows = assessed
-    before = found(rows, system="none", attribute="sex", split="test")
+    before = found(rows, system="unprotected", attribute="sex", split="test")
     after = found(rows, system="linear", attribute="sex", split="test")
-    assert {row.labels["attacker"] for row in before} == {"logistic", "perceptron", "boosting"}
+    assert {row.labels["attacker"] for row in before} == set(CLASSIFIERS)
     assert max(row.metrics["d_ece"].value for row in before) > 0.5
     strongest = after[0].metrics["d_ece"]
     assert strongest.value == max(row.metrics["d_ece"].value for row in after)
@@ -68,16 +69,41 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     assert strongest.low is not None
     assert after[0].metrics["mutual_information"].value < before[0].metrics["mutual_information"].value
     assert found(rows, system="linear", attribute="accent", split="test")[0].metrics["d_ece"].value > 0.5
-    plain, protected = (row for row in rows if row.labels.get("backend") == "plda")
-    assert (plain.labels["trial"], protected.labels["trial"]) == ("original", "protected")
+    plain, protected = (row for row in rows if row.about.role == "utility")
+    assert (plain.labels["system"], protected.labels["system"]) == ("unprotected", "linear")
+    assert plain.labels["backend"] == protected.labels["backend"] == "plda"
     assert protected.metrics["eer"].value < 0.2
     assert "null:speaker50" in after[0].signature
     assert "ci:speaker50" in after[0].signature
 
 
+def test_rows_say_what_they_are_about(assessed):
+    _, rows = assessed
+    for row in rows:
+        if row.about.question == "identity":
+            assert row.about.role == "utility"
+            continue
+        unprotected = row.labels["system"] == "unprotected"
+        tested = "control" if unprotected else "attack"
+        assert row.about.role == ("training" if row.labels["split"] == "train" else tested)
+        assert row.about.attribute == row.labels["attribute"]
+    assert {row.about.attribute for row in rows} == {"sex", "accent", None}
+
+
+def test_the_first_row_of_each_system_is_what_the_finding_names(assessed):
+    _, rows = assessed
+    for finding in findings(rows):
+        assert finding.question == "attribute"
+        for i in (*finding.by_system, finding.control):
+            system = rows[i].labels["system"]
+            assert rows[i] is found(rows, system=system, attribute=finding.attribute)[0]
+            assert rows[i].maps
+        assert rows[finding.strongest].labels["system"] == "linear"
+
+
 def test_rows_carry_maps_and_curves(assessed):
     _, rows = assessed
-    first = found(rows, system="none", attribute="sex")[0]
+    first = found(rows, system="unprotected", attribute="sex")[0]
     assert set(first.maps["vectors"].label) == {"f", "m"}
     assert len(first.maps["vectors"].x) == 12 * 8
     assert "ece" in first.curves
@@ -114,7 +140,28 @@ def test_three_classes_get_a_row_each():
         mapped="none",
         options=OPTIONS,
     )
-    assert [row.labels["class"] for row in found(rows, split="test")] == ["a", "b", "c"]
+    tested = found(rows, split="test")
+    assert [row.about.of_class for row in tested] == [row.labels["class"] for row in tested] == ["a", "b", "c"]
+
+
+class Coin:
+    """Knows nothing."""
+
+    def fit(self, x, y, weights):
+        self.classes = len(np.unique(y))
+
+    def log_posteriors(self, x):
+        return np.random.default_rng(0).dirichlet(np.ones(self.classes), len(x))
+
+
+def test_a_registered_classifier_is_an_attacker(assessed, monkeypatch):
+    roles, _ = assessed
+    monkeypatch.setitem(CLASSIFIERS, "coin", ClassifierKind("coin", "guesses", lambda seed: Coin()))
+    rows = assess({}, roles, "sex", classifiers=["coin"], verification=False, options=OPTIONS)
+    assert [row.labels["attacker"] for row in rows] == ["coin", "coin"]
+    assert {flag.code for flag in rows[0].flags} >= {"attacker-at-chance"}
+    with pytest.raises(UsageError, match=r"at least one classifier of .*, coin"):
+        assess({}, roles, "sex", classifiers=[])
 
 
 def test_labels_are_permuted_over_people():
@@ -123,18 +170,18 @@ def test_labels_are_permuted_over_people():
     speakers = np.repeat([f"s{i}" for i in range(20)], 50)
     positive = np.repeat(np.arange(20) % 2 == 0, 50)
     told = attribute_scores(scores, positive, np.arange(1000).astype(str), speakers)
-    owners = owners_of(told)
+    owners = find_owners(told)
     assert owners is not None
-    by_person = OneToOneNull(told.target, told.nontarget, None, people=owners).draw(0, 30)["d_ece"]
-    by_score = OneToOneNull(told.target, told.nontarget, None).draw(0, 30)["d_ece"]
+    by_person = PairNull(told.target, told.nontarget, None, people=owners).draw(0, 30)["d_ece"]
+    by_score = PairNull(told.target, told.nontarget, None).draw(0, 30)["d_ece"]
     assert by_person.mean() > 5 * by_score.mean()  # twenty people, not a thousand
 
 
 def test_comparisons_have_no_owner():
     names = np.array(["a", "b"])
     compared = Scores([2.0, 1.0], [0.0, 0.5], Pairs([0, 1], [0, 1]), Pairs([0, 1], [1, 0]), names, names, names, names)
-    assert owners_of(compared) is None
-    assert owners_of(Scores([1.0], [0.0])) is None
+    assert find_owners(compared) is None
+    assert find_owners(Scores([1.0], [0.0])) is None
 
 
 def test_maps_do_not_depend_on_the_sign_of_a_component():
@@ -183,10 +230,12 @@ def test_people_in_two_groups_and_unknown_attackers(assessed):
     with pytest.raises(UsageError, match="unknown classifier"):
         assess({}, roles, "sex", classifiers=["oracle"])
     with pytest.raises(UsageError, match="call the protector something else"):
-        assess({"none": None}, roles, "sex")
+        assess({"unprotected": None}, roles, "sex")
 
 
 def test_zeros_are_warned_of(assessed):
     roles, rows = assessed
-    assert not any("zeros" in flag for row in rows for flag in row.flags)
-    assert point_mass_flags(np.maximum(roles.test.vectors, 0.0))[0].startswith("zeros: ")
+    assert not any(flag.code == "zeros" for row in rows for flag in row.flags)
+    (found,) = point_mass_flags(np.maximum(roles.test.vectors, 0.0))
+    assert found.code == "zeros"
+    assert f"{100 * np.mean(roles.test.vectors <= 0.0):.0f} % of the entries" in found.sentence

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect import load_model, make_protector, new_model, save_model
+from zeroevidence.protect import LinearNuller, load_model, make_protector, new_model, save_model
+from zeroevidence.protect.attributes import find, names
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -17,16 +18,15 @@ _spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_na
 classes = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(classes)
 
-QUICK = {"linear": {"shrinkage": 0.1}, "adversarial": {"epochs": 2}, "flow": {"epochs": 2}}
 
-
-@pytest.fixture(params=["linear", "adversarial", "flow", "flow-three", "flow-keep"])
+@pytest.fixture(params=[*names(), "flow-three", "flow-keep"])
 def fitted(request):
     kind, _, more = request.param.partition("-")
     rng = np.random.default_rng(0)
     x, y = classes.three(rng, 300) if more == "three" else classes.gaussian(rng, 300)[:2]
     keep = {"keep": rng.integers(0, 2, len(x))} if more == "keep" else {}
-    return make_protector(kind, QUICK[kind]).fit(x, y, **keep), x
+    quick = {"epochs": 2} if "epochs" in find(kind).parameters else {}
+    return make_protector(kind, quick).fit(x, y, **keep), x
 
 
 def test_a_saved_model_gives_the_same_vectors(fitted, tmp_path):
@@ -53,6 +53,18 @@ def folder(tmp_path):
 def test_nothing_is_overwritten(folder):
     with pytest.raises(UsageError, match="exists"):
         save_model(load_model(folder), folder)
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path):
+    class Mine(LinearNuller):
+        """Under the name of another class."""
+
+    x, y, _ = classes.gaussian(np.random.default_rng(0), 100)
+    with pytest.raises(UsageError, match="Mine: the protector called 'linear' is another class"):
+        save_model(new_model(Mine().fit(x, y), "sex"), tmp_path / "m")
+    with pytest.raises(ValueError, match="not fitted"):
+        save_model(new_model(LinearNuller(), "sex"), tmp_path / "m")
+    assert not (tmp_path / "m").exists()
 
 
 def edited(folder, **changes):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.protect import FormantShift, PitchShift
+from zeroevidence.protect.voices.shift import log_envelopes
 
 
 @pytest.mark.parametrize("rate", [8000, 16000, 44100])
@@ -45,3 +46,32 @@ def test_timing_stays(protector, utterance, voice):
     loud = np.convolve(np.abs(wave), np.ones(480), "same") > 5
     loud_after = np.convolve(np.abs(result), np.ones(480), "same") > 5
     assert (loud == loud_after).mean() > 0.95
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+def test_envelope_is_twelve_rounds_of_cepstral_smoothing(rate, voice):
+    """By its definition, one frame after the other, with Fourier transforms."""
+    size = 4 * round(rate * 0.010)
+    wave = np.concatenate([voice.vowel(f0, rate, 0.3) for f0 in (90.0, 140.0, 300.0)]).astype(np.float64)
+    wave += 1e-4 * np.random.default_rng(0).normal(size=len(wave))
+    starts = np.arange(0, len(wave) - size, size // 2)
+    spectrum = np.fft.rfft(wave[starts[:, None] + np.arange(size)] * np.hanning(size), axis=1)
+    other = np.fft.rfft(np.random.default_rng(1).normal(size=(len(starts), size)), axis=1)
+    found = log_envelopes(spectrum, other, rate=rate)
+    shortest, longest = round(rate * 0.0025), round(rate * 0.0125)
+    quefrency = np.minimum(np.arange(size), size - np.arange(size))
+    orders = set()
+    for row in range(len(starts)):
+        logs = []
+        for one in (spectrum[row], other[row]):
+            amplitude = np.abs(one)
+            logs.append(np.log(np.maximum(amplitude, 1e-6 * amplitude.max())))
+        period = min(shortest + np.fft.irfft(log, size)[shortest:longest].argmax() for log in logs)
+        order = min(max(period // 2, round(rate * 0.0015)), round(rate * 0.0045))
+        orders.add(order)
+        for log, envelopes in zip(logs, found, strict=True):
+            smooth = log
+            for _ in range(12):
+                smooth = np.fft.rfft(np.fft.irfft(np.maximum(log, smooth), size) * (quefrency <= order)).real
+            np.testing.assert_allclose(envelopes[row], smooth, rtol=0, atol=1e-10)
+    assert len(orders) > 3

@@ -1,14 +1,28 @@
 """Small results of every kind that a report may get."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.attack.attackers import find_attacker
+from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.data.threat import threat_from_sides
 
 OPTIONS = ze.Options(intervals=20, null=19)
+THREATS = {
+    "control": ze.About.against(UNPROTECTED_SPEECH),
+    "floor": ze.About.against(RANDOM_VECTORS),
+    "ignorant": ze.About.against(find_attacker("ignorant")),
+    "lazy": ze.About.against(find_attacker("lazy-informed")),
+    "adapter": ze.About.against(find_attacker("semi-informed-adapter")),
+    "nameless": ze.About.against(threat_from_sides("original", "anonymised", "anonymised")),
+    "own": ze.About.against(ze.ThreatModel("patient", "anonymised", "anonymised")),
+}
 
 
-def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, **labels):
+def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, about=None, **labels):
     """A search through people whose voices stand out by `shift`."""
     rng = np.random.default_rng(seed)
     mated = np.repeat(np.arange(people), 4)
@@ -25,28 +39,33 @@ def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, **labels
             enrolment_speakers=names,
         ),
         labels=labels,
+        about=about,
         options=options,
     )
 
 
-def make_pairs(shift, *, seed=0, options=OPTIONS, **labels):
+def make_pairs(shift, *, seed=0, options=OPTIONS, about=None, **labels):
     """Single comparisons."""
     rng = np.random.default_rng(seed)
     scores = ze.Scores(rng.normal(shift, 1.0, 60), rng.normal(0.0, 1.0, 600))
-    return ze.evaluate(scores, labels=labels, options=options)
+    return ze.evaluate(scores, labels=labels, about=about, options=options)
+
+
+@pytest.fixture(scope="session")
+def against():
+    """What rows are about, by a short word for the attacker."""
+    return SimpleNamespace(**THREATS)
 
 
 @pytest.fixture(scope="session")
 def audit_rows():
     """A strong and a weak attacker on one system, and both bounds."""
     setting = {"dataset": "d", "backend": "cosine"}
-    anonymised = {"enrolment": "anonymised", "trial": "anonymised"}
-    search = make_search
     return [
-        search(6.0, system="none", attacker="unprotected (enrolment original, trained on original)", **setting),
-        search(0.0, seed=1, system="noise", attacker="random (enrolment noise, trained on original)", **setting),
-        search(0.8, seed=2, system="sys", attacker="ignorant (enrolment original, trained on original)", **setting),
-        search(2.5, seed=3, system="sys", attacker="lazy-informed (enrolment anonymised)", **setting, **anonymised),
+        make_search(6.0, system="unprotected", about=THREATS["control"], **setting),
+        make_search(0.0, seed=1, system="random", about=THREATS["floor"], **setting),
+        make_search(0.8, seed=2, system="sys", about=THREATS["ignorant"], **setting),
+        make_search(2.5, seed=3, system="sys", about=THREATS["lazy"], **setting),
     ]
 
 

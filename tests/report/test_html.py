@@ -12,12 +12,13 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Metric
+from zeroevidence.evaluation import Measured, Points, Setup
 from zeroevidence.evaluation.comparison import compare
+from zeroevidence.evaluation.flags import flag
+from zeroevidence.evaluation.jsonfile import to_json
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
-from zeroevidence.report.html import to_html
-from zeroevidence.report.html_references import references, sentence
-from zeroevidence.report.jsonfile import to_json
+from zeroevidence.report.html.page import to_html
+from zeroevidence.report.html.references import references, sentence
 from zeroevidence.report.material import Material
 
 pytest.importorskip("jinja2")
@@ -75,7 +76,7 @@ def test_sections_in_order_and_tags_nested(page):
         "Who attacks",
         "The numbers behind it",
         "What to keep in mind",
-        "The people at most risk",
+        "The people most at risk",
         "All results",
         "Figures",
         "Methods and references",
@@ -127,16 +128,24 @@ def test_numbers_of_the_strongest_row_are_there(audit_rows, text):
     assert f"p = {row.metrics['alid'].p_value:.2g}" in body
 
 
-def test_flags_signatures_command_and_environment(audit_rows, text):
+def test_signatures_command_and_environment(audit_rows, text):
     from zeroevidence import __version__
 
     for row in audit_rows:
         assert row.signature in text
-        for flag in row.flags:
-            assert flag.partition(": ")[2][1:].replace("'", "&#39;") in text
     assert "<code>zeroevidence report out</code>" in text
     assert f"zeroevidence {__version__}, " in text
     assert f"numpy {np.__version__}" in text
+
+
+def test_flags_are_told_once_with_their_rows(audit_rows, text):
+    assert "None of the checks raised a warning." in text
+    few, failed = flag("few-speakers", speakers=4), flag("control-failed")
+    page = to_html([audit_rows[0].with_flags(few, failed), *audit_rows[1:3], audit_rows[3].with_flags(few)])
+    for one, rows in ((few, "rows 1, 4"), (failed, "row 1")):
+        sentence = one.sentence[:1].upper() + one.sentence[1:]
+        words = f'<li class="{one.severity}"><code>{one.code}</code> {sentence} <span class="rows">{rows}</span></li>'
+        assert page.count(words) == 1
 
 
 def test_every_figure_is_there_with_a_caption(audit_rows, page):
@@ -173,7 +182,9 @@ def evil_row(row):
         for name, one in row.surfaces.items()
     }
     labels = {**row.labels, "system": f"{EVIL} & \"quoted\" '$x$'"}
-    return replace(row, people=people, surfaces=surfaces, labels=labels, flags=(*row.flags, f"odd: {EVIL}"))
+    return replace(
+        row, people=people, surfaces=surfaces, labels=labels, flags=(*row.flags, ze.Flag("odd", "note", EVIL))
+    )
 
 
 def test_strings_from_outside_stay_text(audit_rows):
@@ -203,7 +214,7 @@ def named_rows(search):
 
 
 def test_one_person_has_one_number_in_all_rows(named_rows):
-    from zeroevidence.report.html_hide import hidden
+    from zeroevidence.report.html.hide import hidden
 
     rows = hidden(named_rows)
     given = [dict(zip(a.people.speaker, b.people.speaker, strict=True)) for a, b in zip(named_rows, rows, strict=True)]
@@ -217,13 +228,17 @@ def test_cards_of_an_audit(audit_rows):
     text = to_html(audit_rows, cards=cards)
     assert "The strongest attacker: attacker 3 (x)" in text
     assert "aim 3" in text
-    assert text.count('<th scope="row">attacker') == 4
+    table = text[text.index('<table id="cards"') : text.index('id="numbers"')]
+    names = re.findall('<th scope="row">([^<]*)</th>', table)
+    assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
 
 
 def test_rows_of_any_kind_render():
+    new = {"something_new": Measured(1.5, "bit"), "parts": Measured({"a": 1.0}, "bit")}
     rows = [
-        ze.Evaluation({"something_new": Metric(1.5, "bit"), "parts": Metric({"a": 1.0}, "bit")}, {"target": 3}, "ZE|x"),
-        ze.Evaluation({"tag": Metric("C", "category")}, {}, "ZE|y", {"protector": "flow", "attribute": "sex"}),
+        ze.Evaluation(new, {"target": 3}, Setup(recorded="ZE|x")),
+        ze.Evaluation({"tag": Measured("C", "category")}, labels={"protector": "flow", "attribute": "sex"}),
+        ze.Evaluation({"tag": Measured("B", "category")}, about=ze.About("attribute", attribute="sex")),
     ]
     for part in (rows, rows[:1], rows[1:]):
         page = Page(to_html(part))
@@ -241,16 +256,9 @@ def test_nothing_to_report():
 
 
 @pytest.fixture(scope="module")
-def comparisons():
-    from zeroevidence.evaluation import evaluate_with_replicates
-
-    rng = np.random.default_rng(0)
+def comparisons(search):
     options = ze.Options(intervals=50, null=0)
-    noise = rng.normal(0, 1, 60), rng.normal(0, 1, 300)
-    rows = [
-        evaluate_with_replicates(ze.Scores(noise[0] + shift, noise[1]), labels={"system": name}, options=options)
-        for name, shift in (("weak", 2.5), ("good", 0.2))
-    ]
+    rows = [search(shift, system=name, options=options) for name, shift in (("weak", 2.5), ("good", 0.2))]
     return compare(rows, ["d_ece", "eer"])
 
 
@@ -308,20 +316,22 @@ def test_long_names_can_break(audit_rows):
 @pytest.fixture(scope="module")
 def attribute_page(pairs, search):
     rows = []
-    for name, shift in (("none", 4.0), ("linear", 2.0), ("flow", 0.8)):
+    for name, shift in (("unprotected", 4.0), ("linear", 2.0), ("flow", 0.8)):
+        role = "control" if name == "unprotected" else "attack"
         for attacker, less in (("logistic", 0.0), ("boosting", 0.3)):
-            words = {"system": name, "attribute": "sex", "attacker": attacker}
-            rows.append(pairs(shift - less, split="test", **words))
-            rows.append(pairs(9.0, split="train", **words))
-        sides = dict.fromkeys(("enrolment", "trial"), "original" if name == "none" else "protected")
-        rows.append(search(3.0, name="Quixotic", system=name, split="test", backend="plda", **sides))
+            words = {"system": name, "attacker": attacker}
+            tested, trained = (ze.About("attribute", one, attribute="sex") for one in (role, "training"))
+            rows.append(pairs(shift - less, split="test", about=tested, **words))
+            rows.append(pairs(9.0, split="train", about=trained, **words))
+        utility = ze.About(role="utility")
+        rows.append(search(3.0, name="Quixotic", system=name, split="test", backend="plda", about=utility))
     return to_html(rows)
 
 
 def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "<h1>How much do voices give away? linear, flow</h1>" in attribute_page
     assert "Protected voices still give away sex" in attribute_page
-    assert "The people at most risk" not in attribute_page
+    assert "The people most at risk" not in attribute_page
     assert "Quixotic" not in attribute_page
     assert "tells on average about the attribute" in attribute_page
     assert "Unprotected</th>" in attribute_page
@@ -329,6 +339,46 @@ def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "other class" in attribute_page
     assert "figure-posterior" not in attribute_page
     assert "Attributes: classifiers learned" in attribute_page
+    assert "Bounds: unprotected voices show that the attack works at all." in attribute_page
+
+
+def test_bounds_are_told_of_where_they_are(audit_rows, text):
+    assert "works at all, noise in the place of voices shows" in text
+    assert "Bounds: " not in to_html(audit_rows[2:])
+
+
+def readoff(page, figure):
+    found = re.search(r'<script type="application/json" id="readoff">(.*?)</script>', page, re.DOTALL)[1]
+    return [line["name"] for panel in json.loads(found)[figure] for line in panel["lines"]]
+
+
+def test_of_many_protections_the_best_and_the_control_are_drawn(pairs):
+    quick = ze.Options(intervals=0, null=0)
+    rows = []
+    for number, name in enumerate(["unprotected", *(f"protection {i}" for i in range(1, 9))]):
+        about = ze.About("attribute", "attack" if number else "control", attribute="sex")
+        for attacker, less in (("logistic", 0.0), ("boosting", 0.3)):
+            rows.append(pairs(4.0 - 0.4 * number - less, system=name, attacker=attacker, about=about, options=quick))
+    drawn = set(readoff(to_html(rows), "figure-det")) & {row.labels["system"] for row in rows}
+    assert {"protection 8", "unprotected"} <= drawn
+    assert len(drawn) == 6
+
+
+def test_every_protection_has_its_map(pairs):
+    quick = ze.Options(intervals=0, null=0)
+    points = Points((0.0, 1.0), (1.0, 0.0), ("n", "s"))
+    rows = []
+    for name, shifts in (("unprotected", (4.0, 2.0)), ("mine", (1.0, 0.5)), ("other", (0.5, 2.0))):
+        for of_class, shift in zip("ns", shifts, strict=True):
+            role = "control" if name == "unprotected" else "attack"
+            about = ze.About("attribute", role, attribute="accent", of_class=of_class)
+            row = pairs(shift, system=name, attacker="logistic", about=about, options=quick)
+            rows.append(replace(row, maps={"vectors": points} if shift == max(shifts) else {}))
+    page = to_html(rows)
+    figure = page[page.index('<figure id="figure-map"') :]
+    figure = figure[: figure.index("</figure>")]
+    for name in ("unprotected", "mine", "other"):
+        assert name in figure
 
 
 def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
@@ -337,7 +387,6 @@ def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
     material = Material()
     for name in "ab":
         material.add_result(str(tmp_path / f"{name}.json"))
-    assert [row.labels["attacker"].split()[0] for row in material.rows] == [
-        *("unprotected", "random", "ignorant", "lazy-informed")
-    ]
+    names = [row.about.threat.name for row in material.rows]
+    assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
     assert len(material.cards) == 4

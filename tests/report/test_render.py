@@ -4,17 +4,17 @@ import csv
 import io
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import zeroevidence as ze
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.evaluation.jsonfile import from_json
+from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import FORMATS, render
 from zeroevidence.report.citations import BIBTEX
-from zeroevidence.report.jsonfile import from_json
 
 EVIL = "a|b & 50%_$\\{x}<script>\nnew"
 
@@ -34,15 +34,15 @@ def rows():
 
 def test_json_has_schema_and_full_precision(rows):
     document = json.loads(render(rows, "json"))
-    assert document["schema"] == "zeroevidence/evaluation/1"
+    assert document["schema"] == "zeroevidence/evaluation/2"
     assert document["signature"].startswith("ZE|rows:2|")
     for row, written in zip(rows, document["rows"], strict=True):
         assert written["labels"] == dict(row.labels)
         assert written["counts"] == {"target": 50, "nontarget": 400}
-        assert written["flags"] == list(row.flags)
+        assert written["flags"] == [asdict(flag) for flag in row.flags]
         for name, metric in row.metrics.items():
             assert written["metrics"][name]["value"] == metric.value
-            assert written["metrics"][name]["unit"] == CATALOGUE[name].unit
+            assert written["metrics"][name]["unit"] == MEASURES[name].unit
 
 
 def test_json_comes_back_as_it_was(rows):
@@ -58,10 +58,18 @@ def test_infinite_values_are_valid_json():
     assert from_json(text)[0].metrics["cllr"].value == np.inf
 
 
+_ROW = {"labels": {}, "counts": {}, "metrics": {}, "flags": [], "signature": "ZE"}
+
+
 def _document(**changed):
     """A result of one row in which something is wrong."""
-    row = {"labels": {}, "counts": {}, "metrics": {}, "flags": [], "signature": "ZE"}
-    return json.dumps({"schema": "zeroevidence/evaluation/1", "rows": [{**row, **changed}]})
+    row = {**_ROW, "about": {}, "setup": {}, **changed}
+    return json.dumps({"schema": "zeroevidence/evaluation/2", "rows": [row]})
+
+
+def _older(**changed):
+    """The same in format 1."""
+    return json.dumps({"schema": "zeroevidence/evaluation/1", "rows": [{**_ROW, **changed}]})
 
 
 def test_what_is_not_a_number_comes_back(rows):
@@ -78,11 +86,14 @@ def test_what_is_not_a_number_comes_back(rows):
         ("[]", "r.json: expected a result with schema"),
         ('{"schema": "other/1"}', "got 'other/1'"),
         ('{"schema": "zeroevidence/evaluation/1", "rows": [{}]}', "not complete"),
+        ('{"schema": "zeroevidence/evaluation/2", "rows": [{}]}', "not complete"),
         ('{"schema": "zeroevidence/evaluation/1"}', "not complete"),
         (_document(counts={"target": "x"}), "target is 'x', expected a whole number"),
         (_document(labels={"system": 3}), "system is 3, expected text"),
-        (_document(flags=[1]), "a flag is 1, expected text"),
-        (_document(signature=None), "signature is None, expected text"),
+        (_document(flags=[{"code": "c", "severity": "grave", "sentence": "s"}]), "severity: expected one of fault"),
+        (_document(about={"mood": "good"}), "About has no field 'mood'"),
+        (_older(flags=[1]), "a flag is 1, expected text"),
+        (_older(signature=None), "signature is None, expected text"),
         (_document(metrics={"eer": {"value": 0.5}}), "unit of eer is None"),
         (_document(metrics={"eer": {"value": 0.5, "unit": "rate", "low": "x"}}), "'x' is not a number"),
         (_document(metrics={"eer": {"value": True, "unit": "rate"}}), "True is not a number"),
@@ -95,11 +106,22 @@ def test_json_that_is_none_of_ours(text, message):
 
 
 def test_csv_has_a_line_for_each_number(rows):
-    lines = list(csv.DictReader(io.StringIO(render(rows, "csv"))))
+    text = render(rows, "csv")
+    columns = "sex measure key value low high p_value unit method flags signature"
+    assert text.splitlines()[0].split(",") == ["system", *columns.split()]
+    lines = list(csv.DictReader(io.StringIO(text)))
     value = next(x["value"] for x in lines if x["measure"] == "d_ece" and x["system"] == EVIL)
     assert float(value) == rows[1].metrics["d_ece"].value
     assert {x["key"] for x in lines if x["measure"] == "tag_counts"} == {"0", "A", "B", "C", "D", "E", "F"}
     assert all(x["signature"].startswith("ZE|") for x in lines)
+
+
+def test_csv_has_the_codes_of_warnings(rows):
+    lines = list(csv.DictReader(io.StringIO(render(rows, "csv"))))
+    for row in rows:
+        told = {x["flags"] for x in lines if x["system"] == row.labels["system"]}
+        assert told == {" ".join(flag.code for flag in row.flags)}
+    assert "scores-independent" in lines[0]["flags"]
 
 
 def test_markdown_is_one_table_whatever_the_labels(rows):
@@ -113,24 +135,27 @@ def test_markdown_is_one_table_whatever_the_labels(rows):
 
 def test_latex_is_escaped(rows):
     text = render(rows, "latex")
-    body = [line for line in text.splitlines() if line.endswith(r"\\")]
+    body = [line.partition(" % row")[0] for line in text.splitlines() if r" \\" in line]
     assert len(body) == 3
     assert len({line.replace(r"\&", "").count("&") for line in body}) == 1
     assert r"a|b \& 50\%\_\$\textbackslash{}\{x\}" in text
 
 
-def test_text_explains_a_single_row(rows):
-    text = render(rows[:1], "text")
-    assert "perfect privacy" in text
-    assert rows[0].signature in text
+@pytest.mark.parametrize("format", ["md", "latex"])
+def test_files_keep_signatures_and_say_shared_labels_once(rows, format):
+    text = render(rows, format)
+    assert all(row.signature in text for row in rows)
+    assert text.count("sex: f") == 1
 
 
-def test_text_table_shows_every_row(rows):
-    text = render(rows, "text")
-    for row in rows:
-        assert row.signature in text
-        assert f"{row.metrics['d_ece'].value:.4f}" in text
-    assert "\x1b" not in text
+@pytest.mark.parametrize("format", ["text", "md", "latex"])
+def test_measures_are_chosen_by_name(rows, format):
+    text = render(rows, format, measures=["dcf_min", "cllr"])
+    assert 0 < text.index("min DCF") < text.index("Cllr [bit]")
+    assert f"{rows[0].metrics['cllr'].value:.4f}" in text
+    assert "EER [" not in text
+    with pytest.raises(UsageError, match="unknown measure 'eerie'"):
+        render(rows, format, measures=["eerie"])
 
 
 def test_unknown_format():
@@ -140,5 +165,5 @@ def test_unknown_format():
 
 
 def test_every_reference_has_an_entry_and_every_entry_is_used():
-    used = {key for entry in CATALOGUE.values() for key in entry.references}
+    used = {key for entry in MEASURES.values() for key in entry.references}
     assert used == set(BIBTEX)

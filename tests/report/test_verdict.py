@@ -2,14 +2,21 @@
 
 from dataclasses import replace
 
-import zeroevidence as ze
-from zeroevidence.evaluation import Metric
-from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict_rows import beats_chance, bound, strongest, strongest_by_system
+import numpy as np
 
-ANON = {"enrolment": "anonymised", "trial": "anonymised"}
-LAZY = "lazy-informed (enrolment anonymised, trained on original)"
-PLAIN = "unprotected (enrolment original, trained on original)"
+import zeroevidence as ze
+from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.evaluation import Measured, Setup
+from zeroevidence.evaluation.finding import chances
+from zeroevidence.report.verdict import verdict
+from zeroevidence.uncertainty.null import Null
+
+SETUP = Setup(recorded="ZE")
+TESTED = ("alid", "d_ece")
+
+
+def beats_chance(row):
+    return chances([row])[0].beaten
 
 
 def words(rows):
@@ -18,7 +25,7 @@ def words(rows):
 
 def test_the_strongest_attacker_speaks_and_bounds_do_not(audit_rows):
     found = verdict(audit_rows)
-    assert found.row == 3
+    assert found.finding.strongest == 3
     assert found.level == "recognised"
     assert found.headline == "Protected voices are still recognised"
 
@@ -43,17 +50,17 @@ def test_no_jargon(audit_rows):
         assert word not in text
 
 
-def test_a_weak_attack_without_control_concludes_nothing(search):
-    found = verdict([search(0.0, seed=6, system="s", attacker=LAZY, **ANON)])
+def test_a_weak_attack_without_control_concludes_nothing(search, against):
+    found = verdict([search(0.0, seed=6, system="s", about=against.lazy)])
     assert found.level == "inconclusive"
     assert "a weak attack is not evidence of privacy" in found.paragraph
     assert "no better than chance" in found.paragraph
 
 
-def test_a_weak_attack_with_a_working_control_found_nothing_more(search):
+def test_a_weak_attack_with_a_working_control_found_nothing_more(search, against):
     rows = [
-        search(6.0, system="none", attacker=PLAIN),
-        search(0.0, seed=6, system="s", attacker=LAZY, **ANON),
+        search(6.0, system="unprotected", about=against.control),
+        search(0.0, seed=6, system="s", about=against.lazy),
     ]
     found = verdict(rows)
     assert found.level == "not-found"
@@ -61,22 +68,24 @@ def test_a_weak_attack_with_a_working_control_found_nothing_more(search):
     assert "a stronger attacker may succeed" in found.paragraph
 
 
-def test_a_failed_control_makes_the_test_void(search):
+def test_a_failed_control_makes_the_test_void(search, against):
     rows = [
-        search(0.0, seed=6, system="none", attacker=PLAIN),
-        search(0.0, seed=6, system="s", attacker=LAZY, **ANON),
+        search(0.0, seed=6, system="unprotected", about=against.control),
+        search(0.0, seed=6, system="s", about=against.lazy),
     ]
     found = verdict(rows)
     assert found.level == "inconclusive"
-    assert "does not recognise even unprotected voices" in found.paragraph
+    assert "does not even work without protection" in found.paragraph
 
 
-def test_single_comparisons_are_told_as_doubt(pairs):
+def test_single_comparisons_are_told_as_uncertainty(pairs):
     row = pairs(1.5, system="s")
     text = words([row])
     share = 100 * row.metrics["d_ece"].value / 0.7213475204
     assert f"{share:.3g} %" in text
-    assert "of the doubt whether two recordings are of one person" in text
+    assert "removes" in text
+    assert "of the uncertainty about whether two recordings share a speaker, averaged over all prior beliefs" in text
+    assert f"the attacker errs in {100 * row.metrics['eer'].value:.3g} % of the cases" in text
     assert "was not measured" in text  # the search
     assert "known people" not in text
 
@@ -87,50 +96,61 @@ def test_without_null_and_interval_nothing_is_claimed_about_chance(pairs):
     assert "was not tested" in words([row])
 
 
-def test_only_bounds_say_nothing_about_a_protection(search):
-    found = verdict([search(6.0, system="none", attacker=PLAIN)])
+def test_only_bounds_say_nothing_about_a_protection(search, against):
+    found = verdict([search(6.0, system="unprotected", about=against.control)])
     assert found.headline == "Unprotected voices are recognised; no protection was measured"
     assert "nothing yet about a protection" in found.paragraph
 
 
-def test_other_systems_get_a_sentence_each(search, audit_rows):
-    other = search(1.0, seed=5, system="other", attacker=LAZY, dataset="d", backend="cosine", **ANON)
+def test_other_systems_get_a_sentence_each(search, against, audit_rows):
+    other = search(1.0, seed=5, system="other", about=against.lazy, dataset="d", backend="cosine")
     rows = [*audit_rows, other]
-    assert [rows[i].labels["system"] for i in strongest_by_system(rows)] == ["sys", "other"]
-    (sentence,) = verdict(rows).others
+    found = verdict(rows)
+    assert [rows[i].labels["system"] for i in found.finding.by_system] == ["sys", "other"]
+    (sentence,) = found.others
     assert sentence.startswith("other: its strongest attacker (lazy-informed) names the right person of 20")
 
 
 def test_a_row_that_beats_chance_goes_before_one_that_does_not(search):
     weak, strong = search(0.0, seed=6, system="a"), search(1.0, seed=5, system="b")
-    flattered = weak.with_metrics({"alid": replace(weak.metrics["alid"], value=9.0, p_value=0.9)})
-    flattered = flattered.with_metrics({"d_ece": replace(weak.metrics["d_ece"], p_value=0.9)})
-    assert strongest([flattered, strong]) == 1
+    usual = {name: replace(weak[name], value=9.0, null=Null.under(9.0, np.full(19, 9.5), keep=True)) for name in TESTED}
+    flattered = weak.with_metrics(usual)
+    found = verdict([flattered, strong])
+    assert found.finding.strongest == 1
+    assert [one.beaten for one in found.finding.chance] == [False, True]
+    unheard = flattered.with_metrics({name: replace(usual[name], null=None, low=None, high=None) for name in TESTED})
+    assert verdict([unheard, strong]).finding.strongest == 0  # not tested is not at chance
 
 
 def test_bounds_are_of_the_same_setting(audit_rows):
+    found = verdict(audit_rows).finding
+    assert (found.control, found.floor) == (0, 1)
     row = replace(audit_rows[3], labels={**audit_rows[3].labels, "sex": "f"})
-    assert bound([*audit_rows, row], row, "unprotected") is None
-    assert bound(audit_rows, audit_rows[3], "unprotected") is audit_rows[0]
+    found = verdict([*audit_rows[:3], row]).finding
+    assert found.strongest == 3
+    assert (found.control, found.floor) == (None, None)
+    assert "There is no test on unprotected voices to compare with." in words([*audit_rows[:3], row])
 
 
 def tandem(system, attack, cost):
     return ze.Evaluation(
-        {"tdcf_min": Metric(cost, "relative cost"), "cm_eer": Metric(0.02, "rate")},
+        {"tdcf_min": Measured(cost, "relative cost"), "cm_eer": Measured(0.02, "rate")},
         {"target": 3},
-        "ZE",
-        {"system": system, "attack": attack},
+        SETUP,
+        {"system": system},
+        ze.About(question="spoofing", attack=attack),
     )
 
 
 def test_spoofing_and_unknown_results_are_described_only():
-    found = verdict([ze.Evaluation({"tdcf_min": Metric(0.25, "relative cost")}, {}, "ZE", {"attack": "A07"})])
+    spoofing = ze.About(question="spoofing", attack="A07")
+    found = verdict([ze.Evaluation({"tdcf_min": Measured(0.25, "relative cost")}, about=spoofing)])
     assert found.level == "described"
     assert "not about privacy" in found.paragraph
     assert "For the attack 'A07', wrong decisions cost at least 25\u00a0% of what they cost" in found.paragraph
-    strange = ze.Evaluation({"something_new": Metric(1.0, "bit")}, {}, "ZE")
+    strange = ze.Evaluation({"something_new": Measured(1.0, "bit")})
     assert verdict([strange]).level == "described"
-    without_people = ze.Evaluation({"top1": Metric(0.5, "rate"), "alid": Metric(0.5, "bit")}, {}, "ZE")
+    without_people = ze.Evaluation({"top1": Measured(0.5, "rate"), "alid": Measured(0.5, "bit")})
     assert verdict([without_people]).level == "described"
 
 
@@ -138,47 +158,49 @@ def test_all_attacks_together_speak_and_the_worst_is_named():
     rows = [tandem("a", "A01", 0.1), tandem("a", "all", 0.3), tandem("a", "A02", 0.8), tandem("b", "all", 0.9)]
     found = verdict(rows)
     text = found.paragraph.replace("\u00a0", " ")
-    assert found.row == 1
+    assert found.finding.strongest == 1
     assert "A: For all" not in text
     assert "a: For all attacks together, wrong decisions cost at least 30 %" in text
     assert "The countermeasure alone errs in 2 %" in text
-    assert "Of 2 attacks A02 is stopped least: min t-DCF is 80 %." in text
+    assert "Of 2 attacks, A02 is stopped least: min t-DCF is 80 %." in text
     assert [words.split(",")[0] for words in found.others] == ["b: For all attacks together"]
 
 
-def attribute(system, value, *, split="test", attacker="logistic", name="sex", p_value=0.01, low=None, **labels):
-    metric = Metric(value, "bit", low=low, high=None if low is None else 0.9 * value, p_value=p_value)
-    words = {"system": system, "attribute": name, "split": split, "attacker": attacker, **labels}
-    return ze.Evaluation({"d_ece": metric}, {"target": 9, "nontarget": 9}, "ZE", words)
+def attribute(system, value, *, training=False, attacker="logistic", name="sex", p_value=0.01, low=None, of_class=None):
+    null = None if p_value is None else Null(0.0, 0.0, p_value, value)
+    metric = Measured(value, "bit", low=low, high=None if low is None else 0.9 * value, null=null)
+    role = "training" if training else "control" if system == "unprotected" else "attack"
+    return ze.Evaluation(
+        {"d_ece": metric},
+        {"target": 9, "nontarget": 9},
+        SETUP,
+        {"system": system, "split": "train" if training else "test", "attacker": attacker},
+        ze.About("attribute", role, attribute=name, of_class=of_class),
+    )
 
 
 def verification(system, eer):
-    labels = {
-        "system": system,
-        "split": "test",
-        "backend": "plda",
-        "trial": "original" if system == "none" else "protected",
-    }
     metrics = {
-        "eer": Metric(eer, "rate"),
-        "d_ece": Metric(0.7, "bit"),
-        "top1": Metric(1.0, "rate"),
-        "alid": Metric(4.0, "bit"),
+        "eer": Measured(eer, "rate"),
+        "d_ece": Measured(0.7, "bit"),
+        "top1": Measured(1.0, "rate"),
+        "alid": Measured(4.0, "bit"),
     }
-    return ze.Evaluation(metrics, {"identities": 20}, "ZE", labels)
+    labels = {"system": system, "split": "test", "backend": "plda"}
+    return ze.Evaluation(metrics, {"identities": 20}, SETUP, labels, ze.About(role="utility"))
 
 
 def protected_rows():
     return [
-        attribute("none", 0.7),
-        attribute("none", 0.72, split="train"),
-        verification("none", 0.01),
+        attribute("unprotected", 0.7),
+        attribute("unprotected", 0.72, training=True),
+        verification("unprotected", 0.01),
         attribute("linear", 0.3),
-        attribute("linear", 0.72, split="train"),
+        attribute("linear", 0.72, training=True),
         verification("linear", 0.02),
         attribute("flow", 0.02),
         attribute("flow", 0.05, attacker="boosting"),
-        attribute("flow", 0.72, split="train"),
+        attribute("flow", 0.72, training=True),
         verification("flow", 0.04),
     ]
 
@@ -186,51 +208,51 @@ def protected_rows():
 def test_an_attribute_is_told_under_the_protection_that_leaves_least():
     found = verdict(protected_rows())
     text = found.paragraph.replace("\u00a0", " ")
-    assert found.row == 7  # the strongest attacker on it, tested and not trained
+    assert found.finding.strongest == 7  # the strongest attacker on it, tested and not trained
     assert found.level == "leaks"
     assert found.headline == "Protected voices still give away sex"
     assert text.startswith("With flow, which leaves least of 2 protections, the strongest of 2 attackers (boosting),")
-    assert "loses 6.93 % of the doubt about sex" in text
+    assert "removes 6.93 % of the uncertainty about sex, averaged over all prior beliefs" in text
     assert "without protection it is 97 %" in text
     assert "errs in 4 % of the cases with the protection, and 1 % without" in text
-    assert "in at most 1 % of such tests" in text
+    assert "in at most 3 % of such tests" in text  # three tests of protected voices, one in a hundred each
     assert "right name" not in text
     assert [words.replace("\u00a0", " ") for words in found.others] == [
-        "linear: its strongest attacker (logistic) loses 41.6 % of the doubt about sex."
+        "linear: its strongest attacker (logistic) removes 41.6 % of the uncertainty about sex."
     ]
 
 
 def test_an_attribute_that_nobody_finds_is_not_proved_to_be_gone():
-    working = [attribute("none", 0.7), attribute("flow", 0.01, p_value=0.6)]
+    working = [attribute("unprotected", 0.7), attribute("flow", 0.01, p_value=0.6)]
     assert verdict(working).level == "not-found"
     assert "does not prove" in verdict(working).headline
-    failing = [attribute("none", 0.01, p_value=0.7), attribute("flow", 0.01, p_value=0.6)]
+    failing = [attribute("unprotected", 0.01, p_value=0.7), attribute("flow", 0.01, p_value=0.6)]
     assert verdict(failing).level == "inconclusive"
     assert "nothing follows from its failure" in verdict(failing).paragraph
-    untested = verdict([attribute("none", 0.7), attribute("flow", 0.3, p_value=None)])
+    untested = verdict([attribute("unprotected", 0.7), attribute("flow", 0.3, p_value=None)])
     assert untested.headline == "Protected voices may still give away sex"
-    alone = verdict([attribute("none", 0.7)])
+    alone = verdict([attribute("unprotected", 0.7)])
     assert alone.headline == "Unprotected voices give away sex; no protection was measured"
 
 
 def test_classes_and_further_attributes_are_named():
     rows = [
-        attribute("none", 0.6, name="accent", **{"class": "north"}),
-        attribute("flow", 0.1, name="accent", **{"class": "south"}),
-        attribute("flow", 0.2, name="accent", **{"class": "north"}),
-        attribute("none", 0.7, name="age"),
+        attribute("unprotected", 0.6, name="accent", of_class="north"),
+        attribute("flow", 0.1, name="accent", of_class="south"),
+        attribute("flow", 0.2, name="accent", of_class="north"),
+        attribute("unprotected", 0.7, name="age"),
         attribute("flow", 0.6, name="age"),
     ]
     found = verdict(rows)
-    assert found.row == 2
+    assert found.finding.strongest == 2
     assert "accent (north or not)" in found.paragraph
-    assert found.others[0].startswith("age, with flow: the attacker loses")
+    assert found.others[0].startswith("age, with flow: the attacker removes")
 
 
 def test_people_speak_before_an_attribute(search):
     rows = [*protected_rows(), search(2.5, seed=3, system="voices")]
     found = verdict(rows)
-    assert found.row == 10
+    assert found.finding.strongest == 10
     assert "right name" in found.paragraph
     assert found.others[-1].startswith("Protected voices still give away sex.")
 
@@ -259,12 +281,19 @@ def test_nobody_is_named_by_chance(search):
     assert "most exposed" not in words([search(0.0, seed=6, system="s")])
 
 
-def test_attackers_without_a_name(search):
-    other = "other (enrolment anonymised, trained on anonymised)"
-    text = words([search(1.0, system="s", attacker=other, **ANON)])
-    assert text.startswith("An attacker (enrolment anonymised, trained on anonymised) puts")
+def test_attackers_without_a_name(search, against):
+    text = words([search(1.0, system="s", about=against.nameless)])
+    assert text.startswith("An attacker (enrolment original, trained on anonymised) puts")
+    text = words([search(1.0, system="s", about=against.own)])
+    assert text.startswith("The attacker 'patient' (enrolment anonymised, trained on original) puts")
     rows = [search(1.0, system="one"), search(4.0, system="two")]
-    assert words(rows).startswith("Of 2 results two gives most away: the attacker behind its scores puts")
+    assert words(rows).startswith("Of 2 results, two gives most away: the attacker behind its scores puts")
+
+
+def test_registered_attackers_are_told_by_their_titles(search, against):
+    text = words([search(1.0, system="s", about=against.adapter)])
+    assert ATTACKERS["semi-informed"].title in text
+    assert "(semi-informed, adapter network)" in text
 
 
 def test_a_search_that_misleads(search):

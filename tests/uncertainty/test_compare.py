@@ -1,10 +1,11 @@
 """Paired comparison: differences, correction, ranking, refusal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation import evaluate_with_replicates
 from zeroevidence.evaluation.comparison import check_same_trials, compare
 from zeroevidence.uncertainty.compare import difference, holm, tie_groups
 
@@ -53,7 +54,7 @@ def test_ranking_and_ties():
     options = ze.Options(intervals=300, null=0)
     names = ("weak", "alike", "strong")
     rows = [
-        evaluate_with_replicates(data, labels={"system": name}, options=options)
+        ze.evaluate(data, labels={"system": name}, options=options)
         for name, data in zip(names, systems((0.5, 0.52, 2.5)), strict=True)
     ]
     for comparison in compare(rows, ("eer", "d_ece", "alid")):
@@ -67,21 +68,21 @@ def test_ranking_and_ties():
 
 def test_other_trials_are_refused_and_named():
     one, two = systems((1.0, 1.0))
-    check_same_trials([("a", one), ("b", two)])
+    check_same_trials([("a", one.to_scores()), ("b", two.to_scores())])
     fewer = two.take(np.arange(290))
     with pytest.raises(
         ze.InputError, match=r"10 target trial\(s\) of a are not target trials of b, among them '29 290'"
     ):
-        check_same_trials([("a", one), ("b", fewer)])
+        check_same_trials([("a", one.to_scores()), ("b", fewer.to_scores())])
     with pytest.raises(ze.InputError, match=r"10 target trial\(s\) of b are not target trials of a"):
-        check_same_trials([("a", fewer), ("b", two)])
+        check_same_trials([("a", fewer.to_scores()), ("b", two.to_scores())])
 
 
 def test_swapped_labels_are_other_trials():
     one, two = systems((1.0, 1.0), n_speakers=4, per_speaker=2)
     moved = ze.ScoreMatrix(two.scores, np.roll(two.mated, 1))
     with pytest.raises(ze.InputError, match="are not target trials of b"):
-        check_same_trials([("a", one), ("b", moved)])
+        check_same_trials([("a", one.to_scores()), ("b", moved.to_scores())])
 
 
 def test_trials_without_names_cannot_be_paired():
@@ -91,12 +92,29 @@ def test_trials_without_names_cannot_be_paired():
 
 def test_measures_that_cannot_be_compared():
     options = ze.Options(intervals=20, null=0)
-    rows = [evaluate_with_replicates(data, options=options) for data in systems((0.5, 1.0), n_speakers=5)]
+    rows = [ze.evaluate(data, options=options) for data in systems((0.5, 1.0), n_speakers=5)]
     with pytest.raises(ze.UsageError, match="tag is not a measure that can be compared"):
         compare(rows, ("tag",))
     with pytest.raises(ze.UsageError, match="1 has no deid"):
         compare(rows, ("deid",))
     with pytest.raises(ze.UsageError, match="at least two systems"):
         compare(rows[:1], ("eer",))
-    with pytest.raises(ze.UsageError, match="no intervals"):
-        evaluate_with_replicates(systems((1.0,), n_speakers=5)[0], options=ze.Options(intervals=0))
+    without = [replace(row, replicates=None) for row in rows]
+    with pytest.raises(ze.UsageError, match="1: has no bootstrap replicates"):
+        compare(without, ("eer",))
+
+
+def test_results_that_are_not_paired_are_refused():
+    one, two = systems((0.5, 1.0), n_speakers=5)
+    quick = {"null": 0, "intervals": 20}
+    first = ze.evaluate(one, labels={"system": "a"}, **quick)
+    with pytest.raises(ze.UsageError, match="b and a were resampled differently"):
+        ze.compare([first, ze.evaluate(two, labels={"system": "b"}, seed=1, **quick)])
+    fewer = ze.evaluate(two.take(np.arange(40)), labels={"system": "b"}, **quick)
+    with pytest.raises(ze.InputError, match="are not target trials of b"):
+        ze.compare([first, fewer])
+
+
+def test_the_usual_measures_are_compared():
+    rows = [ze.evaluate(data, null=0, intervals=20) for data in systems((0.5, 1.0), n_speakers=5)]
+    assert [one.measure for one in ze.compare(rows)] == ["eer", "d_ece", "linkability", "alid"]

@@ -7,7 +7,8 @@ from scipy import stats
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.measure.verification import eer_of
-from zeroevidence.uncertainty.null import Null, OneToOneNull, PooledLabels, SearchNull, permuted_mated
+from zeroevidence.measure.views import PairSettings
+from zeroevidence.uncertainty.null import Null, PairNull, PooledLabels, SearchNull, permuted_mated
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
@@ -39,17 +40,17 @@ def test_relabelled_counts_equal_counts_of_sorted_scores(digits):
 
 
 def test_p_value_counts_the_observed_one():
-    null = Null.of(0.5, np.array([0.1, 0.2, 0.5, 0.7]))
+    null = Null.under(0.5, np.array([0.1, 0.2, 0.5, 0.7]))
     assert null.p_value == pytest.approx(3 / 5)
     assert null.mean == pytest.approx(0.375)
     assert null.corrected == pytest.approx(0.125)
-    assert Null.of(9.0, np.zeros(199)).p_value == 1 / 200
+    assert Null.under(9.0, np.zeros(199)).p_value == 1 / 200
 
 
 def test_identity_permutation_reproduces_the_observed_values():
     data = matrix(separation=1.0)
     scores = data.to_scores()
-    null = OneToOneNull(scores.target, scores.nontarget, data, linkability="pav")
+    null = PairNull(scores.target, scores.nontarget, data, PairSettings(linkability="pav"))
     targets = np.arange(len(data.mated)) * data.scores.shape[1] + data.mated
     found = pool(null.labels.counts(targets))
     expected = pool(count(scores.target, scores.nontarget))
@@ -61,7 +62,7 @@ def test_strangers_stay_others():
     data = matrix()
     scores = data.to_scores()
     strangers = np.array([5.0, 6.0, 5.0])
-    null = OneToOneNull(scores.target, np.concatenate((scores.nontarget, strangers)), data)
+    null = PairNull(scores.target, np.concatenate((scores.nontarget, strangers)), data)
     assert len(null.pooled) == data.scores.size + 3
     assert sorted(null.pooled[-3:]) == [5.0, 5.0, 6.0]
 
@@ -102,10 +103,10 @@ def test_leaking_scores_are_told_from_chance():
     for name in ("d_ece", "linkability", "alid", "mean_rank_disclosure", "link_probability"):
         metric = result.metrics[name]
         assert metric.p_value < 0.02, name
-        assert metric.null["mean"] < metric.value
-        assert metric.null["corrected"] == pytest.approx(metric.value - metric.null["mean"])
+        assert metric.null.mean < metric.value
+        assert metric.null.corrected == pytest.approx(metric.value - metric.null.mean)
     # PAV finds something in every sample
-    assert result.metrics["d_ece"].null["mean"] > 0
+    assert result.metrics["d_ece"].null.mean > 0
 
 
 def test_labels_are_permuted_where_there_are_no_rows():

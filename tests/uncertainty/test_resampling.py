@@ -9,10 +9,12 @@ from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.disclosure import row_evidence, summarise
 from zeroevidence.measure.rank import rank_disclosure, top_k
+from zeroevidence.measure.registry import of_family
 from zeroevidence.measure.singling import link_probability
+from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.draws import batches, cluster_draws, half_draws, leave_one_out, run_batches
-from zeroevidence.uncertainty.one_to_n import SearchResampler
-from zeroevidence.uncertainty.one_to_one import NAMES, OneToOneResampler, clusters_of
+from zeroevidence.uncertainty.pairs import PairResampler, find_clusters
+from zeroevidence.uncertainty.search import SearchResampler
 
 
 def matrix(n_speakers=6, per_speaker=4, seed=0, ties=False):
@@ -33,7 +35,7 @@ def test_weighted_counts_equal_repeated_scores(ties, method):
     data = matrix(ties=ties, per_speaker=12)
     scores = data.to_scores()
     ranked = rank(scores.target, scores.nontarget)
-    resampler = OneToOneResampler(scores, ranked, linkability=method, seed=1)
+    resampler = PairResampler(scores, ranked, PairSettings(linkability=method, seed=1))
     draws = np.array([[2, 0, 1, 1, 3, 0], [1, 1, 1, 1, 1, 1], [0, 0, 6, 0, 0, 0]])
     found = resampler.replicates(draws)
     for r, drawn in enumerate(draws[:2]):
@@ -66,9 +68,10 @@ def test_every_cluster_once_is_the_value_itself():
     data = matrix(20, 10)
     scores = data.to_scores()
     result = ze.evaluate(scores, options=ze.Options(intervals=0, null=0))
-    resampler = OneToOneResampler(scores, rank(scores.target, scores.nontarget))
+    resampler = PairResampler(scores, rank(scores.target, scores.nontarget))
     once = resampler.replicates(np.ones((1, 20), dtype=int))
-    for name in NAMES:
+    assert {one.name for one in of_family("one-to-one")} > set(once)
+    for name in once:
         tolerance = 0.03 if name == "linkability" else 1e-9  # the model behind it is held fixed
         assert once[name][0] == pytest.approx(result.metrics[name].value, abs=tolerance), name
 
@@ -77,7 +80,7 @@ def test_independent_scores_are_drawn_within_their_class():
     rng = np.random.default_rng(0)
     target, nontarget = rng.normal(1, 1, 200), rng.normal(0, 1, 2000)
     scores = ze.Scores(target, nontarget)
-    resampler = OneToOneResampler(scores, rank(target, nontarget), seed=3)
+    resampler = PairResampler(scores, rank(target, nontarget), PairSettings(seed=3))
     assert resampler.unit == "score"
     assert resampler.jackknife() is None
     drawn = np.concatenate([resampler.draw(b, 64)["cllr"] for b in range(8)])
@@ -91,11 +94,11 @@ def test_independent_scores_are_drawn_within_their_class():
 
 def test_clusters_are_people_where_known():
     scores = matrix().to_scores()
-    clusters = clusters_of(scores)
+    clusters = find_clusters(scores)
     assert clusters.unit == "speaker"
     assert len(clusters.names) == 6
     assert (clusters.target.enrolment == clusters.target.trial).all()
-    assert clusters_of(ze.Scores([1.0], [0.0])) is None
+    assert find_clusters(ze.Scores([1.0], [0.0])) is None
 
 
 def test_unknown_speakers_are_clusters_of_their_own():
@@ -109,12 +112,12 @@ def test_unknown_speakers_are_clusters_of_their_own():
         enrolment_speakers=["a"],
         trial_speakers=["a", "", ""],
     )
-    assert clusters_of(scores).names.tolist() == ["?a", "?u", "a"]
+    assert find_clusters(scores).names.tolist() == ["?a", "?u", "a"]
 
 
 def test_identifiers_stand_in_for_people():
     scores = ze.Scores([1.0, 1.1], [0.0], Pairs([0, 1], [0, 1]), Pairs([0], [1]), ["a", "b"], ["x", "y"])
-    assert clusters_of(scores).unit == "identifier"
+    assert find_clusters(scores).unit == "identifier"
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -178,16 +181,16 @@ def test_the_seed_decides():
 
 def test_many_speakers_are_resampled_in_groups(monkeypatch):
     from zeroevidence.evaluation import trust
-    from zeroevidence.uncertainty import one_to_n
+    from zeroevidence.uncertainty import search
 
     data = matrix(40, 6)
     evidence = row_evidence(data.scores, data.mated, AffineCalibration("a", 1.5, 0.0, 0.0))
     singled = np.zeros(len(data.mated), dtype=np.int64)
     options = ze.Options(intervals=400)
-    by_speaker = trust.search_replicates(evidence, singled, data.mated, options)
+    by_speaker = trust.search_replicates(evidence, singled, data.mated, options, data.trial_names)
     monkeypatch.setattr(trust, "_MOST_CLUSTERS", 20)
-    monkeypatch.setattr(one_to_n, "_MOST_RANKS", 1)
-    by_group = trust.search_replicates(evidence, singled, data.mated, options)
+    monkeypatch.setattr(search, "_MOST_RANKS", 1)
+    by_group = trust.search_replicates(evidence, singled, data.mated, options, data.trial_names)
     assert (by_speaker.unit, by_group.unit) == ("speaker", "speaker-group")
     assert by_group.clusters == 20
     assert "mean_rank_disclosure" not in by_group.values

@@ -8,18 +8,16 @@ has not seen. Needs torch, which is imported when a network is trained or used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.attack.backends import as_matrix, grouped
+from zeroevidence.attack.backends.base import VectorEstimator, as_matrix, grouped
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 
-if TYPE_CHECKING:
-    import torch
-
 _LEAST_SPEAKERS = 6  # four to train on, two to stop on
+_LEAST = {"hidden": 1, "epochs": 0, "patience": 0, "batch": 2}  # a batch of one has nothing to tell apart
 _STOP_SCALE = 10.0
 
 
@@ -31,7 +29,7 @@ def _torch() -> Any:
     return torch
 
 
-class Adapter:
+class Adapter(VectorEstimator):
     """A network ``x -> x A + mlp(x)`` over standardised embeddings; before training it is the identity.
 
     Training keeps the state with the least loss on held-out speakers, counting the state before training: where nothing
@@ -59,6 +57,25 @@ class Adapter:
         Loss on the held-out speakers before training and after each pass.
     best_epoch_
         Passes after which it was least; 0 for the identity.
+
+    Examples
+    --------
+    >>> from importlib.util import find_spec
+    >>> import numpy as np
+    >>> from zeroevidence.attack.adapter import Adapter
+    >>> adapter = Adapter(hidden=8, epochs=2)
+    >>> adapter
+    Adapter(epochs=2, hidden=8)
+    >>> rng = np.random.default_rng(0)
+    >>> vectors, speakers = rng.normal(size=(24, 4)), np.repeat(list("abcdef"), 4)
+    >>> if find_spec("torch"):
+    ...     adapted = adapter.fit(vectors, speakers).transform(vectors)
+    ...     assert adapted.shape == (24, 4)
+    ...     assert len(adapter.losses_) == 3
+    >>> adapter.fit(vectors[:8], speakers[:8])
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.InputError: an adapter network needs at least 6 training speakers, got 2
     """
 
     def __init__(
@@ -90,12 +107,13 @@ class Adapter:
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
         """Train on embeddings (n x d) of training speakers; those with one utterance do not help to stop."""
-        torch = _torch()
+        self._check_parameters()
         x, index, counts, _ = grouped(vectors, speakers)
         if len(counts) < _LEAST_SPEAKERS:
             raise InputError(
                 f"an adapter network needs at least {_LEAST_SPEAKERS} training speakers, got {len(counts)}"
             )
+        torch = _torch()
         self.mean_ = x.mean(axis=0)
         self.deviation_ = np.where(x.std(axis=0) > 0.0, x.std(axis=0), 1.0)
         stopping = self._stopping(counts)
@@ -111,6 +129,14 @@ class Adapter:
         finally:
             torch.set_num_threads(threads)
         return self
+
+    def _check_parameters(self) -> None:
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise UsageError(f"{name}: expected at least {least}, got {getattr(self, name)}")
+        for name in ("held_out", "dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
 
     def _stopping(self, counts: IntArray) -> IntArray:
         """Numbers of the speakers to stop on: a seeded share of those with several utterances, at least two."""
@@ -135,7 +161,7 @@ class Adapter:
             for rows in torch.randperm(len(data)).split(self.batch):
                 if len(rows) < 2:
                     continue
-                y = torch.nn.functional.normalize(self.network_(data[rows]), dim=1)
+                y = torch.nn.functional.normalize(_adapted(self.network_, data[rows]), dim=1)
                 cosine = y @ torch.nn.functional.normalize(centres, dim=1).T
                 logits = self.scale * (cosine - self.margin * torch.nn.functional.one_hot(classes[rows], people))
                 loss = torch.nn.functional.cross_entropy(logits, classes[rows])
@@ -155,37 +181,32 @@ class Adapter:
         torch = _torch()
         self.network_.eval()
         with torch.no_grad():
-            adapted: FloatArray = self.network_(data).numpy().astype(np.float64)
+            adapted: FloatArray = _adapted(self.network_, data).numpy().astype(np.float64)
         return adapted
 
     def transform(self, vectors: FloatArray) -> FloatArray:
         """Adapted vectors; average a speaker's vectors after this step, not before."""
-        torch = _torch()
         if not hasattr(self, "network_"):
             raise UsageError("this adapter network is not trained: call fit on training vectors first")
+        torch = _torch()
         x = (as_matrix(vectors, len(self.mean_)) - self.mean_) / self.deviation_
         return self._forward(torch.from_numpy(x.astype(np.float32)))
 
 
-def _network(torch: Any, dimension: int, hidden: int, dropout: float) -> torch.nn.Module:
+def _network(torch: Any, dimension: int, hidden: int, dropout: float) -> Any:
     """The linear part starts as the identity, the perceptron's last layer at zero."""
     nn = torch.nn
+    linear, last = nn.Linear(dimension, dimension), nn.Linear(hidden, dimension)
+    mlp = nn.Sequential(nn.Linear(dimension, hidden), nn.GELU(), nn.Dropout(dropout), last)
+    with torch.no_grad():
+        nn.init.eye_(linear.weight)
+        for zero in (linear.bias, last.weight, last.bias):
+            nn.init.zeros_(zero)
+    return nn.ModuleDict({"linear": linear, "mlp": mlp})  # one of torch's own classes, so that it can be pickled
 
-    class Residual(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = nn.Linear(dimension, dimension)
-            last = nn.Linear(hidden, dimension)
-            self.mlp = nn.Sequential(nn.Linear(dimension, hidden), nn.GELU(), nn.Dropout(dropout), last)
-            with torch.no_grad():
-                nn.init.eye_(self.linear.weight)
-                for zero in (self.linear.bias, last.weight, last.bias):
-                    nn.init.zeros_(zero)
 
-        def forward(self, x: Any) -> Any:
-            return self.linear(x) + self.mlp(x)
-
-    return Residual()
+def _adapted(network: Any, x: Any) -> Any:
+    return network["linear"](x) + network["mlp"](x)
 
 
 def _state(network: Any) -> dict[str, Any]:

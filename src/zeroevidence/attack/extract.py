@@ -1,36 +1,29 @@
 """Utterances to embeddings: read, protect, embed, and keep every vector on disk under what it was computed from.
 
 A stored vector is found again by the samples of the utterance, the extractor's fingerprint and, where a protector
-stands between, its fingerprint with the utterance's name and speaker (a protector may draw by either). Each is a file
-of its own, written under another name first and carrying a checksum: what an interruption leaves is computed again,
-what was finished is not.
+stands between, its fingerprint with the utterance's name and speaker (a protector may draw by either). What an
+interruption leaves is computed again, what was finished is not.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zeroevidence.attack.extractors import Extractor
+from zeroevidence.attack.extractors import Extractor, Wave
+from zeroevidence.attack.store import Vector, VectorStore
 from zeroevidence.data.audio import is_silent, load_audio
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, Problem
-
-Wave = NDArray[np.float32]
-Vector = NDArray[np.float32]
-
-_CHECK = hashlib.sha256().digest_size
+from zeroevidence.linkage.optional import one_blas_thread
 
 
 class Transform(Protocol):
@@ -73,7 +66,8 @@ def extract(
     progress
         Called with the number of utterances done and of all.
     workers
-        Threads that read, protect and embed; the vectors do not depend on it.
+        Threads that read, protect and embed, each on one core: matrix products do not spread over more meanwhile, nor
+        do encoders unless they were loaded so. The vectors do not depend on it.
     skip
         Leave utterances out that cannot be embedded, instead of refusing once the others are done.
 
@@ -84,30 +78,50 @@ def extract(
         read, is empty, silent or too short. Names the file, and says how many more there are.
     """
     wanted = list(utterances)
+    _check(wanted, batch, workers)
+    missing = [Problem(str(one.path), None, "no such file") for one in wanted if not one.path.is_file()]
+    if missing and not skip:
+        raise InputError.of(missing)
+    store = None if cache is None else VectorStore(Path(cache), extractor.dim)
+    job = _Job(extractor, transform, store)
+    with one_blas_thread():
+        vectors, problems = _gathered(_in_order(job, wanted, batch, workers), len(wanted), progress)
+    if problems and not (skip and vectors):
+        raise InputError.of(problems)
+    return _table(wanted, vectors)
+
+
+_Outcomes = list[tuple[int, Vector | Problem]]
+
+
+def _check(wanted: list[Utterance], batch: int, workers: int) -> None:
     if not wanted:
         raise InputError("no utterances; expected at least one")
     if batch < 1 or workers < 1:
         raise InputError(f"batch {batch}, workers {workers}; expected at least one of each")
     if len({one.id for one in wanted}) < len(wanted):
         raise InputError("an utterance occurs twice; expected each identifier once")
-    missing = [Problem(str(one.path), None, "no such file") for one in wanted if not one.path.is_file()]
-    if missing and not skip:
-        raise InputError.of(missing)
-    job = _Job(extractor, transform, None if cache is None else Path(cache))
+
+
+def _gathered(
+    parts: Iterable[_Outcomes], total: int, progress: Callable[[int, int], None] | None
+) -> tuple[dict[int, Vector], list[Problem]]:
+    """The vectors by place and what went wrong, told batch by batch as they come."""
     vectors: dict[int, Vector] = {}
     problems: list[Problem] = []
-    done = 0
-    for part in _in_order(job, wanted, batch, workers):
+    for part in parts:
         for at, outcome in part:
             if isinstance(outcome, Problem):
                 problems.append(outcome)
             else:
                 vectors[at] = outcome
-            done += 1
         if progress is not None:
-            progress(done, len(wanted))
-    if problems and not (skip and vectors):
-        raise InputError.of(problems)
+            progress(len(vectors) + len(problems), total)
+    return vectors, problems
+
+
+def _table(wanted: list[Utterance], vectors: dict[int, Vector]) -> Embeddings:
+    """What was embedded, in the order of the utterances; an attribute that one lacks is empty."""
     rows = sorted(vectors)
     kept = [wanted[at] for at in rows]
     names = dict.fromkeys(name for one in kept for name in one.attributes)
@@ -117,9 +131,6 @@ def extract(
         np.array([one.speaker for one in kept]),
         {name: np.array([one.attributes.get(name, "") for one in kept]) for name in names},
     )
-
-
-_Outcomes = list[tuple[int, Vector | Problem]]
 
 
 def _in_order(job: _Job, wanted: list[Utterance], batch: int, workers: int) -> Iterator[_Outcomes]:
@@ -156,7 +167,7 @@ def _size(one: Utterance) -> int:
 class _Job:
     extractor: Extractor
     transform: Transform | None
-    cache: Path | None
+    store: VectorStore | None
 
     def run(self, part: list[tuple[int, Utterance]]) -> _Outcomes:
         """The vector of each utterance, or what is wrong with it."""
@@ -166,7 +177,7 @@ class _Job:
             try:
                 wave = load_audio(one, self.extractor.sample_rate)
                 key = self._key(wave, one)
-                stored = self._stored(key)
+                stored = None if self.store is None else self.store.load(key)
                 if stored is None:
                     waiting.append((at, one, self._protected(wave, one), key))
                 else:
@@ -174,8 +185,8 @@ class _Job:
             except InputError as error:
                 outcomes.append((at, _problem(one, error)))
         for at, key, outcome in self._embedded(waiting):
-            if not isinstance(outcome, Problem):
-                self._store(key, outcome)
+            if self.store is not None and not isinstance(outcome, Problem):
+                self.store.save(key, outcome)
             outcomes.append((at, outcome))
         return outcomes
 
@@ -220,40 +231,6 @@ class _Job:
         digest = hashlib.sha256("\0".join(words).encode() + b"\0")
         digest.update(wave.astype("<f4", copy=False).tobytes())
         return digest.hexdigest()
-
-    def _file(self, key: str) -> Path | None:
-        return None if self.cache is None else self.cache / key[:2] / key[2:]
-
-    def _stored(self, key: str) -> Vector | None:
-        file = self._file(key)
-        if file is None:
-            return None
-        try:
-            data = file.read_bytes()
-        except OSError:
-            return None
-        check, body = data[:_CHECK], data[_CHECK:]
-        if len(body) != 4 * self.extractor.dim or hashlib.sha256(body).digest() != check:
-            return None
-        return np.frombuffer(body, "<f4").astype(np.float32)
-
-    def _store(self, key: str, vector: Vector) -> None:
-        file = self._file(key)
-        if file is None:
-            return
-        body = vector.astype("<f4", copy=False).tobytes()
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=".part-", dir=file.parent)
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(hashlib.sha256(body).digest() + body)
-                Path(name).replace(file)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise OSError(error.errno, f"vectors cannot be stored: {error.strerror}", str(self.cache)) from None
 
 
 def _problem(one: Utterance, error: InputError) -> Problem:

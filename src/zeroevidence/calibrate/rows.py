@@ -56,7 +56,7 @@ class TabulatedCalibration:
 RowCalibration: TypeAlias = AffineCalibration | TabulatedCalibration
 
 
-def blocks_of(rows: int, columns: int) -> Iterator[slice]:
+def row_blocks(rows: int, columns: int) -> Iterator[slice]:
     """Row blocks small enough to stay in cache while several passes go over them."""
     step = max(1, _BLOCK // max(1, columns))
     for start in range(0, rows, step):
@@ -167,13 +167,13 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCa
     n_rows, n_columns = scores.shape
     at_top = all(
         bool((scores[rows].max(axis=1) == scores[np.arange(rows.start, rows.stop), mated[rows]]).all())
-        for rows in blocks_of(n_rows, n_columns)
+        for rows in row_blocks(n_rows, n_columns)
     )
     keep = 1.0 - 1.0 / (n_rows + 2.0) if at_top else 1.0
 
     def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         loss, gradient, curvature = 0.0, 0.0, 0.0
-        for rows in blocks_of(n_rows, n_columns):
+        for rows in row_blocks(n_rows, n_columns):
             z = standardise(scores[rows].astype(np.float64), ddof=ddof)
             true = keep * z[np.arange(len(z)), mated[rows]]  # the mean of a row is zero
             logit = theta[0] * z

@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
 
 import click
 
 from zeroevidence._version import __version__
+from zeroevidence.cli.lazy import LazyGroup
 from zeroevidence.errors import ZeroEvidenceError
 
 _COMMANDS = {
-    "audit": "How private is this speech? Attackers, evaluation, results in one folder.",
+    "audit": "Attack anonymised speech and say what the attackers learn.",
     "evaluate": "Score files in, evidence out.",
-    "protect": "Take an attribute out of embeddings: fit, apply, evaluate.",
-    "tandem": "Verifier behind a countermeasure: t-DCF and its relatives.",
+    "protect": "Remove an attribute from embeddings: fit, apply, evaluate.",
+    "tandem": "A verifier behind a countermeasure: t-DCF and its relatives.",
     "compare": "Several systems on the same trials: differences, ranking, ties.",
     "link": "From embeddings to disclosure, without the score matrix.",
     "plot": "A figure for a paper, from results.",
     "report": "One page that says what was found, from results or score files.",
-    "serve": "The same in the browser, on this machine only.",
-    "doctor": "What is wrong with these files, and exactly where.",
+    "serve": "The report in a browser, on this machine only.",
+    "doctor": "Say what is wrong with files, and exactly where.",
     "demo": "Audit bundled embeddings of real speech.",
+    "models": "List, add and check speaker encoders.",
+    "train-attacker": "Fine-tune an encoder on protected speech, to attack with.",
     "metrics": "Every measure: unit, range, direction, meaning, reference.",
     "cite": "BibTeX for this toolkit and for the measures.",
 }
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands' names and summaries without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order a newcomer needs them."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name."""
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"zeroevidence.cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the summaries from the table above instead of importing every command for its own."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    home="zeroevidence.cli",
+    summaries=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="zeroevidence")
 def cli() -> None:
     """Measure how much a protected voice still gives away.

@@ -4,74 +4,68 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.inputs import Reading, input_options, resolve
-from zeroevidence.cli.output import progress_of
+from zeroevidence.cli.inputs import files_to_check
+from zeroevidence.cli.output import terminal_progress
 from zeroevidence.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from zeroevidence.cli.inputs import ScoreInputs
 
 
 @click.command("doctor")
-@input_options
+@files_to_check
 @click.option("--corpus", is_flag=True, help="SCORES are corpora of speech instead: folders or tables, as for audit.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Problems shown per file.")
-def command(
-    scores: tuple[str, ...],
-    keys: tuple[str, ...],
-    speakers: str | None,
-    file_format: str,
-    duplicates: str,
-    allow_missing: bool,
-    corpus: bool,
-    limit: int,
-) -> None:
-    """List every problem of score and key files, or of a corpus, as `file:line: reason`; nothing is evaluated.
+def command(inputs: ScoreInputs, corpus: bool, limit: int) -> None:
+    """List every problem of score and key files, or of a corpus, as `file:line: reason`, and evaluate nothing.
 
-    Takes the same files and options as `evaluate`. Exits with 3 when there is a problem, with 0 when there is none.
+    Takes the same files as `evaluate`. Exits with 3 when there is a problem, with 0 when there is none.
     """
-    if corpus:
-        _corpora(scores, limit)
-        return
-    reading = Reading(file_format, duplicates, allow_missing)
+    found = _corpora(inputs.scores, limit) if corpus else _score_files(inputs, limit)
+    if found:
+        click.echo(f"{found} problem{'s' if found > 1 else ''} found", err=True)
+        sys.exit(InputError.exit_code)
+
+
+def _score_files(inputs: ScoreInputs, limit: int) -> int:
+    """Tell what is wrong with score files, and how much it is."""
     found = 0
     try:
-        sources = resolve(scores, keys, speakers)
+        files = inputs.files()
     except InputError as error:
         click.echo(str(error))
         sys.exit(error.exit_code)
-    for source in sources:
-        problems = reading.problems(source)
+    for file in files:
+        problems = inputs.reading.problems(file)
         found += len(problems)
-        _told(problems, limit, source.scores)
-    _finish(found)
+        _tell(problems, limit, file.scores)
+    return found
 
 
-def _corpora(paths: tuple[str, ...], limit: int) -> None:
-    from zeroevidence.data.formats.corpus import examine_corpus
+def _corpora(paths: tuple[str, ...], limit: int) -> int:
+    """Tell what is wrong with corpora, and how much it is."""
+    from zeroevidence.data.formats import examine_corpus
 
     found = 0
     for path in paths:
-        report = examine_corpus(path, progress=progress_of(path, "files"))
+        report = examine_corpus(path, progress=terminal_progress(path, "files"))
         found += len(report.problems)
-        _told(report.problems, limit, path)
+        _tell(report.problems, limit, path)
         for note in report.notes[:limit]:
             click.echo(f"note: {note}")
         if len(report.notes) > limit:
             click.echo(f"... and {len(report.notes) - limit} more notes (--limit)")
-    _finish(found)
+    return found
 
 
-def _told(problems: Sequence[Problem], limit: int, path: str) -> None:
+def _tell(problems: Sequence[Problem], limit: int, path: str) -> None:
     for problem in problems[:limit]:
         click.echo(str(problem))
     if len(problems) > limit:
         click.echo(f"... and {len(problems) - limit} more (--limit)")
     if not problems:
         click.echo(f"{path}: ok")
-
-
-def _finish(found: int) -> None:
-    if found:
-        click.echo(f"{found} problem{'s' if found > 1 else ''} found", err=True)
-        sys.exit(InputError.exit_code)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.registry import Measure
+
+_PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references")
+_DIRECTION = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
 
 
 @click.command("metrics")
@@ -13,15 +20,26 @@ import click
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, output_format: str) -> None:
     """List every measure with its unit, range, direction, meaning and reference; or one, by NAME."""
-    from zeroevidence.measure.catalogue import CATALOGUE, measure
+    from zeroevidence.measure.registry import MEASURES, find_measure
 
-    entries = [measure(name)] if name else list(CATALOGUE.values())
+    entries = [find_measure(name)] if name else list(MEASURES.values())
     if output_format == "json":
-        click.echo(json.dumps([asdict(entry) for entry in entries], indent=1))
+        click.echo(json.dumps([_record(entry) for entry in entries], indent=1, ensure_ascii=False, allow_nan=False))
         return
-    direction = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
     for entry in entries:
-        way = "higher is worse" if entry.scope == "tandem" else direction[entry.discloses]
-        click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.scope})")
+        click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.family})")
         click.echo(f"    {entry.meaning}")
-        click.echo(f"    {entry.unit}, {entry.range}; {way}; {', '.join(entry.references)}")
+        click.echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
+
+
+def direction(entry: Measure) -> str:
+    """Which way is worse, in words."""
+    return "higher is worse" if entry.family == "tandem" else _DIRECTION[entry.discloses]
+
+
+def _record(entry: Measure) -> dict[str, Any]:
+    """What a measure says about itself; an end of its range that is infinite is a word, as in results."""
+    found = {name: getattr(entry, name) for name in _PLAIN}
+    return {
+        name: str(value) if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()
+    }

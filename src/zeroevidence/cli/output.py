@@ -2,41 +2,99 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.errors import UsageError
+from zeroevidence.cli.groups import Decorator, grouped
+from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.writing import write_whole as written_whole
 from zeroevidence.report import FORMATS
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from zeroevidence.uncertainty.draws import Progress
 
-def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options ``-f``, ``-o`` and ``--overwrite``."""
-    for option in (
-        click.option("--overwrite", is_flag=True, help="Replace the output file if it exists."),
-        click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output."),
+__all__ = [
+    "Output",
+    "emit",
+    "emit_table",
+    "output_options",
+    "overwrite_option",
+    "refuse_existing",
+    "signatures_option",
+    "terminal_progress",
+    "write_whole",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """In which format results are wanted, and where; a file that is in the way is refused before any work.
+
+    Parameters
+    ----------
+    format
+        The format.
+    path
+        The file, None for standard output.
+    overwrite
+        Whether files that exist are replaced.
+    signatures
+        Whether text tables end in the lines that make their numbers reproducible.
+    """
+
+    format: str
+    path: str | None
+    overwrite: bool
+    signatures: bool = False
+
+    def __post_init__(self) -> None:
+        self.reserve(self.path)
+
+    def reserve(self, *paths: str | None) -> None:
+        """Refuse further files that are in the way."""
+        for path in paths:
+            refuse_existing(path, self.overwrite)
+
+    def emit(self, text: str) -> None:
+        """Print, or write to the file."""
+        emit(text, self.path)
+
+
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+signatures_option = click.option(
+    "--signatures", is_flag=True, help="Print the signature of each row below text tables."
+)
+
+
+def output_to(*more: Decorator, formats: Sequence[str] = FORMATS, help: str = "Output format.") -> Decorator:
+    """The options ``-f``, ``-o``, ``--overwrite`` and more, handed over as `output`; the first format is usual."""
+    return grouped(
+        "output",
+        _output,
         click.option(
-            "-f",
-            "--output-format",
-            type=click.Choice(FORMATS),
-            default="text",
-            show_default=True,
-            help="Output format.",
+            "-f", "--output-format", type=click.Choice(formats), default=formats[0], show_default=True, help=help
         ),
-    ):
-        function = option(function)
-    return function
+        click.option("-o", "--output", "path", metavar="FILE", help="Write to FILE instead of standard output."),
+        overwrite_option,
+        *more,
+    )
 
 
-def progress_of(what: str, units: str = "replicates") -> Callable[[int, int], None] | None:
+def _output(output_format: str, path: str | None, overwrite: bool, signatures: bool = False) -> Output:
+    return Output(output_format, path, overwrite, signatures)
+
+
+output_options = output_to(signatures_option)
+
+
+def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
     """A line on the terminal that counts what is done; nothing where standard error is not one."""
     if not sys.stderr.isatty():
         return None
@@ -46,19 +104,6 @@ def progress_of(what: str, units: str = "replicates") -> Callable[[int, int], No
         click.echo(f"\r{what}: {done} of {total} {units}{end}", err=True, nl=False)
 
     return show
-
-
-def refuse_existing(output: str | None, overwrite: bool) -> None:
-    """Say before any work that the output would replace a file."""
-    if output is None:
-        return
-    path = Path(output)
-    if path.is_dir():
-        raise UsageError(f"{output}: is a folder; expected a file name")
-    if path.exists() and not overwrite:
-        raise UsageError(f"{output}: exists; --overwrite replaces it")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{output}: the folder {path.parent} does not exist")
 
 
 def emit(text: str, output: str | None) -> None:
@@ -71,22 +116,18 @@ def emit(text: str, output: str | None) -> None:
 
 def emit_table(frame: pl.DataFrame, output: str) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise."""
-    write = frame.write_parquet if output.endswith(".parquet") else frame.write_csv
-    write_whole(Path(output), write)
+    from zeroevidence.report.trialtable import write_table
+
+    write_table(frame, output)
+    wrote(output)
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write atomically: a reader of the file sees the old or the new content, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    """Write atomically, and say so."""
+    written_whole(path, write)
+    wrote(path)
+
+
+def wrote(path: str | Path) -> None:
+    """Say what was written."""
     click.echo(f"wrote {path}", err=True)

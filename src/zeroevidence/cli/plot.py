@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zeroevidence.cli.output import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.plot.canvas import FORMATS, need_matplotlib
+from zeroevidence.plot.figures import to_bytes
+from zeroevidence.plot.painter import Option
+from zeroevidence.plot.registry import KINDS, available, find, rows_with
+from zeroevidence.plot.rows import choose_rows
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation
@@ -17,20 +22,39 @@ if TYPE_CHECKING:
 _DEMO = "demo"
 
 
+def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all kinds of figures but ``hide``, which the command has for every kind."""
+    names = {name for kind in KINDS.values() for name in kind.options} - {"hide"}
+    for name in sorted(names, reverse=True):
+        found = {kind.name: kind.options[name] for kind in KINDS.values() if name in kind.options}
+        types = {option.type for option in found.values()}
+        value = types.pop() if len(types) == 1 else str
+        flag = {"is_flag": True, "default": None} if value is bool else {"type": value, "metavar": "VALUE"}
+        words = " ".join(f"{kind}{_choices(option)}: {option.meaning}" for kind, option in found.items())
+        command = click.option(f"--{name.replace('_', '-')}", name, help=words, **flag)(command)
+    return command
+
+
+def _choices(option: Option) -> str:
+    return f" ({', '.join(option.choices)})" if option.choices else ""
+
+
 @click.command("plot")
 @click.argument("kind", required=False)
 @click.argument("results", nargs=-1, metavar="RESULT...")
-@click.option("-o", "--output", metavar="FILE", help="Figure to write: .pdf, .svg or .png.")
+@click.option("-o", "--output", metavar="FILE", help=f"Figure to write: .{', .'.join(FORMATS)}.")
 @click.option(
-    "--row", "numbers", multiple=True, type=click.IntRange(1), help="Only this row, counted from 1; again for more."
+    "--row", "numbers", multiple=True, type=click.IntRange(1), help="Only this row, counted from 1; may be repeated."
 )
-@click.option("--where", "conditions", multiple=True, metavar="LABEL=VALUE", help="Only rows with this label: 'sex=f'.")
 @click.option(
-    "--x", metavar="NAME", help="What lies on the horizontal axis: a measure (scatter); log-odds or prior (ece)."
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="LABEL=VALUE",
+    help="Only rows with this label, such as 'sex=f'; an attacker by its label or its threat model.",
 )
-@click.option("--y", metavar="NAME", help="What lies on the vertical axis: a measure (scatter, over-...).")
-@click.option("--map", "name", metavar="NAME", help="Which of several maps (map).")
-@click.option("--hide-ids", is_flag=True, help="Numbers instead of the names of people.")
+@kind_options
+@click.option("--hide-ids", is_flag=True, help="Number people instead of naming them.")
 @click.option(
     "--width",
     type=click.FloatRange(1.5, 30.0),
@@ -38,25 +62,25 @@ _DEMO = "demo"
     help="Width of the figure [default: 3.5, one column].",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the figure if it exists.")
-@click.option("--list", "list_kinds", is_flag=True, help="List the kinds of figures; of RESULT those it has data for.")
+@click.option(
+    "--list", "list_kinds", is_flag=True, help="List the kinds of figures, or those that RESULT has data for."
+)
 def command(
     kind: str | None,
     results: tuple[str, ...],
     output: str | None,
     numbers: tuple[int, ...],
     conditions: tuple[str, ...],
-    x: str | None,
-    y: str | None,
-    name: str | None,
     hide_ids: bool,
     width: float | None,
     overwrite: bool,
     list_kinds: bool,
+    **options: Any,
 ) -> None:
     """Draw one KIND of figure of finished results.
 
     A RESULT is a JSON file that `evaluate`, `tandem` or `demo` wrote, a folder of `audit` or `link`, or the word demo
-    for the bundled data. Rows share one pair of axes where they can, else each gets a panel.
+    for the bundled data. Rows share one pair of axes where they can; otherwise each gets a panel.
 
     \b
     zeroevidence plot --list
@@ -65,56 +89,63 @@ def command(
     zeroevidence plot people out/ --where attacker=semi-informed --hide-ids -o people.png
     zeroevidence plot scatter results.json --x eer --y lid_max -o scatter.pdf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.plot import to_bytes
-    from zeroevidence.plot.canvas import FORMATS, need_matplotlib
-    from zeroevidence.plot.kinds import find, rows_with
-
     if list_kinds:
         _list([path for path in (kind, *results) if path is not None])
         return
     if kind is None:
         raise UsageError("expected a KIND of figure and a RESULT; `zeroevidence plot --list` lists the kinds")
-    given = {option: value for option, value in (("x", x), ("y", y), ("name", name)) if value is not None}
-    unknown = [option for option in given if option not in find(kind).options]
-    if unknown:
-        raise UsageError(f"a figure of kind {kind} takes no --{'map' if unknown[0] == 'name' else unknown[0]}")
+    given = {name: value for name, value in options.items() if value is not None}
+    find(kind).check(given)
     if not results:
         raise UsageError("expected a RESULT: a JSON file, a folder of `audit` or `link`, or demo")
-    if output is None:
-        raise UsageError("expected -o FILE, ending in .pdf, .svg or .png")
-    file_format = Path(output).suffix.lower().removeprefix(".")
-    if file_format not in FORMATS:
-        raise UsageError(f"{output}: expected a name that ends in .{', .'.join(FORMATS)}")
+    file_format = _format(output)
     refuse_existing(output, overwrite)
     need_matplotlib()
-    rows = _chosen([row for path in results for row in _rows(path)], numbers, conditions)
+    rows = choose_rows(_rows(results), numbers=numbers, where=[_condition(words) for words in conditions])
     shown = rows_with(kind, rows)
     if len(shown) < len(rows):
         click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
     content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
-    write_whole(Path(output), lambda temporary: temporary.write_bytes(content))
+    write_whole(Path(str(output)), lambda temporary: temporary.write_bytes(content))
+
+
+def _format(output: str | None) -> str:
+    endings = f".{', .'.join(FORMATS)}"
+    if output is None:
+        raise UsageError(f"expected -o FILE with a name that ends in {endings}")
+    found = Path(output).suffix.lower().removeprefix(".")
+    if found not in FORMATS:
+        raise UsageError(f"{output}: expected a name that ends in {endings}")
+    return found
+
+
+def _condition(words: str) -> tuple[str, str]:
+    label, equals, value = words.partition("=")
+    if not equals:
+        raise UsageError(f"expected --where LABEL=VALUE, got {words!r}")
+    return label, value
 
 
 def _list(paths: Sequence[str]) -> None:
     """Print kinds with titles and needs; with results, those that at least one row has the data for."""
-    from zeroevidence.plot import KINDS, available
-
-    if paths:
-        rows = [row for path in paths for row in _rows(path)]
-        kinds = [kind for kind in KINDS.values() if any(kind.name in available(row) for row in rows)]
-    else:
-        kinds = list(KINDS.values())
-    wide = max((len(kind.name) for kind in kinds), default=0)
-    for kind in kinds:
-        click.echo(f"{kind.name:{wide}}  {kind.title}; needs {kind.needs}")
+    names = available(_rows(paths)) if paths else list(KINDS)
+    wide = max(map(len, names), default=0)
+    for name in names:
+        click.echo(f"{name:{wide}}  {KINDS[name].title}; needs {KINDS[name].needs}")
 
 
-def _rows(path: str) -> list[Evaluation]:
-    from zeroevidence.data.formats.linked import is_result, result_text
-    from zeroevidence.report.jsonfile import from_json
+def _rows(paths: Sequence[str]) -> list[Evaluation]:
+    return [row for path in paths for row in _read(path)]
+
+
+def _read(path: str) -> list[Evaluation]:
+    """The rows of one RESULT."""
+    from zeroevidence.evaluation import Options, read_results
+    from zeroevidence.evaluation.jsonfile import is_result
+    from zeroevidence.sample.audits import sample_audit
 
     if path == _DEMO and not Path(path).exists():
-        return _demo()
+        return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither
     if not Path(path).exists():
         raise InputError("no such file or folder; expected a result", path=path)
     if not is_result(path):
@@ -122,51 +153,4 @@ def _rows(path: str) -> list[Evaluation]:
             "is not a finished result; make one with `zeroevidence evaluate SCORES --key KEY -f json -o result.json`",
             path=path,
         )
-    name, text = result_text(path)
-    rows = from_json(text, path=name)
-    if not rows:
-        raise InputError("has no rows; expected a result", path=name)
-    return rows
-
-
-def _demo() -> list[Evaluation]:
-    """The audit of the bundled embeddings, without intervals and nulls: figures need none."""
-    from zeroevidence.audit import audit_embeddings
-    from zeroevidence.evaluation import Options
-    from zeroevidence.sample import EXTRACTOR, PROTECTIONS, sample_sets
-
-    kind, protector = next(iter(PROTECTIONS.items()))
-    audit = audit_embeddings(
-        sample_sets("original"),
-        sample_sets(kind),
-        backends=("cosine",),
-        options=Options(intervals=0, null=0),
-        system=protector,
-        dataset="audiomnist",
-        extractor=EXTRACTOR,
-    )
-    return list(audit.rows)
-
-
-def _chosen(rows: Sequence[Evaluation], numbers: Sequence[int], conditions: Sequence[str]) -> list[Evaluation]:
-    """Rows by number and by label."""
-    beyond = [number for number in numbers if number > len(rows)]
-    if beyond:
-        raise UsageError(f"there is no row {beyond[0]}; the results have {len(rows)}")
-    kept = [rows[number - 1] for number in numbers] if numbers else list(rows)
-    for condition in conditions:
-        label, equals, value = condition.partition("=")
-        if not equals:
-            raise UsageError(f"expected --where LABEL=VALUE, got {condition!r}")
-        known = sorted({row.labels[label] for row in kept if label in row.labels})
-        kept = [row for row in kept if value in _values(row, label)]
-        if not kept:
-            there = f"it is {', '.join(map(repr, known))}" if known else "no row has that label"
-            raise UsageError(f"no row has {label}={value}; {there}")
-    return kept
-
-
-def _values(row: Evaluation, label: str) -> tuple[str, ...]:
-    """What a label may be called: an attacker also by the name before its description."""
-    value = row.labels.get(label)
-    return () if value is None else (value, value.partition(" (")[0])
+    return read_results(path)

@@ -3,66 +3,41 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.inputs import Reading, input_options, paired, resolve, system_options, trust_options
-from zeroevidence.cli.output import emit, progress_of, refuse_existing
+from zeroevidence.cli.inputs import file_progress, score_inputs
+from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
+from zeroevidence.cli.output import output_to
 from zeroevidence.errors import UsageError
+from zeroevidence.report.document import DOCUMENT_FORMATS
 
 if TYPE_CHECKING:
-    from zeroevidence.data.formats import Loaded
-    from zeroevidence.evaluation import Evaluation, Options
-    from zeroevidence.report.material import Material
+    from zeroevidence.cli.inputs import ScoreInputs
+    from zeroevidence.cli.output import Output
+    from zeroevidence.evaluation import Options
 
 
 @click.command("report")
-@input_options
-@system_options
-@trust_options
-@click.option(
-    "--null", type=click.IntRange(0), default=200, show_default=True, help="Permutations of the null; 0 for none."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
+@score_inputs
+@measuring_options(*RESAMPLING)
+@workers_option
 @click.option("--title", metavar="WORDS", help="Heading of the report.")
-@click.option("--hide-ids", is_flag=True, help="Write people as numbers; their names are nowhere in the file.")
-@click.option(
-    "-f",
-    "--output-format",
-    type=click.Choice(["html", "md", "latex"]),
-    default="html",
-    show_default=True,
-    help="A page, or the table of all results.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
-@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@click.option("--hide-ids", is_flag=True, help="Write people as numbers; their names do not appear in the file.")
+@output_to(formats=DOCUMENT_FORMATS, help="A page, or the tables of all results.")
 @click.pass_context
 def command(
     ctx: click.Context,
-    scores: tuple[str, ...],
-    keys: tuple[str, ...],
-    speakers: str | None,
-    file_format: str,
-    duplicates: str,
-    allow_missing: bool,
-    names: tuple[str, ...],
-    dev_scores: tuple[str, ...],
-    dev_keys: tuple[str, ...],
-    intervals: int,
-    interval_method: str,
+    inputs: ScoreInputs,
+    options: Options,
     workers: int,
-    null: int,
-    seed: int,
     title: str | None,
     hide_ids: bool,
-    output_format: str,
-    output: str | None,
-    overwrite: bool,
+    output: Output,
 ) -> None:
-    """Write a report: what the strongest attacker learns in one paragraph, then all that it rests on.
+    """Write a report: one paragraph on what the strongest attacker learns, then everything it rests on.
 
     SCORES are finished results (a JSON file of `evaluate`, `tandem` or `compare`, a folder that `audit` or `link`
     wrote), or score files, which are evaluated first. The report is one HTML file that needs no network.
@@ -72,72 +47,23 @@ def command(
     zeroevidence report scores.txt --key trials -o report.html
     zeroevidence report a.json b.json --hide-ids -o report.html
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.data.formats.linked import is_result
-    from zeroevidence.evaluation import Options
+    from zeroevidence.evaluation.files import evaluate_files
+    from zeroevidence.report.document import document
     from zeroevidence.report.material import Material
 
-    refuse_existing(output, overwrite)
-    finished = [path for path in scores if path != "-" and is_result(path)]
-    raw = [path for path in scores if path not in finished]
-    if not raw and (keys or speakers or names or dev_scores or dev_keys):
+    if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
     material = Material()
-    for path in finished:
+    for path in inputs.finished:
         material.add_result(path)
-    if raw:
-        options = Options(intervals=intervals, interval_method=interval_method, null=null, seed=seed)  # type: ignore[arg-type]
-        reading = Reading(file_format, duplicates, allow_missing)
-        material.add_rows(_evaluated((raw, keys, speakers, names), (dev_scores, dev_keys), reading, options, workers))
-    if output_format == "html":
-        from zeroevidence.report.html import to_html
-
-        text = to_html(
-            material.rows,
-            title=title,
-            cards=material.cards,
-            comparisons=material.comparisons,
-            command=command_line(ctx),
-            hide=hide_ids,
+    if not inputs.all_finished:
+        files = inputs.files()
+        material.add_rows(
+            evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
         )
-    else:
-        text = _tables(material, output_format)
-    emit(text, output)
-
-
-def _tables(material: Material, output_format: str) -> str:
-    from zeroevidence.report import render
-    from zeroevidence.report.comparisons import render_comparisons
-
-    parts = [render(material.rows, output_format)] if material.rows else []
-    parts += [render_comparisons(material.comparisons, output_format)] if material.comparisons else []
-    return "\n".join(parts)
-
-
-def _evaluated(
-    inputs: tuple[Sequence[str], Sequence[str], str | None, Sequence[str]],
-    dev: tuple[Sequence[str], Sequence[str]],
-    reading: Reading,
-    options: Options,
-    workers: int,
-) -> list[Evaluation]:
-    """Evaluate score files first."""
-    from zeroevidence.report.material import evaluate_files
-
-    sources = resolve(*inputs)
-    dev_sources = paired(resolve(*dev, None), sources, "--dev") if dev[0] else None
-
-    def read(index: int) -> tuple[Loaded, Loaded | None]:
-        return reading.read(sources[index]), None if dev_sources is None else reading.read(dev_sources[index])
-
-    return evaluate_files(
-        read,
-        [source.labels for source in sources],
-        options,
-        workers=workers,
-        progress=lambda index: progress_of(f"{index + 1}/{len(sources)}"),
-    )
+    output.emit(document(material, output.format, title=title, command=command_line(ctx), hide=hide_ids))
 
 
 def command_line(ctx: click.Context) -> str:

@@ -3,82 +3,91 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from zeroevidence.cli.inputs import distinct_names
-from zeroevidence.cli.output import emit, output_options, refuse_existing
+from zeroevidence.cli.gates import gate_option
+from zeroevidence.cli.groups import grouped, setting
+from zeroevidence.cli.output import output_options
+from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
+from zeroevidence.data.formats.asvspoof.layout import Phase
 from zeroevidence.errors import InputError
+from zeroevidence.evaluation.files import distinct_names
+from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.measure.tandem.cost import PRESETS
 
-_FORMATS = ("auto", "2019", "2021", "asvspoof5", "adcf")
-_PRESETS = ("2019", "2021", "asvspoof5", "adcf", "adcf-paper")
+if TYPE_CHECKING:
+    from zeroevidence.cli.gates import Gates
+    from zeroevidence.cli.output import Output
+    from zeroevidence.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class TandemInputs:
+    """What to read, and how: the arguments of `read_tandem`."""
+
+    arguments: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The system, by the name of its score file."""
+        return distinct_names([self.arguments["cm"] or self.arguments["sasv"] or "-"])[0]
+
+    def read(self) -> LoadedTandem:
+        """The scores."""
+        return read_tandem(**self.arguments)
+
+    def problems(self) -> list[Problem]:
+        """Everything that is wrong with the files."""
+        return diagnose_tandem(**self.arguments)
+
+
+tandem_inputs = grouped(
+    "inputs",
+    lambda **arguments: TandemInputs(arguments),
+    click.option("--cm", metavar="FILE", help="Scores of the countermeasure."),
+    click.option("--asv", metavar="FILE", help="Scores of the verifier behind it."),
+    click.option("--sasv", metavar="FILE", help="Scores of a single spoofing-robust verifier."),
+    click.option(
+        "--key", metavar="FILE", help="Labels of the countermeasure's utterances; an ASVspoof 5 key serves all sides."
+    ),
+    click.option(
+        "--asv-key", metavar="FILE", help="Labels of the verifier's trials, or the protocol of its 2019 scores."
+    ),
+    setting(read_tandem, "phase", choices=get_args(Phase), help="Which part of a 2021 key to evaluate."),
+    setting(read_tandem, "format", choices=TANDEM_FORMATS, help="Format of the score files."),
+    setting(read_tandem, "duplicates", help="What to do with a trial that is scored twice."),
+    setting(read_tandem, "allow_missing", help="Evaluate the trials that scores and key have in common."),
+)
 
 
 @click.command("tandem")
-@click.option("--cm", metavar="FILE", help="Scores of the countermeasure.")
-@click.option("--asv", metavar="FILE", help="Scores of the verifier behind it.")
-@click.option("--sasv", metavar="FILE", help="Scores of a single spoofing-robust verifier.")
-@click.option("--key", metavar="FILE", help="Labels of the countermeasure's utterances; one of ASVspoof 5 serves all.")
-@click.option("--asv-key", metavar="FILE", help="Labels of the verifier's trials, or the protocol of its 2019 scores.")
-@click.option(
-    "--preset", type=click.Choice(_PRESETS), default="2021", show_default=True, help="Costs, priors and conventions."
-)
-@click.option("--by", type=click.Choice(["attack"]), help="A row for each attack below the one for all.")
-@click.option(
-    "--intervals",
+@tandem_inputs
+@setting(evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors and conventions.")
+@click.option("--by", type=click.Choice(["attack"]), help="Add a row for each attack below the row for all.")
+@setting(
+    evaluate_tandem,
+    "intervals",
     type=click.IntRange(0),
-    default=200,
-    show_default=True,
-    help="Bootstrap replicates for the 95 % intervals; 0 switches them off.",
+    help="Bootstrap replicates of the 95 % intervals; 0 for none.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
-@click.option(
-    "--phase",
-    type=click.Choice(["eval", "progress", "hidden", "all"]),
-    default="eval",
-    show_default=True,
-    help="Which part of a 2021 key to evaluate.",
-)
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(_FORMATS),
-    default="auto",
-    show_default=True,
-    help="Format of the score files.",
-)
-@click.option(
-    "--duplicates",
-    type=click.Choice(["error", "keep-last", "keep-all"]),
-    default="error",
-    show_default=True,
-    help="What to do with a trial that is scored twice.",
-)
-@click.option("--allow-missing", is_flag=True, help="Evaluate the trials that scores and key have in common.")
+@setting(evaluate_tandem, "seed", type=click.IntRange(0), help="Seed of all random choices.")
 @click.option("--system", metavar="NAME", help="Name of the system; the name of its score file unless given.")
 @click.option("--check", is_flag=True, help="Only list every problem of the files as `file:line: reason`.")
-@click.option("--fail-if", "gates", multiple=True, metavar="CONDITION", help="Exit with 1 if it holds: 'tdcf_min>0.1'.")
+@gate_option("tdcf_min>0.1")
 @output_options
 def command(
-    cm: str | None,
-    asv: str | None,
-    sasv: str | None,
-    key: str | None,
-    asv_key: str | None,
+    inputs: TandemInputs,
     preset: str,
     by: str | None,
     intervals: int,
     seed: int,
-    phase: str,
-    file_format: str,
-    duplicates: str,
-    allow_missing: bool,
     system: str | None,
     check: bool,
-    gates: tuple[str, ...],
-    output_format: str,
-    output: str | None,
-    overwrite: bool,
+    gates: Gates,
+    output: Output,
 ) -> None:
     """Measure a verifier behind a countermeasure: t-DCF, t-EER and, for a single system, a-DCF.
 
@@ -92,40 +101,30 @@ def command(
     zeroevidence tandem --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem --sasv scores.txt --preset adcf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.cli.gate import Gate
-    from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
-    from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.report import render
 
-    refuse_existing(output, overwrite)
-    conditions = [Gate.parse(text) for text in gates]
-    files = {"sasv": sasv, "key": key, "asv_key": asv_key}
-    how = {"format": file_format, "duplicates": duplicates, "allow_missing": allow_missing, "phase": phase}
     if check:
-        problems = diagnose_tandem(cm, asv, **files, **how)  # type: ignore[arg-type]
-        for problem in problems:
-            click.echo(str(problem))
-        if problems:
-            sys.exit(InputError.exit_code)
-        click.echo("ok")
+        _list_problems(inputs)
         return
-    loaded = read_tandem(cm, asv, **files, **how)  # type: ignore[arg-type]
-    labels = {"system": system or distinct_names([cm or sasv or "-"])[0]}
-    if loaded.phase is not None:
-        labels["split"] = loaded.phase
-    notes = [*loaded.loosened, *([] if loaded.phase is None else [f"phase:{loaded.phase}"])]
+    loaded = inputs.read()
     rows = evaluate_tandem(
         loaded.data,
         model=preset,
         by_attack=by == "attack",
         intervals=intervals,
         seed=seed,
-        labels=labels,
-        notes=notes,
+        labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
+        loosened=loaded.loosened,
+        phase=loaded.phase,
     )
-    emit(render(rows, output_format), output)
-    failures = [line for gate in conditions for line in gate.failures(rows)]
-    for line in failures:
-        click.echo(line, err=True)
-    if failures:
-        sys.exit(1)
+    output.emit(render(rows, output.format, signatures=output.signatures))
+    gates.judge(rows)
+
+
+def _list_problems(inputs: TandemInputs) -> None:
+    problems = inputs.problems()
+    for problem in problems:
+        click.echo(str(problem))
+    if problems:
+        sys.exit(InputError.exit_code)
+    click.echo("ok")

@@ -29,6 +29,11 @@ class Embeddings:
         Whose each is.
     attributes
         Further words about each: sex, language, ...
+
+    Examples
+    --------
+    >>> Embeddings([[1.0, 0.0], [0.8, 0.1], [0.0, 1.0]], ["u1", "u2", "u3"], ["ann", "ann", "bob"])
+    Embeddings(3 x 2 float64 of 2 speakers)
     """
 
     vectors: FloatArray

@@ -25,6 +25,11 @@ class ScoreMatrix:
         Identifiers of rows and columns.
     trial_speakers, enrolment_speakers
         The person behind each row and column, "" where unknown.
+
+    Examples
+    --------
+    >>> ScoreMatrix([[0.9, 0.1], [0.2, 0.7], [0.8, 0.3]], mated=[0, 1, 0])
+    ScoreMatrix(3 trials x 2 identities)
     """
 
     scores: FloatArray
@@ -135,7 +140,7 @@ def searchable(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None, dict[s
         _check_enrolled_once(scores)
         matrix = scores
     else:
-        built = _rows_of(scores)
+        built = _laid_out(scores)
         if built is None:
             return None, {}
         matrix, incomplete = built
@@ -158,7 +163,7 @@ def _check_enrolled_once(matrix: ScoreMatrix) -> None:
         raise InputError(f"speaker {str(twice[0])!r} is enrolled more than once; expected one column per person")
 
 
-def _rows_of(scores: Scores) -> tuple[ScoreMatrix, int] | None:
+def _laid_out(scores: Scores) -> tuple[ScoreMatrix, int] | None:
     """Scores laid out as trials against enrolments, complete rows only, and the number of incomplete ones."""
     if scores.target_pairs is None or scores.nontarget_pairs is None:
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from numbers import Real
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError
 
 T = TypeVar("T", bound=np.generic)
@@ -16,9 +17,9 @@ T = TypeVar("T", bound=np.generic)
 
 def frozen_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     """A read-only float32 or float64 array without NaN; infinities are kept (they are evidence)."""
-    array = np.asarray(values)
+    array = _as_array(values, name)
     if array.dtype.kind not in "fiub" and array.size:
-        raise InputError(f"{name}: expected numbers, got {array.dtype}")
+        raise InputError(f"{name}: expected numbers, got {_found(array)}")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     if array.ndim != ndim:
@@ -34,6 +35,23 @@ def frozen_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     return frozen(array)
 
 
+def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Lists, arrays, series of polars and pandas, and tensors of torch, whether they carry gradients or not."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name}: expected one number per score, got lists of different lengths") from None
+    if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
+        array = array.astype(np.float64)  # a column with missing values, which become NaN
+    return array
+
+
+def _found(array: NDArray[Any]) -> str:
+    return "text" if array.dtype.kind in "US" else str(array.dtype)
+
+
 def frozen(array: NDArray[T]) -> NDArray[T]:
     """A read-only view: what the caller holds stays writable, what we hold does not."""
     view = array.view()
@@ -43,7 +61,14 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Who was compared with whom: for each score, the position of its enrolment and of its trial in the id lists."""
+    """Who was compared with whom: for each score, the position of its enrolment and of its trial in the id lists.
+
+    Examples
+    --------
+    >>> target, nontarget = Pairs([0], [0]), Pairs([1], [0])
+    >>> Scores([2.0], [-1.0], target, nontarget, enrolments=["ann", "bob"], trials=["a1"])
+    Scores(1 target, 1 nontarget)
+    """
 
     enrolment: IntArray
     trial: IntArray
@@ -60,6 +85,8 @@ class Pairs:
 class Scores:
     """Target (mated) and non-target scores of one system, validated and read-only.
 
+    Lists, NumPy arrays, series of polars or pandas and tensors of torch are taken.
+
     Parameters
     ----------
     target, nontarget
@@ -70,6 +97,11 @@ class Scores:
         Distinct identifiers that the pairs point into.
     enrolment_speakers, trial_speakers
         The person behind each identifier, "" where unknown.
+
+    Examples
+    --------
+    >>> Scores([2.0, 3.0], [-1.0, 0.5, 0.0])
+    Scores(2 target, 3 nontarget)
     """
 
     target: FloatArray
@@ -115,6 +147,20 @@ class Scores:
                 if codes.min() < 0 or codes.max() >= len(ids):
                     raise InputError(f"{name}: expected positions from 0 to {len(ids) - 1}")
 
+    @classmethod
+    def from_labels(cls, scores: ArrayLike, labels: ArrayLike, **pairs: Any) -> Scores:
+        """Scores in one array, with a label each: 1 or True, or ``target``, for mated; 0, False or ``nontarget`` else.
+
+        Examples
+        --------
+        >>> Scores.from_labels([2.0, -1.0, 0.5], [1, 0, 0])
+        Scores(1 target, 2 nontarget)
+        """
+        values, mated = frozen_scores(scores, "scores"), is_target(labels)
+        if mated.shape != values.shape:
+            raise InputError(f"labels: expected {len(values)}, one per score, got shape {mated.shape}")
+        return cls(values[mated], values[~mated], **pairs)
+
     def __len__(self) -> int:
         return len(self.target) + len(self.nontarget)
 
@@ -125,6 +171,20 @@ class Scores:
     def speakers(self) -> StrArray | None:
         """Distinct known speakers on either side, or None when nobody said."""
         return known_speakers(self.enrolment_speakers, self.trial_speakers)
+
+
+def is_target(labels: ArrayLike) -> BoolArray:
+    """Which labels say target: 1, True or ``target``; 0, False and ``nontarget`` do not, and others are refused."""
+    array = _as_array(labels, "labels")
+    if array.dtype.kind in "biuf":
+        wrong = (array != 0) & (array != 1)
+    else:
+        array = array.astype(np.str_)
+        wrong = ~np.isin(array, ("target", "nontarget", "1", "0"))
+    if wrong.any():
+        first = int(np.flatnonzero(wrong.ravel())[0])
+        raise InputError(f"labels: {array.ravel()[first]!s} at position {first}; expected 1, 0, target or nontarget")
+    return array.astype(bool) if array.dtype.kind in "biuf" else np.isin(array, ("target", "1"))
 
 
 def known_speakers(*sides: StrArray | None) -> StrArray | None:

@@ -65,6 +65,12 @@ class TandemScores:
     A countermeasure has ``cm_bonafide`` and ``cm_spoof``; the verifier behind it ``asv_target``, ``asv_nontarget``
     and ``asv_spoof``; a single system that does both ``sasv_target``, ``sasv_nontarget`` and ``sasv_spoof``. Each of
     the three is there whole or not at all, and a verifier only with a countermeasure. `of` takes plain arrays.
+
+    Examples
+    --------
+    >>> scores = TandemScores.of(cm_bonafide=[2.0, 3.0], cm_spoof=[-1.0])
+    >>> {kind: len(trials) for kind, trials in scores.classes().items()}
+    {'cm_bonafide': 2, 'cm_spoof': 1}
     """
 
     cm_bonafide: TrialScores | None = None

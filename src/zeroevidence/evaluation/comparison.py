@@ -9,21 +9,28 @@ from itertools import combinations
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence._version import __version__
-from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.results import Evaluation
-from zeroevidence.evaluation.signature import joint_signature
+from zeroevidence.evaluation.setup import joint_signature
 from zeroevidence.evaluation.trust import Replicates
-from zeroevidence.measure.catalogue import measure
+from zeroevidence.measure.registry import find_measure
 from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups
+from zeroevidence.uncertainty.level import ALPHA
 
-ALPHA = 0.05
+USUAL = (
+    "eer",
+    "d_ece",
+    "linkability",
+    "alid",
+    "top1",
+    "link_probability",
+)  # what is compared unless measures are named
+_MOST_USUAL = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class Placed:
     """One system in the ranking of a measure; systems of one group are not told apart by these trials."""
 
     system: str
@@ -45,16 +52,135 @@ class PairwiseDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measure over all systems, the one that discloses least first."""
+    """One measure over all systems, the one that discloses least first.
+
+    Examples
+    --------
+    >>> least = Placed("a", 0.1, 0.05, 0.2, 1)
+    >>> Comparison("d_ece", (least, Placed("b", 0.4, 0.3, 0.5, 2)), (), "ZE").ranking[0].system
+    'a'
+    """
 
     measure: str
-    ranking: tuple[Ranked, ...]
+    ranking: tuple[Placed, ...]
     pairs: tuple[PairwiseDifference, ...]
     signature: str
 
 
-def check_same_trials(systems: Sequence[tuple[str, Scores | ScoreMatrix]]) -> None:
+def compare(results: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[Comparison]:
+    """Compare systems that were evaluated on the same trials with the same options and seed.
+
+    Parameters
+    ----------
+    results
+        Evaluations with intervals; the label ``system`` names each, its number where there is none.
+    measures
+        Names of the measures; the usual ones that all results have unless given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> scores = np.random.default_rng(0).normal(size=(40, 8)) + 3.0 * np.eye(8)[np.arange(40) % 8]
+    >>> noisy = scores + np.random.default_rng(1).normal(size=(40, 8))
+    >>> mated = np.arange(40) % 8
+    >>> a, b = (
+    ...     evaluate(ScoreMatrix(s, mated), intervals=100, null=0, labels={"system": name})
+    ...     for name, s in (("a", scores), ("b", noisy))
+    ... )
+    >>> (found,) = compare([a, b], ["eer"])
+    >>> [one.system for one in found.ranking]
+    ['b', 'a']
+    """
+    if len(results) < 2:
+        raise UsageError(f"expected at least two systems to compare, got {len(results)}")
+    drawn = [_replicates(row, name) for row, name in zip(results, _names(results), strict=True)]
+    _check_paired(results, drawn)
+    if measures is None:
+        measures = [name for name in USUAL if all(name in one.values for one in drawn)][:_MOST_USUAL]
+    return [_compared(results, drawn, name) for name in measures]
+
+
+def _names(results: Sequence[Evaluation]) -> list[str]:
+    return [row.labels.get("system", str(number)) for number, row in enumerate(results, 1)]
+
+
+def _replicates(row: Evaluation, name: str) -> Replicates:
+    if row.replicates is None:
+        raise UsageError(
+            f"{name}: has no bootstrap replicates, which a comparison rests on (a file holds none); evaluate the "
+            "scores again, with intervals"
+        )
+    return row.replicates
+
+
+def _check_paired(results: Sequence[Evaluation], drawn: Sequence[Replicates]) -> None:
+    """Refuse systems whose replicates are not paired: other trials, options or seeds."""
+    names = _names(results)
+    first = results[0].setup
+    for row, name in zip(results[1:], names[1:], strict=True):
+        if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
+            raise UsageError(f"{name} and {names[0]} were resampled differently; expected the same intervals and seed")
+    with_scores = [(name, one.scores) for name, one in zip(names, drawn, strict=True) if one.scores is not None]
+    searches = [(name, *one.trials) for name, one in zip(names, drawn, strict=True) if one.trials is not None]
+    if with_scores and searches:
+        raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
+    check_same_trials(with_scores)
+    check_same_search(searches)
+
+
+def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
+    """Refuse searches of other trials or through another number of identities: name, trials, identities of each."""
+    for name, trials, identities in searches[1:]:
+        first, first_trials, first_identities = searches[0]
+        different = np.setxor1d(first_trials, trials)
+        if len(different):
+            raise InputError(
+                f"{len(different)} trial(s) are in {first} or {name} only, among them {str(different[0])!r}; expected "
+                "the same trials in all systems"
+            )
+        if first_identities != identities:
+            raise InputError(
+                f"{first} searches {first_identities} identities and {name} {identities}; expected the same search"
+            )
+
+
+def _compared(results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
+    entry, systems = find_measure(name), _names(results)
+    values = []
+    for row, replicates, system in zip(results, drawn, systems, strict=True):
+        if name not in row.metrics:
+            raise UsageError(f"{system} has no {name}")
+        value = row.metrics[name].value
+        if not isinstance(value, float) or name not in replicates.values:
+            raise UsageError(f"{name} is not a measure that can be compared")
+        values.append(value)
+    pairs = list(combinations(range(len(results)), 2))
+    found = [difference(values[i], values[j], (drawn[i].values[name], drawn[j].values[name])) for i, j in pairs]
+    adjusted = holm([one.p_value for one in found])
+    sign = -1.0 if entry.discloses == "down" else 1.0
+    order = sorted(range(len(results)), key=lambda i: sign * values[i])
+    significant = {frozenset(pair) for pair, p in zip(pairs, adjusted, strict=True) if p < ALPHA}
+    groups = tie_groups(order, significant)
+    metrics = [row.metrics[name] for row in results]
+    return Comparison(
+        name,
+        tuple(
+            Placed(systems[i], values[i], metrics[i].low, metrics[i].high, group)
+            for i, group in zip(order, groups, strict=True)
+        ),
+        tuple(
+            PairwiseDifference(systems[i], systems[j], one, p)
+            for (i, j), one, p in zip(pairs, found, adjusted, strict=True)
+        ),
+        joint_signature([row.signature for row in results], f"compare:{name}", "holm"),
+    )
+
+
+def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
     """Refuse systems that were scored on other trials, saying which."""
+    if len(systems) < 2:
+        return
     reference_name, reference = systems[0][0], _trials(*systems[0])
     for name, data in systems[1:]:
         trials = _trials(name, data)
@@ -73,8 +199,7 @@ def check_same_trials(systems: Sequence[tuple[str, Scores | ScoreMatrix]]) -> No
                     )
 
 
-def _trials(name: str, data: Scores | ScoreMatrix) -> dict[str, StrArray]:
-    scores = data.to_scores() if isinstance(data, ScoreMatrix) else data
+def _trials(name: str, scores: Scores) -> dict[str, StrArray]:
     if scores.enrolments is None or scores.trials is None:
         raise InputError(
             f"{name}: nobody said who was compared with whom, so trials cannot be paired with other systems"
@@ -89,44 +214,3 @@ def _trials(name: str, data: Scores | ScoreMatrix) -> dict[str, StrArray]:
         return joined
 
     return {"target": identifiers(scores.target_pairs), "nontarget": identifiers(scores.nontarget_pairs)}
-
-
-def compare(rows: Sequence[tuple[Evaluation, Replicates]], names: Sequence[str]) -> list[Comparison]:
-    """Compare systems by the named measures; their replicates must come from the same trials, options and seed."""
-    if len(rows) < 2:
-        raise UsageError(f"expected at least two systems to compare, got {len(rows)}")
-    return [_compared(rows, name) for name in names]
-
-
-def _compared(rows: Sequence[tuple[Evaluation, Replicates]], name: str) -> Comparison:
-    entry = measure(name)
-    systems = [row.labels.get("system", str(number)) for number, (row, _) in enumerate(rows, 1)]
-    values = []
-    for (row, replicates), system in zip(rows, systems, strict=True):
-        if name not in row.metrics:
-            raise UsageError(f"{system} has no {name}")
-        value = row.metrics[name].value
-        if not isinstance(value, float) or name not in replicates.values:
-            raise UsageError(f"{name} is not a measure that can be compared")
-        values.append(value)
-    pairs = list(combinations(range(len(rows)), 2))
-    found = [difference(values[i], values[j], (rows[i][1].values[name], rows[j][1].values[name])) for i, j in pairs]
-    adjusted = holm([one.p_value for one in found])
-    sign = -1.0 if entry.discloses == "down" else 1.0
-    order = sorted(range(len(rows)), key=lambda i: sign * values[i])
-    significant = {frozenset(pair) for pair, p in zip(pairs, adjusted, strict=True) if p < ALPHA}
-    groups = tie_groups(order, significant)
-    metrics = [row.metrics[name] for row, _ in rows]
-    together, version = joint_signature([row for row, _ in rows]), f"|v:{__version__}"
-    return Comparison(
-        name,
-        tuple(
-            Ranked(systems[i], values[i], metrics[i].low, metrics[i].high, group)
-            for i, group in zip(order, groups, strict=True)
-        ),
-        tuple(
-            PairwiseDifference(systems[i], systems[j], one, p)
-            for (i, j), one, p in zip(pairs, found, adjusted, strict=True)
-        ),
-        f"{together.removesuffix(version)}|compare:{name}|holm{version}",
-    )

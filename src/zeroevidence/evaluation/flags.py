@@ -1,122 +1,160 @@
-"""Warnings on results: each says why it matters and what to do."""
+"""Warnings on results as values: a code, how much it matters, and a sentence that says why and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
-from zeroevidence.evaluation.results import Evaluation, Metric
+from zeroevidence.data.loosened import Loosened
+from zeroevidence.errors import UsageError
+
+# fault: the number does not mean what it seems to; warning: read it with care; note: good to know
+Severity: TypeAlias = Literal["fault", "warning", "note"]
 
 FEW_SPEAKERS = 15
-_ALPHA = 0.05
-# Attackers from the cheapest to the best informed; a better informed one should not learn less.
-_ATTACKERS = ("ignorant", "lazy-informed", "semi-informed")
 
 
-def row_flags(
-    metrics: Mapping[str, Metric],
-    counts: Mapping[str, int],
-    *,
-    notes: Sequence[str] = (),
-    unit: str | None = None,
-    clusters: int = 0,
-    dev_checked: bool | None = None,
-) -> tuple[str, ...]:
-    """Flags that one row shows by itself."""
-    flags = []
-    eer = metrics["eer"]
-    if isinstance(eer.value, float) and eer.value > 0.5:
-        flags.append(
-            "eer-above-half: the EER exceeds 50 %, so the scores point the wrong way; check their sign and the key "
-            "before reading this as privacy."
-        )
-    weak = [name for name in ("d_ece", "alid") if _p(metrics.get(name)) is not None]
-    if weak and all((_p(metrics[name]) or 0.0) > _ALPHA for name in weak):
-        flags.append(
-            "attacker-at-chance: this attacker does no better than chance; a weak attack is not evidence of privacy, "
-            "so show that it recognises unprotected speech and try a stronger one."
-        )
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One warning.
+
+    Examples
+    --------
+    >>> flag("few-speakers", speakers=4)
+    Flag(code='few-speakers', severity='warning', sentence='4 speakers are too few for trustworthy intervals; \
+collect at least 15.')
+    """
+
+    code: str
+    severity: Severity
+    sentence: str
+
+    def __post_init__(self) -> None:
+        if self.severity not in get_args(Severity):
+            raise UsageError(f"severity: expected one of {', '.join(get_args(Severity))}, got {self.severity!r}")
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.sentence}"
+
+
+# Every warning that a result may carry: how much it matters, and the sentence with room for numbers.
+FLAGS: Mapping[str, tuple[Severity, str]] = {
+    "eer-above-half": (
+        "fault",
+        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind}, and "
+        "check the key, before reading this as privacy.",
+    ),
+    "attacker-at-chance": (
+        "warning",
+        "this attacker does no better than chance; a weak attack is not evidence of privacy, so show that it "
+        "recognises unprotected speech and try a stronger one.",
+    ),
+    "scores-independent": (
+        "warning",
+        "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "
+        "identifiers and speakers.",
+    ),
+    "speakers-unknown": (
+        "warning",
+        "intervals resample {unit}s, not people, and may be too narrow; {remedy}.",
+    ),
+    "speakers-partly-unknown": (
+        "warning",
+        "intervals resample speakers, but single trials where nobody said who speaks ({which}), and may be too narrow; "
+        "give a key that names them.",
+    ),
+    "few-speakers": (
+        "warning",
+        f"{{speakers}} speakers are too few for trustworthy intervals; collect at least {FEW_SPEAKERS}.",
+    ),
+    "incomplete-rows": (
+        "warning",
+        "{trials} trials were not compared with every enrolment and are left out of the search; score all pairs, or "
+        "the search is over other trials than the rest.",
+    ),
+    "overlap-unchecked": (
+        "warning",
+        "speakers are not known on both sides, so nobody checked that development and evaluation are different people; "
+        "shared people flatter the attacker.",
+    ),
+    "duplicates": (
+        "warning",
+        "pairs scored more than once were reduced ({how}, {count}); find out which score is right.",
+    ),
+    "missing": (
+        "warning",
+        "{count} trials lacked a score or a label and are left out; the rest may be biased.",
+    ),
+    "no-positive-control": (
+        "warning",
+        "no row shows this attacker on unprotected speech, so its failure may be its own; add original against "
+        "original.",
+    ),
+    "control-failed": (
+        "fault",
+        "the attacker does not recognise even original speech, so nothing follows from its failure on protected "
+        "speech.",
+    ),
+    "weaker-than-cheaper": (
+        "warning",
+        "this attacker learns less than the {cheaper} one, who knows less; report the stronger of the two and look for "
+        "a fault in this one.",
+    ),
+    "weaker-than-cheaper-step": (
+        "warning",
+        "this step of the ladder learns less than the cheaper step {cheaper!r}, by more than its interval; the "
+        "stronger one counts, and this one may lack training people.",
+    ),
+    "development-disagrees": (
+        "warning",
+        "on the evaluated people {better} learns more than this attacker, who was chosen on development people, by "
+        "more than the intervals; more development people would choose better.",
+    ),
+    "still-rising": (
+        "warning",
+        "with twice as many training people this attacker learned {gain:.2f} bits more and has not levelled off; read "
+        "its disclosure as a lower bound.",
+    ),
+    "drawn-per-speaker": (
+        "note",
+        "recordings of one person were changed alike ({share:.0%} of the change is shared), so the protection seems to "
+        "be drawn per speaker; two recordings of one person then stay linkable.",
+    ),
+    "calibration-misled": (
+        "warning",
+        "this attacker calibrates on speech of another kind than the trials and trusts its scores too much; its "
+        "negative disclosure is its own mistake and no privacy, so read D_ECE, or calibrate on matched speech.",
+    ),
+    "zeros": (
+        "warning",
+        "{percent:.0f} % of the entries are exactly zero; which ones they are can tell the attribute by itself, and no "
+        "smooth map hides it. Use embeddings from before the rectifier.",
+    ),
+    "replicates-left-out": (
+        "note",
+        "{lost} of {times} draws had no value (a kind of trial was missing); collect more speakers.",
+    ),
+}
+
+
+def flag(code: str, **values: object) -> Flag:
+    """The warning of that code with its numbers filled in."""
+    severity, sentence = FLAGS[code]
+    return Flag(code, severity, sentence.format(**values))
+
+
+def resampling_flags(unit: str | None, clusters: int) -> list[Flag]:
+    """What is to be said about intervals that resample this unit."""
     if unit == "score":
-        flags.append(
-            "scores-independent: nobody said who was compared with whom, so intervals treat scores as independent and "
-            "are too narrow; give identifiers and speakers."
-        )
-    elif unit == "identifier":
-        flags.append(
-            "speakers-unknown: intervals resample identifiers, not people, and may be too narrow; name --speakers."
-        )
-    elif unit == "speaker" and clusters < FEW_SPEAKERS:
-        flags.append(
-            f"few-speakers: {clusters} speakers are too few for trustworthy intervals; collect at least {FEW_SPEAKERS}."
-        )
-    if counts.get("incomplete"):
-        flags.append(
-            f"incomplete-rows: {counts['incomplete']} trials were not compared with every enrolment and are left out "
-            "of the search; score all pairs, or the search is over other trials than the rest."
-        )
-    if dev_checked is False:
-        flags.append(
-            "overlap-unchecked: speakers are not known on both sides, so nobody checked that development and "
-            "evaluation are different people; shared people flatter the attacker."
-        )
-    for note in notes:
-        kind, _, rest = note.partition(":")
-        if kind == "duplicates":
-            flags.append(
-                f"duplicates: pairs scored more than once were reduced ({rest}); find out which score is right."
-            )
-        elif kind == "missing":
-            flags.append(f"missing: {rest} trials lacked a score or a label and are left out; the rest may be biased.")
-    return tuple(flags)
+        return [flag("scores-independent")]
+    if unit == "identifier":
+        return [flag("speakers-unknown", unit="identifier", remedy="name --speakers")]
+    if unit == "speaker" and clusters < FEW_SPEAKERS:
+        return [flag("few-speakers", speakers=clusters)]
+    return []
 
 
-def _p(metric: Metric | None) -> float | None:
-    return None if metric is None else metric.p_value
-
-
-def cross_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
-    """Flags that need several rows: a positive control, and attackers in the order of what they know."""
-    by_setting: dict[tuple[str | None, ...], list[Evaluation]] = {}
-    for row in rows:
-        by_setting.setdefault(_setting(row), []).append(row)
-    return [replace(row, flags=(*row.flags, *_compared(row, by_setting[_setting(row)]))) for row in rows]
-
-
-def _setting(row: Evaluation) -> tuple[str | None, ...]:
-    return tuple(row.labels.get(name) for name in ("dataset", "split", "sex"))
-
-
-def _compared(row: Evaluation, others: Sequence[Evaluation]) -> list[str]:
-    flags = []
-    name = row.labels.get("attacker", "").partition(" (")[0]
-    plain = [other for other in others if other.labels.get("attacker", "").startswith("unprotected")]
-    if name in _ATTACKERS and not plain:
-        flags.append(
-            "no-positive-control: no row shows this attacker on unprotected speech, so its failure may be its own; add "
-            "original against original."
-        )
-    if name == "unprotected" and (_p(row.metrics.get("d_ece")) or 0.0) > _ALPHA:
-        flags.append(
-            "control-failed: the attacker does not recognise even original speech, so nothing follows from its failure "
-            "on protected speech."
-        )
-    if name in _ATTACKERS:
-        system = row.labels.get("system")
-        for other in others:
-            cheaper = other.labels.get("attacker", "").partition(" (")[0]
-            if (
-                cheaper in _ATTACKERS[: _ATTACKERS.index(name)]
-                and other.labels.get("system") == system
-                and _value(other) > _value(row)
-            ):
-                flags.append(
-                    f"weaker-than-cheaper: this attacker learns less than the {cheaper} one, who knows less; report "
-                    "the stronger of the two and look for a fault in this one."
-                )
-    return flags
-
-
-def _value(row: Evaluation) -> float:
-    value = row.metrics["d_ece"].value
-    assert isinstance(value, float)
-    return value
+def loosened_flags(loosened: Sequence[Loosened]) -> list[Flag]:
+    """What is to be said about rules of reading that were loosened."""
+    return [flag(one.rule, how=one.how, count=one.count) for one in loosened]

@@ -2,101 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import wraps
+from inspect import signature
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import StrArray
-from zeroevidence._version import __version__
-from zeroevidence.data.formats.linked import LinkedTrials
+from zeroevidence.data.formats.linked import read_linked
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.one_to_n import evidence_curves, people_of, search_metrics
-from zeroevidence.evaluation.results import Evaluation, Options, Trials
-from zeroevidence.evaluation.trust import Replicates, search_replicates, with_intervals
-from zeroevidence.linkage.result import Linkage
+from zeroevidence.evaluation.flags import resampling_flags
+from zeroevidence.evaluation.jsonfile import read_results
+from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.results import Evaluation
+from zeroevidence.evaluation.search import (
+    evidence_curves,
+    exposure_by_person,
+    search_metrics,
+    search_rules,
+    trial_table,
+)
+from zeroevidence.evaluation.setup import Resampling, SearchSetup, Setup
+from zeroevidence.evaluation.trust import search_replicates, with_intervals
+from zeroevidence.linkage import engine
+from zeroevidence.linkage.linked import Linked
 from zeroevidence.measure.disclosure import RowEvidence
 
 
-def linked_evaluation(
-    result: Linkage,
-    trials: StrArray,
-    speakers: StrArray,
-    *,
-    how: str,
-    scoring: str,
-    digest: str,
-    ddof: int = 0,
-    options: Options | None = None,
-    labels: Mapping[str, str] | None = None,
-    left_out: Mapping[str, int] | None = None,
-) -> tuple[Evaluation, Replicates | None]:
-    """The one-to-N measures, named and shaped as those of `evaluate`, with intervals by speaker, and their replicates.
+class LinkedSearch(Linked):
+    """What a search through embeddings found, trial by trial, and the evaluation of it."""
 
-    Singling out is there if the search counted identities above a threshold. There is no null: it would take the scores
-    of every pair.
-    """
+    def evaluate(
+        self, *, labels: Mapping[str, str] | None = None, options: Options | None = None, **settings: Any
+    ) -> Evaluation:
+        """The measures of the search, named and shaped as those of `evaluate`, with intervals by speaker.
+
+        Singling out is there if the search counted identities above a threshold. There is no null: it would take the
+        scores of every pair.
+
+        Parameters
+        ----------
+        labels
+            What the search is of: system, dataset, ...
+        options, **settings
+            How to measure, as in `evaluate`; of these only intervals and seed matter here.
+        """
+        return linked_evaluation(self, labels=labels, options=(options or Options()).changed(settings))
+
+
+@wraps(engine.link)
+def link(*arguments: Any, **settings: Any) -> LinkedSearch:
+    """`linkage.link`, whose result can be evaluated."""
+    return LinkedSearch.of(engine.link(*arguments, **settings))
+
+
+link.__signature__ = signature(engine.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
+
+
+def linked_evaluation(
+    found: Linked, *, labels: Mapping[str, str] | None = None, options: Options | None = None
+) -> Evaluation:
+    """`LinkedSearch.evaluate` of any search."""
     options = options or Options()
-    evidence = result.evidence
-    counted = bool((result.fires >= 0).all())
-    metrics = search_metrics(evidence, (result.fires == 1).astype(np.int64), how)
-    if not counted:
-        metrics = {name: metric for name, metric in metrics.items() if name != "singling_out"}
+    setup = SearchSetup(
+        found.calibration.method,
+        found.calibration.cross_fitted,
+        found.ddof,
+        scoring=found.scoring if isinstance(found.scoring, str) else "function",
+    )
+    evidence = found.evidence
+    singled = (found.fires == 1).astype(np.int64) if (found.fires >= 0).all() else None
+    metrics = search_metrics(evidence, singled, setup)
     counts = {
-        "target": len(result),
-        "nontarget": len(result) * (result.identities - 1),
-        "speakers": len(np.unique(speakers)),
-        "trials": len(result),
-        "identities": result.identities,
-        **(left_out or {}),
+        "target": len(found),
+        "nontarget": len(found) * (found.identities - 1),
+        "speakers": len(np.unique(found.speaker)),
+        "trials": len(found),
+        "identities": found.identities,
+        **({"not_enrolled": found.not_enrolled} if found.not_enrolled else {}),
     }
-    parts = ["ZE", "one-to-n", f"link:{scoring}", f"rows:{how.replace(', ', '+').replace(' ', '-')}", f"ddof:{ddof}"]
-    parts += [f"search:{counts['trials']}x{counts['identities']}", f"spk:{counts['speakers']}"]
     replicates = None
     if options.intervals:
-        replicates = search_replicates(evidence, (result.fires == 1).astype(np.int64), speakers, options)
-        metrics = with_intervals(metrics, replicates, options)
-        parts += [f"ci:{replicates.unit}{options.intervals}:{options.interval_method}", f"seed:{options.seed}"]
-    parts += [f"data:sha256:{digest[:16]}", f"v:{__version__}"]
-    table = Trials(
-        trials,
-        speakers,
-        result.lid,
-        1.0 + result.greater + result.equal / 2.0,
-        ((result.greater == 0) & (result.equal == 0)).astype(np.int64),
-    )
-    evaluation = Evaluation(
+        replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
+        metrics = with_intervals(metrics, search_rules(), replicates, options)
+    table = trial_table(found.trial, found.speaker, evidence)
+    return Evaluation(
         metrics=metrics,
         counts=counts,
-        signature="|".join(parts),
+        setup=Setup(
+            families=("search",),
+            search=setup,
+            intervals=None if replicates is None else Resampling(replicates.unit, options.intervals),
+            interval_method=None if replicates is None else options.interval_method,
+            seed=options.seed,
+            data=found.digest,
+        ),
         labels=labels or {},
+        flags=tuple([] if replicates is None else resampling_flags(replicates.unit, replicates.clusters)),
         curves=evidence_curves(evidence),
         trials=table,
-        people=people_of(table),
+        people=exposure_by_person(table),
+        replicates=replicates,
     )
-    return evaluation, replicates
 
 
-def linked_replicates(trials: LinkedTrials, options: Options) -> Replicates:
-    """Replicates of a search that was written to a folder; for the same trials and seed they are paired."""
-    evidence = RowEvidence(trials.lid, trials.greater, trials.equal, trials.identities)
-    found = search_replicates(evidence, np.zeros(len(trials.lid), dtype=np.int64), trials.speaker, options)
-    values = {name: drawn for name, drawn in found.values.items() if name != "singling_out"}
-    return replace(found, values=values)
-
-
-def check_same_linked(systems: Sequence[LinkedTrials]) -> None:
-    """Refuse searches of other trials or through another number of identities."""
-    first = systems[0]
-    for other in systems[1:]:
-        different = np.setxor1d(first.trial, other.trial)
-        if len(different):
-            raise InputError(
-                f"{len(different)} trial(s) are in {first.folder} or {other.folder} only, among them "
-                f"{str(different[0])!r}; expected the same trials in all systems"
-            )
-        if first.identities != other.identities:
-            raise InputError(
-                f"{first.folder} searches {first.identities} identities and {other.folder} {other.identities}; "
-                "expected the same search"
-            )
+def read_search(folder: str | Path, options: Options, *, system: str | None = None) -> Evaluation:
+    """The result of a folder that `link` wrote, with replicates, so that it can be compared with others."""
+    row = read_results(folder)[0]
+    if not row.is_search:
+        raise InputError("has no search; expected a folder that `zeroevidence link` wrote", path=folder)
+    found = read_linked(folder, row.counts["identities"])
+    evidence = RowEvidence(found.lid, found.greater, found.equal, found.identities)
+    return replace(
+        row,
+        labels=row.labels if system is None else {"system": system},
+        setup=replace(row.setup, intervals=Resampling("speaker", options.intervals), seed=options.seed),
+        replicates=search_replicates(evidence, None, found.speaker, options, found.trial),
+    )

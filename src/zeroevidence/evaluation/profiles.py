@@ -32,18 +32,18 @@ def one_to_one_curves(
     larger), ``pav`` (score from which on an LLR holds, natural-log LLR), ``histogram_target`` and
     ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from which on a value holds, value).
     """
-    curves = {"ece": curve_of(LOG_ODDS_GRID, ece_min_of(blocks), ece_default())}
+    curves = {"ece": as_curve(LOG_ODDS_GRID, ece_min_of(blocks), ece_default())}
     size = len(ranked.target) + len(ranked.nontarget)
     if size <= _ACTUAL_LIMIT and cllr < 1.0:
         # From a Cllr of 1 on the scores, taken as LLRs, mislead: they are no LLRs.
-        curves["ece_actual"] = curve_of(LOG_ODDS_GRID, ece_actual(ranked.target, ranked.nontarget), ece_default())
+        curves["ece_actual"] = as_curve(LOG_ODDS_GRID, ece_actual(ranked.target, ranked.nontarget), ece_default())
     curves["det"] = _det(ranked)
     curves |= _tippett(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
     local = local_linkability_of(ranked, blocks, method=linkability)
     keep = thinned(len(local.score))
-    curves["local_linkability"] = curve_of(local.score[keep], local.value[keep])
+    curves["local_linkability"] = as_curve(local.score[keep], local.value[keep])
     return curves
 
 
@@ -52,7 +52,7 @@ def thinned(number: int, points: int = POINTS) -> IntArray:
     return np.unique(np.linspace(0, number - 1, min(points, number)).round().astype(np.int64))
 
 
-def curve_of(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | None = None) -> Curve:
+def as_curve(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | None = None) -> Curve:
     """A curve as plain numbers."""
     return Curve(
         tuple(np.asarray(x, dtype=np.float64).tolist()),
@@ -68,7 +68,7 @@ def _det(ranked: Ranked) -> Curve:
     chosen = np.concatenate((np.searchsorted(miss, levels), np.searchsorted(-false_alarm, -levels)))
     crossing = int(np.argmax(miss >= false_alarm))  # so that the equal error rate lies on the line that is drawn
     keep = np.unique(np.clip(np.concatenate((chosen, [0, crossing - 1, crossing])), 0, len(miss) - 1))
-    return curve_of(false_alarm[keep], miss[keep])
+    return as_curve(false_alarm[keep], miss[keep])
 
 
 def _tippett(blocks: Blocks) -> dict[str, Curve]:
@@ -76,7 +76,7 @@ def _tippett(blocks: Blocks) -> dict[str, Curve]:
     curves = {}
     for name, held in (("target", blocks.target), ("nontarget", blocks.nontarget)):
         above = 1.0 - np.cumsum(held) / held.sum()
-        curves[f"tippett_{name}"] = curve_of(blocks.llr[keep] / LN10, above[keep])
+        curves[f"tippett_{name}"] = as_curve(blocks.llr[keep] / LN10, above[keep])
     return curves
 
 
@@ -84,7 +84,7 @@ def _pav(ranked: Ranked, blocks: Blocks) -> Curve:
     lows = block_lows(ranked, blocks)
     keep = thinned(len(lows), POINTS - 1)
     highest = max(ranked.target[-1], ranked.nontarget[-1])
-    return curve_of(np.append(lows[keep], highest), np.append(blocks.llr[keep], blocks.llr[-1]))
+    return as_curve(np.append(lows[keep], highest), np.append(blocks.llr[keep], blocks.llr[-1]))
 
 
 def histograms(sorted_scores: dict[str, FloatArray]) -> dict[str, Curve]:
@@ -99,7 +99,7 @@ def histograms(sorted_scores: dict[str, FloatArray]) -> dict[str, Curve]:
     curves = {}
     for name, scores in finite.items():
         share = binned(scores, edges) / len(sorted_scores[name])
-        curves[f"histogram_{name}"] = curve_of((edges[1:] + edges[:-1]) / 2.0, share / (edges[1] - edges[0]))
+        curves[f"histogram_{name}"] = as_curve((edges[1:] + edges[:-1]) / 2.0, share / (edges[1] - edges[0]))
     return curves
 
 

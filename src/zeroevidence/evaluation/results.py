@@ -2,45 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import CalibrationMethod
-from zeroevidence.measure.linkability import LinkabilityMethod
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.flags import Flag
+from zeroevidence.evaluation.frozen import Frozen
+from zeroevidence.evaluation.setup import Setup, signature
+from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.uncertainty.null import Null
 
-Value = float | str | Mapping[str, float] | Mapping[str, int]
+if TYPE_CHECKING:
+    from zeroevidence.evaluation.trust import Replicates
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to measure; all of it is in the signature."""
-
-    linkability: LinkabilityMethod = "density"
-    dcf_prior: float = 0.05
-    calibration: CalibrationMethod = "logistic"
-    ddof: int = 0
-    l2: float = 0.0
-    balanced: bool = False
-    intervals: int = 1000  # bootstrap replicates, 0 for none
-    interval_method: Literal["auto", "percentile", "bca"] = "auto"
-    null: int = 200  # permutations, 0 for none
-    seed: int = 0
+Value = float | int | str | Mapping[str, float] | Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
-    """One number and, where they were computed, its interval, its null and how it was estimated."""
+class Measured:
+    """One measure's value and, where they were computed, its interval, its null and how it was estimated.
+
+    It is a number where a number is wanted: ``float(m)``, ``f"{m:.3f}"``.
+
+    Examples
+    --------
+    >>> m = Measured(0.25, "bit", low=0.2, high=0.31)
+    >>> float(m), f"{m:.1f}"
+    (0.25, '0.2')
+    """
 
     value: Value
     unit: str
     method: str | None = None
     low: float | None = None
     high: float | None = None
-    null: Mapping[str, float] | None = None
-    p_value: float | None = None
+    null: Null | None = None
+
+    @property
+    def p_value(self) -> float | None:
+        """How often chance alone shows as much; None where no null was computed."""
+        return None if self.null is None else self.null.p_value
+
+    @property
+    def number(self) -> float | None:
+        """The value where it is a single number, else None."""
+        return float(self.value) if isinstance(self.value, (int, float)) else None
+
+    def __float__(self) -> float:
+        if self.number is None:
+            raise TypeError(f"this measure is not a single number: {self.value!r}")
+        return self.number
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value if isinstance(self.value, str) else float(self), spec) if spec else str(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +112,158 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All measures of one set of scores."""
+    """All measures of one set of scores.
 
-    metrics: Mapping[str, Metric]
-    counts: Mapping[str, int]
-    signature: str
+    Parameters
+    ----------
+    metrics
+        The measures by name; ``result["d_ece"]`` is short for ``result.metrics["d_ece"]``.
+    counts
+        Scores of each class, speakers, trials, identities: those known.
+    setup
+        How it was computed.
+    labels
+        What people call it: system, dataset, split, sex, backend; those that follow from `about` are added.
+    about
+        What kind of row it is, and the attacker.
+    flags
+        Warnings.
+    curves, surfaces, maps
+        What figures are drawn of.
+    trials, people
+        What a search learned from each trial and about each person.
+    replicates
+        Bootstrap values, for comparisons with other systems on the same trials; not written to files.
+
+    Examples
+    --------
+    >>> from zeroevidence import evaluate
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> round(float(result["eer"]), 3)
+    0.333
+    >>> "d_ece" in result, result.counts["target"]
+    (True, 3)
+    """
+
+    metrics: Mapping[str, Measured]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    setup: Setup = field(default_factory=Setup)
     labels: Mapping[str, str] = field(default_factory=dict)
-    flags: tuple[str, ...] = ()
+    about: About = field(default_factory=About)
+    flags: tuple[Flag, ...] = ()
     curves: Mapping[str, Curve] = field(default_factory=dict)
-    trials: Trials | None = None
+    trials: Trials | None = field(default=None, compare=False)  # files do not hold them
     surfaces: Mapping[str, Surface] = field(default_factory=dict)
     maps: Mapping[str, Points] = field(default_factory=dict)
     people: People | None = None
+    replicates: Replicates | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", {**self.labels, **_about_labels(self.about)})
         for name in ("metrics", "counts", "labels", "curves", "surfaces", "maps"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+            object.__setattr__(self, name, Frozen(getattr(self, name)))
 
-    def with_metrics(self, metrics: Mapping[str, Metric]) -> Evaluation:
+    @property
+    def signature(self) -> str:
+        """One line that makes the numbers reproducible."""
+        return signature(self.setup, self.counts)
+
+    @property
+    def is_search(self) -> bool:
+        """Whether a search through several identities was measured."""
+        return "top1" in self.metrics and self.counts.get("identities", 0) > 1
+
+    def __getitem__(self, name: str) -> Measured:
+        try:
+            return self.metrics[name]
+        except KeyError:
+            raise KeyError(f"{name!r} was not measured; there is {', '.join(self.metrics) or 'nothing'}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metrics
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def number(self, name: str) -> float | None:
+        """A measure's value where there is one and it is a single number that is not NaN."""
+        found = self.metrics[name].number if name in self.metrics else None
+        return None if found is None or found != found else found
+
+    def with_metrics(self, metrics: Mapping[str, Measured]) -> Evaluation:
         """The same with further measures."""
         return replace(self, metrics={**self.metrics, **metrics})
+
+    def with_flags(self, *flags: Flag) -> Evaluation:
+        """The same with further warnings, each once."""
+        return replace(self, flags=(*self.flags, *(one for one in flags if one not in self.flags)))
+
+    def __repr__(self) -> str:
+        what = ", ".join(f"{name} {value}" for name, value in self.labels.items() if name in ("system", "attacker"))
+        sizes = ", ".join(f"{number} {name}" for name, number in self.counts.items())
+        shown = [name for name in headline_measures() if name in self.metrics][:8]
+        lines = [f"Evaluation({what}: {sizes})" if what else f"Evaluation({sizes})"]
+        lines += [f"  {_title(name)}: {_shown(self.metrics[name])}" for name in shown]
+        lines += [f"  ! {one.code}" for one in self.flags]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from zeroevidence.evaluation.frames import to_html_table
+
+        return to_html_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, as in the JSON file."""
+        from zeroevidence.evaluation.jsonfile import to_record
+
+        return to_record(self)
+
+    def to_frame(self, *, backend: str = "polars") -> Any:
+        """One line per measure as a data frame: of polars, or of ``pandas``, ``pyarrow`` and others (by narwhals)."""
+        from zeroevidence.evaluation.frames import to_frame
+
+        return to_frame([self], backend=backend)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the result as JSON; `read_result` reads it again. A file that exists is kept unless `overwrite`."""
+        from zeroevidence.evaluation.jsonfile import save_results
+
+        save_results([self], path, overwrite=overwrite)
+
+
+def measured(name: str, value: Value, method: str | None) -> Measured:
+    """A value with the unit that the registry knows."""
+    return Measured(value, MEASURES[name].unit, method)
+
+
+def number_or_none(row: Evaluation | None, name: str) -> float | None:
+    """`Evaluation.number`, None without a row."""
+    return None if row is None else row.number(name)
+
+
+def required_number(row: Evaluation, name: str) -> float:
+    """A measure's value that must be there."""
+    found = row.number(name)
+    if found is None:
+        raise UsageError(f"{row.labels.get('system', 'this result')} has no {name}")
+    return found
+
+
+def _about_labels(about: About) -> dict[str, str]:
+    """Words for what a row is about."""
+    labels = {"attribute": about.attribute, "class": about.of_class, "attack": about.attack}
+    if about.threat is not None:
+        threat = about.threat
+        labels |= {"enrolment": threat.enrolment, "trial": threat.trial, "attacker": str(threat)}
+    return {name: value for name, value in labels.items() if value is not None}
+
+
+def _title(name: str) -> str:
+    return MEASURES[name].title if name in MEASURES else name
+
+
+def _shown(one: Measured) -> str:
+    if one.number is None:
+        return str(one.value)
+    between = "" if one.low is None or one.high is None else f" [{one.low:.4g}, {one.high:.4g}]"
+    return f"{one.number:.4g}{between}"

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.results import Evaluation, Metric, Surface
-from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
+from zeroevidence.evaluation.results import Evaluation, Surface, measured
+from zeroevidence.measure.registry import battery
+from zeroevidence.measure.similarity import similarity_matrix
+from zeroevidence.measure.views import SimilarityView
 
 _DRAWN_SPEAKERS = 100  # more cells than that are no picture
 _DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
@@ -21,12 +23,16 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
     and the attacker's name; a row without such a partner, or without speakers, gets neither. The matrix itself goes
     along as the surface ``similarity`` where it is small enough to look at.
     """
-    plain = [number for number, (row, _) in enumerate(rows) if _sides(row) == ("original", "original")]
-    original = {_setting(rows[number][0]): number for number in plain}
+    threats = [row.about.threat for row, _ in rows]
+    original = {
+        _setting(row): number
+        for number, (row, _) in enumerate(rows)
+        if (threat := threats[number]) is not None and (threat.enrolment, threat.trial) == ("original", "original")
+    }
     compared = {
         number: original[_setting(row)]
         for number, (row, _) in enumerate(rows)
-        if row.labels.get("trial") == "anonymised" and _setting(row) in original
+        if (threat := threats[number]) is not None and threat.trial == "anonymised" and _setting(row) in original
     }
     wanted = {*compared, *compared.values()}
     matrices = [
@@ -37,12 +43,10 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
     for number, (row, _) in enumerate(rows):
         after = matrices[number]
         before = matrices[compared[number]] if number in compared else None
-        if before is not None and after is not None and before[1] == after[1]:
-            if row.labels.get("enrolment") == "original":
-                row = row.with_metrics({"deid": Metric(deid(before[0], after[0]), "fraction")})
-            else:
-                gain = voice_distinctiveness_gain(before[0], after[0])
-                row = row.with_metrics({"voice_distinctiveness_gain": Metric(gain, "dB")})
+        threat = threats[number]
+        if before is not None and after is not None and before[1] == after[1] and threat is not None:
+            found = battery("similarity", SimilarityView(before[0], after[0], threat.enrolment))
+            row = row.with_metrics({name: measured(name, value, None) for name, value in found.items()})
         if after is not None and len(after[1]) <= _DRAWN_SPEAKERS:
             row = replace(row, surfaces={**row.surfaces, "similarity": _surface(*after)})
         result.append(row)
@@ -53,13 +57,9 @@ def _surface(similarity: FloatArray, names: list[str]) -> Surface:
     return Surface(tuple(names), tuple(names), tuple(tuple(line) for line in similarity.tolist()))
 
 
-def _sides(row: Evaluation) -> tuple[str | None, str | None]:
-    return row.labels.get("enrolment"), row.labels.get("trial")
-
-
 def _setting(row: Evaluation) -> tuple[str | None, ...]:
     """What has to agree for two rows to show the same people under the same verifier."""
-    trained_on = row.labels.get("attacker", "").partition("trained on ")[2]
+    trained_on = None if row.about.threat is None else row.about.threat.trained_on
     return (*(row.labels.get(name) for name in ("dataset", "split", "sex")), trained_on)
 
 

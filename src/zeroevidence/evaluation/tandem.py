@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence._version import __version__
+from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.flags import FEW_SPEAKERS
-from zeroevidence.evaluation.profiles import curve_of, thinned
-from zeroevidence.evaluation.results import Curve, Evaluation, Metric, Surface
-from zeroevidence.evaluation.signature import digest
-from zeroevidence.measure.catalogue import CATALOGUE
-from zeroevidence.measure.tandem import (
-    PRESETS,
-    CostModel,
-    adcf_min,
-    asv_rates,
-    cm_cllr,
-    cm_dcf,
-    cm_dcf_min,
-    cm_eer,
-    tdcf_curve,
-    tdcf_joint_min,
-    tdcf_min,
-    tdcf_surface,
-)
-from zeroevidence.measure.tandem_eer import teer
-from zeroevidence.measure.verification import eer
+from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.flags import FEW_SPEAKERS, Flag, flag
+from zeroevidence.evaluation.profiles import as_curve, thinned
+from zeroevidence.evaluation.results import Curve, Evaluation, Measured, Surface
+from zeroevidence.evaluation.setup import Resampling, Setup, TandemSetup, digest
+from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.tandem.cost import PRESETS, CostModel
+from zeroevidence.measure.tandem.tdcf import tdcf_curve, tdcf_surface
+from zeroevidence.measure.tandem.view import TandemView
 from zeroevidence.uncertainty.intervals import interval
 
 ALL = "all"
@@ -56,7 +44,7 @@ class _Class:
         return cls(trials.scores[order].astype(np.float64), speaker, made)
 
     def resampled(self, rng: np.random.Generator, counts: IntArray) -> IntArray:
-        """How often each trial is drawn: as often as its speaker, or by itself among its like."""
+        """How often each trial is drawn: as often as its speaker, or singly among trials of its kind."""
         times = np.append(counts, 0)[self.speaker]
         alone = self.speaker < 0
         if alone.any():
@@ -72,7 +60,7 @@ class _Replicates:
 
     values: dict[str, dict[str, list[float]]]
     unit: str  # speaker, trial, or speaker+trial where only some speakers are known
-    flags: dict[str, tuple[str, ...]]
+    flags: dict[str, tuple[Flag, ...]]
 
 
 def evaluate_tandem(
@@ -83,7 +71,8 @@ def evaluate_tandem(
     intervals: int = 200,
     seed: int = 0,
     labels: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
+    loosened: Sequence[Loosened] = (),
+    phase: str | None = None,
 ) -> list[Evaluation]:
     """Measure what a verifier behind a countermeasure costs; or either a countermeasure or a single system alone.
 
@@ -94,123 +83,117 @@ def evaluate_tandem(
     by_attack
         Also a row for each attack, all sharing the bona fide speech and the verifier's threshold.
     intervals
-        Bootstrap replicates for the 95 % percentile intervals, 0 for none. Speakers are resampled, and with them all
-        their trials on both sides; trials whose speaker is unknown are resampled by themselves. What was done is
-        in the method of each measure, in the flags and in the signature.
-    seed
-        Of the bootstrap.
-    labels, notes
-        What the scores are of, and what was done to them before; the notes enter the signature.
+        Bootstrap replicates for the 95 % percentile intervals, 0 for none. Speakers are resampled with all their trials
+        on both sides; trials of unknown speakers by themselves. Methods, flags and signature say what was done.
+    seed, labels
+        Of the bootstrap; what the scores are of.
+    loosened, phase
+        Rules of reading that were loosened, and the part of a key that was read; enter the signature.
 
-    Returns
-    -------
-    list
-        The pooled row, its label ``attack`` being ``all``, then one for each attack.
+    The pooled row comes first, its attack being ``all``, then one for each attack.
+
+    Examples
+    --------
+    >>> from zeroevidence import TandemScores
+    >>> scores = TandemScores.of(cm_bonafide=[2.0, 3.0, 1.0], cm_spoof=[-1.0, 0.0, 1.5])
+    >>> (row,) = evaluate_tandem(scores, intervals=0)
+    >>> round(float(row["cm_eer"]), 3)
+    0.333
     """
     name, model = _named(model)
     if intervals < 0:
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
-    speakers = scores.speakers
-    known = [] if speakers is None else [str(speaker) for speaker in speakers]
-    # One speaker drawn as often as there are speakers would always give the same sample.
-    codes = {speaker: code for code, speaker in enumerate(known)} if len(known) > 1 else {}
-    classes = {kind: _Class.of(trials, codes) for kind, trials in scores.classes().items()}
+    classes, known = _classes(scores)
     attacks = _attacks(scores, classes) if by_attack else []
+    # One speaker drawn as often as there are speakers would always give the same sample.
+    speakers = len(known) if len(known) > 1 else 0
+    drawn = _bootstrap(classes, attacks, model, speakers, intervals, seed) if intervals else None
+    setup = Setup(
+        families=("tandem",),
+        tandem=TandemSetup(name, model.form, model.convention, ALL, phase),
+        intervals=None if drawn is None else Resampling(drawn.unit, intervals),
+        interval_method=None if drawn is None else "percentile",
+        seed=seed,
+        loosened=tuple(loosened),
+    )
+    counted = None if scores.speakers is None else len(known)
+    return [
+        _row(attack, TandemView(part, model), drawn, setup, labels or {}, counted)
+        for attack, part in _by_attack(classes, attacks).items()
+    ]
+
+
+def _row(
+    attack: str,
+    view: TandemView,
+    drawn: _Replicates | None,
+    setup: Setup,
+    labels: Mapping[str, str],
+    speakers: int | None,
+) -> Evaluation:
+    """The row of one attack, or of all together."""
+    measured = battery("tandem", view)
+    assert setup.tandem is not None
+    return Evaluation(
+        metrics=_metrics(measured, view, drawn, attack),
+        counts=_counts(view.scores) | ({} if speakers is None else {"speakers": speakers}),
+        setup=replace(setup, tandem=replace(setup.tandem, attack=attack), data=digest(view.scores.values())),
+        labels=labels,
+        about=About(question="spoofing", attack=attack),
+        flags=(*_flags(measured), *(() if drawn is None else drawn.flags[attack])),
+        curves=_curves(view),
+        surfaces=_surfaces(view) if attack == ALL else {},  # large, so once
+    )
+
+
+def _classes(scores: TandemScores) -> tuple[dict[str, _Class], list[str]]:
+    """The scores of each kind of trial, and the names of the speakers."""
+    known = [] if scores.speakers is None else [str(speaker) for speaker in scores.speakers]
+    codes = {speaker: code for code, speaker in enumerate(known)} if len(known) > 1 else {}
+    return {kind: _Class.of(trials, codes) for kind, trials in scores.classes().items()}, known
+
+
+def _by_attack(classes: Mapping[str, _Class], attacks: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
+    """Scores by kind of trial for all attacks and for each."""
     parts = {ALL: {kind: one.scores for kind, one in classes.items()}}
     for attack in attacks:
         parts[attack] = {
             kind: one.scores[one.attack[attack]] if kind.endswith("spoof") else one.scores
             for kind, one in classes.items()
         }
-    points = {attack: _measured(part, model) for attack, part in parts.items()}
-    replicates = _bootstrap(classes, attacks, model, len(codes), intervals, seed) if intervals else None
-    rows = []
-    for attack, part in parts.items():
-        metrics = _metrics(points[attack], model, None if replicates is None else (replicates, attack))
-        counts = _counts(part) | ({} if speakers is None else {"speakers": len(known)})
-        rows.append(
-            Evaluation(
-                metrics=metrics,
-                counts=counts,
-                signature=_signature(name, model, part, counts, replicates, intervals, seed, attack, notes),
-                labels={**(labels or {}), "attack": attack},
-                flags=_flags(points[attack]) + (() if replicates is None else replicates.flags[attack]),
-                curves=_curves(part, model),
-                surfaces=_surfaces(part, model) if attack == ALL else {},  # large, so once
-            )
-        )
-    return rows
+    return parts
 
 
-def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, float]:
-    """Every measure that these scores allow, the most telling first."""
-    values: dict[str, float] = {}
-    if "asv_spoof" in part:
-        asv = part["asv_target"], part["asv_nontarget"], part["asv_spoof"]
-        cm = part["cm_bonafide"], part["cm_spoof"]
-        rates = asv_rates(*asv, convention=model.convention)
-        values["tdcf_min"] = tdcf_min(*cm, rates, model).tdcf_min
-        values["tdcf_joint_min"] = tdcf_joint_min(*asv, *cm, model).tdcf_min
-        values["teer"] = teer(*asv, *cm, convention=model.convention).teer
-        values["asv_eer"] = rates.eer
-        values["p_fa_spoof"] = rates.p_fa_spoof
-    if "sasv_spoof" in part:
-        target, nontarget, spoof = part["sasv_target"], part["sasv_nontarget"], part["sasv_spoof"]
-        values["adcf_min"] = adcf_min(target, nontarget, spoof, model).adcf
-        values["sv_eer"] = eer(target, nontarget)
-        values["spf_eer"] = eer(target, spoof)
-    if "cm_spoof" in part:
-        cm = part["cm_bonafide"], part["cm_spoof"]
-        values["cm_eer"] = cm_eer(*cm)
-        values["cm_cllr"] = cm_cllr(*cm)
-        values["cm_dcf"] = cm_dcf(*cm, model).dcf
-        values["cm_dcf_min"] = cm_dcf_min(*cm, model).dcf
-    return values
-
-
-def _curves(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, Curve]:
+def _curves(view: TandemView) -> dict[str, Curve]:
     """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
-    if "asv_spoof" not in part:
+    if view.rates is None or view.cm is None:
         return {}
-    rates = asv_rates(part["asv_target"], part["asv_nontarget"], part["asv_spoof"], convention=model.convention)
-    cost = tdcf_curve(part["cm_bonafide"], part["cm_spoof"], rates, model)
+    cost = tdcf_curve(*view.cm, view.rates, view.model)
     keep = np.union1d(thinned(len(cost.tdcf)), [int(cost.tdcf.argmin())])
-    return {"t_dcf": curve_of(cost.threshold[keep], cost.tdcf[keep])}
+    return {"t_dcf": as_curve(cost.threshold[keep], cost.tdcf[keep])}
 
 
-def _surfaces(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, Surface]:
+def _surfaces(view: TandemView) -> dict[str, Surface]:
     """Cost over both thresholds, the countermeasure's (x) and the verifier's (y)."""
-    if "asv_spoof" not in part:
+    if view.asv is None or view.cm is None:
         return {}
-    asv_side = part["asv_target"], part["asv_nontarget"], part["asv_spoof"]
-    found = tdcf_surface(*asv_side, part["cm_bonafide"], part["cm_spoof"], model, points=_SURFACE_POINTS)
+    found = tdcf_surface(*view.asv, *view.cm, view.model, points=_SURFACE_POINTS)
     cm, asv = tuple(found.threshold_cm.tolist()), tuple(found.threshold_asv.tolist())
     return {"t_dcf": Surface(cm, asv, tuple(tuple(line) for line in found.tdcf.tolist()))}
 
 
-def _methods(model: CostModel) -> dict[str, str]:
-    at = f"ASV at its equal-error point ({model.convention})"
-    return {
-        "tdcf_min": f"{model.form}, {at}",
-        "teer": f"concurrent ({model.convention})",
-        "p_fa_spoof": at,
-        "cm_dcf": "scores as LLRs",
-        **dict.fromkeys(("asv_eer", "cm_eer", "sv_eer", "spf_eer"), "interpolated"),
-        **dict.fromkeys(("cm_dcf_min", "adcf_min", "tdcf_joint_min"), "best threshold"),
-    }
-
-
-def _metrics(values: Mapping[str, float], model: CostModel, drawn: tuple[_Replicates, str] | None) -> dict[str, Metric]:
-    methods, metrics = _methods(model), {}
+def _metrics(
+    values: Mapping[str, float], view: TandemView, drawn: _Replicates | None, attack: str
+) -> dict[str, Measured]:
+    metrics = {}
     for name, value in values.items():
-        method, low, high = methods.get(name), None, None
-        if drawn is not None:
-            replicates, attack = drawn
-            found = replicates.values[attack].get(name)
-            if found:
-                low, high = interval(value, np.array(found), method="percentile")
-                method = "; ".join(filter(None, (method, f"interval by {replicates.unit}")))
-        metrics[name] = Metric(value, CATALOGUE[name].unit, method, low, high)
+        entry = MEASURES[name]
+        method, low, high = entry.method(view), None, None
+        found = None if drawn is None else drawn.values[attack].get(name)
+        if drawn is not None and found:
+            low, high = interval(value, np.array(found), method="percentile")
+            method = "; ".join(filter(None, (method, f"interval by {drawn.unit}")))
+        metrics[name] = Measured(value, entry.unit, method, low, high)
     return metrics
 
 
@@ -225,7 +208,7 @@ def _bootstrap(
         drawn = _drawn(classes, rng, speakers)
         for row, part in _parts(classes, drawn, attacks):
             try:
-                measured = _measured(part, model)
+                measured = battery("tandem", TandemView(part, model))
             except InputError:  # a class that nobody drawn has, or a legacy cost that is undefined for this draw
                 lost[row] += 1
                 continue
@@ -233,32 +216,22 @@ def _bootstrap(
                 values[row].setdefault(name, []).append(value)
     alone = {kind: int(np.count_nonzero(one.speaker < 0)) for kind, one in classes.items()}
     single, total = sum(alone.values()), sum(len(one.scores) for one in classes.values())
-    flags = []
-    if single == total:
-        unit = "trial"
-        flags.append(
-            "speakers-unknown: intervals resample trials, not people, and may be too narrow; give a key or protocol "
-            "that names the speakers."
-        )
-    elif single:
-        unit = "speaker+trial"
-        which = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in alone.items() if number)
-        flags.append(
-            f"speakers-partly-unknown: intervals resample speakers, but single trials where nobody said who speaks "
-            f"({which}), and may be too narrow; give a key that names them."
-        )
-    else:
-        unit = "speaker"
+    unit, flags = _unit(alone, single, total)
     if 0 < speakers < FEW_SPEAKERS:
-        flags.append(
-            f"few-speakers: {speakers} speakers are too few for trustworthy intervals; collect at least {FEW_SPEAKERS}."
-        )
-    left_out = "replicates-left-out: {} of {} draws had no value (a kind of trial was missing); collect more speakers."
-    return _Replicates(
-        values,
-        unit,
-        {row: (*flags, *([left_out.format(lost[row], times)] if lost[row] else [])) for row in rows},
-    )
+        flags.append(flag("few-speakers", speakers=speakers))
+    left_out = {row: [flag("replicates-left-out", lost=n, times=times)] if n else [] for row, n in lost.items()}
+    return _Replicates(values, unit, {row: (*flags, *left_out[row]) for row in rows})
+
+
+def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[Flag]]:
+    """What was drawn, and what is to be said where not all speakers are known."""
+    if single == total:
+        remedy = "give a key or protocol that names the speakers"
+        return "trial", [flag("speakers-unknown", unit="trial", remedy=remedy)]
+    if single:
+        which = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in alone.items() if number)
+        return "speaker+trial", [flag("speakers-partly-unknown", which=which)]
+    return "speaker", []
 
 
 def _drawn(classes: Mapping[str, _Class], rng: np.random.Generator, speakers: int) -> dict[str, IntArray]:
@@ -311,10 +284,10 @@ def _counts(part: Mapping[str, FloatArray]) -> dict[str, int]:
     return counts | rest
 
 
-def _flags(values: Mapping[str, float]) -> tuple[str, ...]:
+def _flags(values: Mapping[str, float]) -> tuple[Flag, ...]:
     """EERs that say that scores point the wrong way."""
     return tuple(
-        f"eer-above-half: the {CATALOGUE[name].title} exceeds 50 %; check that higher scores speak for {kind}."
+        flag("eer-above-half", measure=MEASURES[name].title, kind=kind)
         for name, kind in (
             ("asv_eer", "the claimed speaker"),
             ("sv_eer", "the claimed speaker"),
@@ -329,26 +302,3 @@ def _named(model: CostModel | str) -> tuple[str, CostModel]:
         return model, CostModel.preset(model)
     name = next((name for name, preset in PRESETS.items() if preset == model), None)
     return name or "/".join(f"{value:g}" for value in astuple(model) if isinstance(value, float)), model
-
-
-def _signature(
-    name: str,
-    model: CostModel,
-    part: Mapping[str, FloatArray],
-    counts: Mapping[str, int],
-    replicates: _Replicates | None,
-    intervals: int,
-    seed: int,
-    attack: str,
-    notes: Sequence[str],
-) -> str:
-    sizes = [
-        f"{side}:{'+'.join(str(len(values)) for kind, values in part.items() if kind.startswith(f'{side}_'))}"
-        for side in ("asv", "sasv", "cm")
-        if f"{side}_spoof" in part
-    ]
-    parts = ["ZE", "tandem", f"preset:{name}", f"form:{model.form}", f"eer:{model.convention}", f"attack:{attack}"]
-    parts += [*sizes, f"spk:{counts.get('speakers', 'unknown')}"]
-    parts += ["ci:none"] if replicates is None else [f"ci:{replicates.unit}{intervals}:percentile", f"seed:{seed}"]
-    parts += [*notes, f"data:sha256:{digest(part.values())[:16]}", f"v:{__version__}"]
-    return "|".join(part.replace("|", "/").replace("\n", " ") for part in parts)

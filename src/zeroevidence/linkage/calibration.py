@@ -15,9 +15,9 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic, newton
 from zeroevidence.errors import InputError
+from zeroevidence.linkage.held_rows import centred, held_rows
 from zeroevidence.linkage.plan import make_plan
 from zeroevidence.linkage.scoring import Scoring
-from zeroevidence.linkage.whole_rows import centred, held_rows
 
 _EXACT_BELOW = 1 << 20
 _PER_UNIT = 4096.0
@@ -166,9 +166,24 @@ def pair_statistics(
     """Statistics of all pairs, one for each fold of trials (one in all unless given).
 
     `top` asks for that many of the largest raw scores of each fold, which set the threshold of singling out.
+
+    Examples
+    --------
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> (whole,) = pair_statistics(trials, people, [0, 1, 2], top=4)
+    >>> whole.target.round(2).tolist(), int(whole.counts.sum()), whole.threshold(3)
+    ([1.4, -1.22, 1.34], 6, 0.5)
     """
     plan = make_plan(
-        trial_vectors, enrol_vectors, mated, weight=1.0, scoring=scoring, ddof=ddof, dtype=np.float64, no_moments=True
+        trial_vectors,
+        enrol_vectors,
+        mated,
+        weight=1.0,
+        scoring=scoring,
+        ddof=ddof,
+        dtype=np.float64,
+        moments=lambda _: None,
     )
     folds = [np.arange(plan.trials)] if folds is None else folds
     exact = plan.trials * plan.identities < _EXACT_BELOW
@@ -197,6 +212,14 @@ def fit_link(
     """Logistic calibration of standardised rows, from development embeddings, without the matrix of their scores.
 
     ``link(..., weight=fit.weight, bias=fit.bias - fit.prior_log_odds)`` uses it.
+
+    Examples
+    --------
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> fit = fit_link(trials, people, [0, 1, 2])
+    >>> round(fit.weight, 2), round(fit.bias - fit.prior_log_odds, 2)
+    (0.78, -0.09)
     """
     (statistics,) = pair_statistics(trial_vectors, enrol_vectors, mated, scoring=scoring, ddof=ddof)
     return statistics.fit(l2=l2, balanced=balanced)

@@ -1,31 +1,24 @@
-"""One call, several back-ends: trial and enrolment vectors in, evidence of each trial out."""
+"""One call, several engines: trial and enrolment vectors in, evidence of each trial out."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.errors import UsageError
-from zeroevidence.linkage.parts import present
+import zeroevidence.linkage.engines  # noqa: F401 (the engines register themselves)
+from zeroevidence._typing import FloatArray
+from zeroevidence.linkage.linked import CalibrationFacts, Identities, Linked
 from zeroevidence.linkage.plan import Plan, make_plan
+from zeroevidence.linkage.registry import AUTO, Engine, EngineName, Need, Request, choose
 from zeroevidence.linkage.result import Linkage
 from zeroevidence.linkage.scoring import Scoring
 from zeroevidence.linkage.vectors import Side
 
-Backend = Literal["auto", "numpy", "torch", "triton", "dask"]
-BACKENDS: tuple[Backend, ...] = ("auto", "numpy", "torch", "triton", "dask")
-_CHUNK_BYTES = 1 << 26
-
-
-class Linker(Protocol):
-    """What a back-end offers."""
-
-    def rows(self, rows: IntArray) -> Linkage:
-        """Results of some trials."""
+_RUN_BYTES = 1 << 26
 
 
 def link(
@@ -38,174 +31,110 @@ def link(
     scoring: Scoring = "dot",
     ddof: int = 0,
     threshold: float | FloatArray | None = None,
-    backend: Backend = "auto",
+    backend: EngineName = AUTO,
     scheduler: Any = None,
     device: str | None = None,
     threads: int | None = None,
     dtype: Any = None,
     chunk: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Linkage:
+) -> Linked:
     r"""What a search through N enrolled identities learns from each trial, without the T x N matrix of scores.
 
-    .. math:: LLR_{ij} = w \frac{s_{ij} - \mu_i}{\sigma_i} + b, \quad
-        LID_i = \log_2 \frac{N e^{LLR_{i m_i}}}{\sum_j e^{LLR_{ij}}}
+    :math:`LLR_{ij} = w (s_{ij} - \mu_i) / \sigma_i + b` and
+    :math:`LID_i = \log_2 (N e^{LLR_{i m_i}} / \sum_j e^{LLR_{ij}})`.
 
     Parameters
     ----------
     trial_vectors, enrol_vectors
-        T x d and N x d: arrays (float16, float32, float64; memory-mapped is fine, also beyond the memory of the
-        machine), `Embeddings`, or addresses of files, which `dask` opens where its workers are.
+        T x d and N x d: arrays of floats (memory-mapped is fine, also beyond the memory of the machine), `Embeddings`,
+        or addresses of files, which ``dask`` opens where its workers are.
     mated
         For each trial the row of its true identity in `enrol_vectors`.
-    weight, bias
+    weight, bias, threshold
         Calibration of standardised scores, one for all or one per trial; `fit_link` fits one on other speakers.
-    scoring
-        ``dot``, ``cosine``, or a function of two blocks of vectors that gives their scores.
-    ddof
-        Divisor of the row variance is N - ddof.
-    threshold
-        Also count the identities that score above it (`fires`).
-    backend
-        ``numpy``; ``torch`` (CPU or GPU); ``triton`` (CUDA, 16-bit inputs unless `dtype` is float32); ``dask`` (many
-        machines, each with the best of the others); ``auto``: the fastest that is there and keeps the precision.
-    scheduler
-        For ``dask``: a client, or the address of a scheduler; a local cluster unless given.
-    device, threads
-        For ``torch`` and ``triton``; for ``numpy``.
-    dtype
-        Precision of the products: float32 or float64, by default that of the vectors, at least float32; float16 for
-        ``triton``.
-    chunk
-        Trials worked out together; the answer does not depend on it beyond rounding.
-    progress
-        Called with the number of trials done and in all.
+        Identities that score above `threshold` are counted (`fires`).
+    scoring, ddof
+        ``dot``, ``cosine``, or a function of two blocks of vectors. The divisor of the row variance is N - `ddof`.
+    backend, scheduler, device, threads, dtype
+        The engine, by default the fastest here that keeps the precision; client or address of ``dask``; device of
+        ``torch`` and ``triton``; threads of ``numpy``; precision of the products' inputs.
+    chunk, progress
+        Trials worked out together, which changes nothing beyond rounding; called with the number of trials done and
+        in all.
+
+    Examples
+    --------
+    >>> found = link([[1.0, 0.2], [0.1, 1.0]], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], [0, 1], weight=3.0)
+    >>> found.lid.round(2).tolist(), found.top.tolist()
+    ([1.51, 1.58], [0, 1])
     """
-    plan, name, half = resolve(
-        trial_vectors,
-        enrol_vectors,
-        mated,
-        weight=weight,
-        bias=bias,
-        scoring=scoring,
-        ddof=ddof,
-        threshold=threshold,
-        backend=backend,
-        device=device,
-        dtype=dtype,
+    request = Request(None if dtype is None else np.dtype(dtype), device, threads, scheduler)
+    calibration = {"weight": weight, "bias": bias, "threshold": threshold}
+    job = prepare(
+        trial_vectors, enrol_vectors, mated, backend=backend, request=request, scoring=scoring, ddof=ddof, **calibration
     )
-    chunks = chunks_of(plan, chunk)
-    parts: dict[int, Linkage] = {}
-    for index, part in run_chunks(plan, name, chunks, scheduler=scheduler, device=device, threads=threads, half=half):
-        parts[index] = part
-        if progress is not None:
-            progress(sum(len(one) for one in parts.values()), plan.trials)
-    return Linkage.join([parts[index] for index in range(len(chunks))])
+    found = job.join(job.runs(chunk), progress)
+    who = Identities.known(trial_vectors, enrol_vectors, job.plan.mated)
+    return Linked.build(found, job.plan, who, scoring=scoring, calibration=CalibrationFacts("given"))
 
 
-def resolve(
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A checked search and the engine that does it."""
+
+    plan: Plan
+    engine: Engine
+    request: Request
+
+    def runs(self, trials: int | None = None) -> list[tuple[int, int]]:
+        """Runs of trials: as many as fit a modest memory, so that the enrolment is read few times."""
+        step = trials or max(1024, _RUN_BYTES // (8 * self.plan.trial.dim))
+        return [(start, min(self.plan.trials, start + step)) for start in range(0, self.plan.trials, step)]
+
+    def work(self, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Linkage]]:
+        """Results of runs of trials with their place in `runs`, in the order in which they are done."""
+        return self.engine.run(self.plan, runs, self.request)
+
+    def join(self, runs: Sequence[tuple[int, int]], progress: Callable[[int, int], None] | None = None) -> Linkage:
+        """Results of all runs in their order."""
+        parts: dict[int, Linkage] = {}
+        for index, part in self.work(runs):
+            parts[index] = part
+            if progress is not None:
+                progress(sum(len(one) for one in parts.values()), self.plan.trials)
+        return Linkage.join([parts[index] for index in range(len(runs))])
+
+
+def prepare(
     trial_vectors: Any,
     enrol_vectors: Any,
     mated: Any,
     *,
-    backend: Backend = "auto",
-    device: str | None = None,
-    dtype: Any = None,
-    scoring: Scoring = "dot",
+    scoring: Scoring,
+    backend: EngineName = AUTO,
+    request: Request | None = None,
     **options: Any,
-) -> tuple[Plan, Backend, bool]:
-    """The checked plan, the back-end that "auto" means, and whether it multiplies 16-bit inputs."""
-    if backend not in BACKENDS:
-        raise UsageError(f"unknown back-end {backend!r}; expected one of {', '.join(BACKENDS)}")
-    asked = None if dtype is None else np.dtype(dtype)
-    enrol = Side.of(enrol_vectors, "enrolment", cosine=scoring == "cosine")
+) -> Job:
+    """Check a search and choose its engine; `options` are those of `make_plan`."""
+    request = request or Request()
     trial = Side.of(trial_vectors, "trial", cosine=scoring == "cosine")
+    enrol = Side.of(enrol_vectors, "enrolment", cosine=scoring == "cosine")
+    engine = engine_for(trial, enrol, scoring=scoring, backend=backend, request=request)
+    plan = make_plan(
+        trial,
+        enrol,
+        mated,
+        scoring=scoring,
+        dtype=engine.sums or request.dtype,
+        moments=partial(engine.moments, request=request),
+        **options,
+    )
+    return Job(plan, engine, request)
+
+
+def engine_for(trial: Side, enrol: Side, *, scoring: Scoring, backend: EngineName, request: Request) -> Engine:
+    """The engine that is meant by a name, or an error that says why it cannot do this search."""
+    asked = request.dtype
     double = asked == np.float64 or (asked is None and not (trial.single and enrol.single))
-    if backend == "auto":
-        backend = best_backend(enrol.dim, double=double or callable(scoring))
-    if callable(scoring) and backend not in ("numpy", "dask"):
-        raise UsageError(f"a scoring function works with the back-ends numpy and dask, not {backend}")
-    if backend == "triton" and double and asked is not None:
-        raise UsageError("the back-end triton multiplies in float16 or float32; use torch for float64")
-    if asked == np.float16 and backend != "triton":
-        raise UsageError("products of float16 inputs need the back-end triton")
-    half = backend == "triton" and asked != np.float32
-    if backend == "triton":
-        dtype = np.float32
-    moments = None
-    if backend in ("torch", "triton") and not callable(scoring):
-        from zeroevidence.linkage.torch_blocks import torch_moments
-
-        moments = torch_moments(enrol, device)
-    plan = make_plan(trial, enrol, mated, scoring=scoring, dtype=dtype, moments=moments, **options)
-    return plan, backend, half
-
-
-def best_backend(dim: int, *, double: bool) -> Backend:
-    """The fastest back-end of this machine that keeps the precision."""
-    if double or not present("torch") or not _cuda_driver():
-        return "numpy"
-    from zeroevidence.linkage.torch_blocks import load_torch
-
-    if not load_torch().cuda.is_available():
-        return "numpy"
-    return "triton" if present("triton") and dim <= 512 else "torch"
-
-
-def _cuda_driver() -> bool:
-    """Whether there is a driver at all: torch takes seconds to import only to say that there is none."""
-    for name in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
-
-
-def linker_for(
-    plan: Plan, backend: Backend, *, device: str | None = None, threads: int | None = None, half: bool = True
-) -> Linker:
-    """The worker of a back-end; everything it prepares is kept between calls."""
-    if plan.function is not None:
-        from zeroevidence.linkage.whole_rows import WholeRowLinker
-
-        return WholeRowLinker(plan)
-    if backend == "torch":
-        from zeroevidence.linkage.torch_blocks import TorchLinker
-
-        return TorchLinker(plan, device=device)
-    if backend == "triton":
-        from zeroevidence.linkage.triton_blocks import TritonLinker
-
-        return TritonLinker(plan, device=device, half=half)
-    from zeroevidence.linkage.blocks import NumpyLinker
-
-    return NumpyLinker(plan, threads=threads)
-
-
-def chunks_of(plan: Plan, chunk: int | None = None) -> list[tuple[int, int]]:
-    """Runs of trials: as many as fit a modest memory, so that the enrolment is read few times."""
-    step = chunk or max(1024, _CHUNK_BYTES // (8 * plan.trial.dim))
-    return [(start, min(plan.trials, start + step)) for start in range(0, plan.trials, step)]
-
-
-def run_chunks(
-    plan: Plan,
-    backend: Backend,
-    chunks: Sequence[tuple[int, int]],
-    *,
-    scheduler: Any = None,
-    device: str | None = None,
-    threads: int | None = None,
-    half: bool = True,
-) -> Iterator[tuple[int, Linkage]]:
-    """Results of runs of trials with their place in `chunks`, in the order in which they are done."""
-    if backend == "dask":
-        from zeroevidence.linkage.dask_blocks import run_on_cluster
-
-        yield from run_on_cluster(plan, chunks, scheduler=scheduler)
-        return
-    linker = linker_for(plan, backend, device=device, threads=threads, half=half)
-    for index, (start, stop) in enumerate(chunks):
-        yield index, linker.rows(np.arange(start, stop))
+    return choose(backend, Need(enrol.dim, double, callable(scoring)), request)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence.linkage.engine import Backend
+from zeroevidence.linkage.plan import Plan
+from zeroevidence.linkage.registry import Engine, Request
 
 _AFTER = 1.5  # time with everything after the products, as a multiple of that of the products alone
 
@@ -24,27 +25,20 @@ class Estimate:
         return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {_time(self.seconds)}"
 
 
-def estimate(
-    trials: int, identities: int, dim: int, *, backend: Backend, itemsize: int = 4, workers: int = 1
-) -> Estimate:
-    """Estimate for a search on this machine, or on `workers` machines like it."""
-    on_gpu = backend == "triton" or (backend == "torch" and _cuda())
-    rate = _gpu_rate(dim) if on_gpu else _cpu_rate(dim, itemsize)
+def estimate(plan: Plan, engine: Engine, request: Request) -> Estimate:
+    """Estimate for a search by an engine on this machine."""
+    trials, identities, dim, itemsize = plan.trials, plan.identities, plan.trial.dim, plan.dtype.itemsize
+    on_device = engine.device_rate(dim, request)
+    rate = _cpu_rate(dim, itemsize) if on_device is None else on_device
     pairs = trials * identities
-    chunk = min(trials * dim, 1 << 23) * (8 + itemsize)
+    run = min(trials * dim, 1 << 23) * (8 + itemsize)
     kept = identities * dim * itemsize
-    memory = chunk + (kept if on_gpu or kept <= 1 << 28 else 3 << 26) + (1 << 26) + 88 * trials
-    return Estimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate / workers)
-
-
-def _cuda() -> bool:
-    from zeroevidence.linkage.torch_blocks import load_torch
-
-    return bool(load_torch().cuda.is_available())
+    memory = run + (kept if on_device is not None or kept <= 1 << 28 else 3 << 26) + (1 << 26) + 88 * trials
+    return Estimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate)
 
 
 def _cpu_rate(dim: int, itemsize: int) -> float:
-    """Operations per second of a product, the better of two tries."""
+    """Operations per second of a product, the best of three tries."""
     dtype = np.float32 if itemsize == 4 else np.float64
     x, y = np.ones((512, dim), dtype), np.ones((2048, dim), dtype)
     times = []
@@ -53,21 +47,6 @@ def _cpu_rate(dim: int, itemsize: int) -> float:
         x @ y.T
         times.append(time.perf_counter() - start)
     return 2.0 * 512 * 2048 * dim / min(times)
-
-
-def _gpu_rate(dim: int) -> float:
-    from zeroevidence.linkage.torch_blocks import load_torch
-
-    torch = load_torch()
-    x, y = (torch.ones((8192, dim), dtype=torch.float16, device="cuda") for _ in range(2))
-    times = []
-    for _ in range(3):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        x @ y.T
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return 2.0 * 8192 * 8192 * dim / min(times)
 
 
 def _size(count: float) -> str:

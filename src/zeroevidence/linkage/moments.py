@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
-from zeroevidence.linkage.parts import one_blas_thread
+from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.linkage.vectors import Side
 
 _SAMPLE = 1024

@@ -1,7 +1,8 @@
-"""A search, checked once: what every back-end needs to know, and the terms of each row that have a closed form."""
+"""A search, checked once: what every engine needs to know, and the terms of each row that have a closed form."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ class Plan:
     ddof: int
     dtype: Any  # of the products
     function: ScoreFunction | None
-    moments: Moments | None  # None with a scoring function
+    moments: Moments | None  # None with a scoring function, or where the engine does without
 
     @property
     def identities(self) -> int:
@@ -54,10 +55,9 @@ def make_plan(
     ddof: int = 0,
     threshold: float | FloatArray | None = None,
     dtype: Any = None,
-    moments: Moments | None = None,
-    no_moments: bool = False,
+    moments: Callable[[Side], Moments | None] = enrolment_moments,
 ) -> Plan:
-    """Check everything that can be checked before the work, and take the moments of the enrolment unless given.
+    """Check everything that can be checked before the work, and take the moments of the enrolment by `moments`.
 
     Raises
     ------
@@ -77,8 +77,6 @@ def make_plan(
         dtype = np.float32 if trial.single and enrol.single and not callable(scoring) else np.float64
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise UsageError(f"expected products in float32 or float64, got {np.dtype(dtype)}")
-    if moments is None and not callable(scoring) and not no_moments:
-        moments = enrolment_moments(enrol)
     return Plan(
         trial,
         enrol,
@@ -89,7 +87,7 @@ def make_plan(
         ddof,
         np.dtype(dtype),
         scoring if callable(scoring) else None,
-        moments,
+        None if callable(scoring) else moments(enrol),
     )
 
 
@@ -201,7 +199,7 @@ def finish(
     fires: IntArray | None,
     rounded: FloatArray | None = None,
 ) -> Linkage:
-    """Results of some trials from what a back-end found among the others.
+    """Results of some trials from what an engine found among the others.
 
     `log_others` is the logarithm of the sum of ``exp(slope * (score - mean))`` over the others; `best` is the highest
     centred score among them; `rounded` is the true identity's as the products have it, if in single precision.

@@ -7,7 +7,7 @@ covariance C of the enrolment vectors they are ``x . m`` and ``sqrt(x' C x)``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 
 ScoreFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
-Scoring: TypeAlias = Literal["cosine", "dot"] | ScoreFunction
-SCORINGS = ("cosine", "dot")
+ScoringName: TypeAlias = Literal["cosine", "dot"]
+Scoring: TypeAlias = ScoringName | ScoreFunction
+SCORINGS: tuple[ScoringName, ...] = get_args(ScoringName)
 
 
 def check_scoring(scoring: Scoring) -> Scoring:
@@ -66,6 +67,13 @@ def plda_vectors(
         The model: mu, B and W.
     utterances
         How many utterances each profile averages; the same for all, since a row compares all profiles.
+
+    Examples
+    --------
+    >>> model = {"mean": np.zeros(1), "between": np.array([[4.0]]), "within": np.array([[1.0]])}
+    >>> trial, enrol = plda_vectors(np.array([[2.0]]), np.array([[2.5], [-3.0]]), **model)
+    >>> (trial @ enrol.T).round(2).tolist()
+    [[0.91, -4.47]]
     """
     if utterances < 1:
         raise UsageError(f"expected at least one utterance per profile, got {utterances}")

@@ -14,7 +14,19 @@ from zeroevidence.linkage.result import Linkage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkSummary:
-    """What many trials disclose, in a space that does not grow with their number beyond the ranks that occur."""
+    """What many trials disclose, in a space that does not grow with their number beyond the ranks that occur.
+
+    Examples
+    --------
+    >>> from zeroevidence.linkage import link
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> found = link(trials, people, [0, 1, 2], weight=2.0)
+    >>> parts = [LinkSummary.of(found.take(slice(0, 2))), LinkSummary.of(found.take(slice(2, 3)))]
+    >>> both = LinkSummary.merge(parts)
+    >>> both.trials, both.linked, round(both.alid, 2), both.gamma().round(2).tolist()
+    (3, 2, -0.85, [0.67, 0.0, 0.33])
+    """
 
     identities: int
     trials: int

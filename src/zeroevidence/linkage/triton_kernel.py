@@ -75,7 +75,10 @@ def link_kernel(
     TMA: tl.constexpr,
     P: tl.constexpr,
 ):
-    """One block of BM trials against a panel of N identities."""
+    """One block of BM trials against a panel of N identities.
+
+    It is one long function, since a kernel cannot call Python functions cheaply.
+    """
     block = tl.program_id(0)
     rows = block.to(tl.int64) * BM + tl.arange(0, BM)
     start = block * BM

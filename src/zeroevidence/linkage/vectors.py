@@ -14,7 +14,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.parts import optional
+from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.scoring import unit
 
 _BLOCK_BYTES = 1 << 25
@@ -57,14 +57,14 @@ def _open(location: str) -> FloatArray:
             fetched: FloatArray = np.load(stream, allow_pickle=False)
         return fetched
     # other formats need the readers, and those a table library
-    from zeroevidence.data.formats.vectors import read_embeddings
+    from zeroevidence.data.formats.vectors.read import read_embeddings
 
     return read_embeddings(path).vectors
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Trials or enrolments, as the back-ends read them: blocks of finite vectors, of length one for cosine."""
+    """Trials or enrolments, as the engines read them: blocks of finite vectors, of length one for cosine."""
 
     source: FloatArray | Address
     name: str  # "trial" or "enrolment", for messages

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import AttributeView
 
 _MOST_ROWS = 5000  # more change the third digit and cost minutes
 
@@ -27,3 +33,21 @@ def mutual_information(
         x, y = x[some], y[some]
     found: FloatArray = mutual_info_classif(x, y, n_neighbors=neighbours, random_state=seed) / LN2
     return found
+
+
+@measure(
+    "mutual_information",
+    "mutual information",
+    family="attribute",
+    unit="bit per dimension",
+    range=(0.0, np.inf),
+    high_words="log2 K",
+    discloses="up",
+    meaning="What a single entry of a vector tells about the attribute, averaged over the entries.",
+    references=("ross2014", "noe2022"),
+    place=10,
+    headline=70,
+    method="k nearest neighbours",
+)
+def _mutual_information(view: AttributeView) -> float:
+    return float(mutual_information(view.vectors, view.labels, seed=view.seed).mean())

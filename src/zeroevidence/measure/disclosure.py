@@ -7,13 +7,18 @@ true identity over its prior. Everything a search needs from a row is taken in o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import AffineCalibration, RowCalibration, blocks_of, check_finite, check_searchable
+from zeroevidence.calibrate.rows import AffineCalibration, RowCalibration, check_finite, check_searchable, row_blocks
 from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import SearchView
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +67,7 @@ def row_evidence(
     log_prior = None if prior is None else np.log(check_prior(prior, n_columns))
     lid = np.empty(n_rows)
     greater, equal = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-    for rows in blocks_of(n_rows, n_columns):
+    for rows in row_blocks(n_rows, n_columns):
         x = scores[rows]
         at = np.arange(len(x))
         true = x[at, mated[rows]]
@@ -171,3 +176,110 @@ def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     np.maximum.at(highest, index, lid)
     order = np.lexsort((names, -mean))
     return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order])
+
+
+@measure(
+    "alid",
+    "ALID",
+    family="search",
+    unit="bit",
+    range=(-np.inf, np.inf),
+    high_words="log2 N",
+    discloses="up",
+    meaning="What one utterance tells a search about its speaker, on average over utterances; 0 is nothing.",
+    references=("sterns2026",),
+    place=10,
+    headline=16,
+    interval="smooth",
+    null=True,
+    tested=True,
+    strength=10,
+)
+def _alid(view: SearchView) -> FloatArray:
+    return view.lid / view.trials
+
+
+@measure(
+    "pdr",
+    "PDR",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Share of utterances that make their speaker more likely than before.",
+    references=("sterns2026",),
+    place=20,
+    headline=90,
+    interval="smooth",
+)
+def _pdr(view: SearchView) -> FloatArray:
+    return view.positive / view.trials
+
+
+@measure(
+    "ndr",
+    "NDR",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="Share of utterances that tell nothing or point to somebody else.",
+    references=("sterns2026",),
+    place=30,
+    interval="smooth",
+)
+def _ndr(view: SearchView) -> FloatArray:
+    return 1.0 - view.positive / view.trials
+
+
+@measure(
+    "lid_pos",
+    "LID+",
+    family="search",
+    unit="bit",
+    range=(0.0, np.inf),
+    high_words="log2 N",
+    discloses="up",
+    meaning="How much an utterance gives away, on average over those that give anything away.",
+    references=("sterns2026",),
+    place=40,
+    interval="smooth",
+)
+def _lid_pos(view: SearchView) -> FloatArray:
+    return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), 0.0)
+
+
+@measure(
+    "lid_neg",
+    "LID-",
+    family="search",
+    unit="bit",
+    range=(-np.inf, 0.0),
+    discloses="none",
+    meaning="How strongly an utterance misleads the attacker, on average over those that do.",
+    references=("sterns2026",),
+    place=50,
+    interval="smooth",
+)
+def _lid_neg(view: SearchView) -> FloatArray:
+    negative = view.trials - view.positive
+    return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), 0.0)
+
+
+@measure(
+    "lid_max",
+    "LID_max",
+    family="search",
+    unit="bit",
+    range=(-np.inf, np.inf),
+    high_words="log2 N",
+    discloses="up",
+    meaning="The worst case: each bit doubles the attacker's chance of naming the speaker of that one utterance.",
+    references=("sterns2026",),
+    place=60,
+    headline=19,
+    interval="extreme",
+    null=True,
+)
+def _lid_max(view: SearchView) -> FloatArray:
+    return view.highest

@@ -18,7 +18,7 @@ and the global one is its mean over mated scores. The likelihood ratio has to be
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, mated_shares, rank_cells, split_folds
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
+from zeroevidence.measure.inputs import takes_scores
+from zeroevidence.measure.registry import IntervalRule, measure
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import PairView
 
 LinkabilityMethod = Literal["density", "pav", "histogram"]
 
@@ -38,6 +43,7 @@ class LocalLinkability:
     value: FloatArray
 
 
+@takes_scores
 def linkability(
     target: FloatArray,
     nontarget: FloatArray,
@@ -49,9 +55,14 @@ def linkability(
     """Global linkability, 0 (mated pairs look like any other) to 1 (each gives itself away).
 
     `omega` is the ratio of the prior probabilities of mated and non-mated; `seed` draws the folds of ``density``.
+
+    Examples
+    --------
+    >>> linkability([2.0, 3.0], [0.0, 1.0])
+    1.0
+    >>> linkability([1.0, 1.0], [1.0, 1.0], method="pav")
+    0.0
     """
-    if method == "histogram":
-        return _histogram(target, nontarget, omega)[0]
     return linkability_of(rank(target, nontarget), method=method, omega=omega, seed=seed)
 
 
@@ -65,21 +76,32 @@ def linkability_of(
 ) -> float:
     """The same from ranked scores and, where the caller has them, their PAV blocks."""
     _check(omega)
+    if method not in get_args(LinkabilityMethod):
+        expected = ", ".join(get_args(LinkabilityMethod))
+        raise UsageError(f"unknown linkability method {method!r}; expected one of {expected}")
+    if method == "histogram":
+        return _histogram(ranked.target, ranked.nontarget, omega)[0]
     blocks = pool(ranked.counts) if blocks is None else blocks
     if method == "pav":
         return linkability_of_blocks(blocks, omega=omega)
-    if method != "density":
-        raise UsageError(f"unknown linkability method {method!r}; expected density, pav or histogram")
     if len(blocks.llr) == 2 and np.isinf(blocks.llr).all():
         return 1.0  # separated: the kernel below would blur the one boundary that matters
     target, nontarget = rank_cells(ranked)
     return _cross_fitted(target, nontarget, omega, np.random.default_rng(seed))
 
 
+@takes_scores
 def local_linkability(
     target: FloatArray, nontarget: FloatArray, *, method: LinkabilityMethod = "density", omega: float = 1.0
 ) -> LocalLinkability:
-    """The curve D(s), for reading off which scores link."""
+    """The curve D(s), for reading off which scores link.
+
+    Examples
+    --------
+    >>> curve = local_linkability([2.0, 3.0], [0.0, 1.0], method="pav")
+    >>> curve.score.tolist(), curve.value.tolist()
+    ([0.0, 2.0], [0.0, 1.0])
+    """
     return local_linkability_of(rank(target, nontarget), method=method, omega=omega)
 
 
@@ -188,3 +210,28 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
     mated, other = (np.histogram(scores, edges)[0].astype(np.float64) for scores in (target, nontarget))
     value, local = histogram_linkability(mated, other, edges, omega)
     return value, local, edges
+
+
+def _interval(view: PairView) -> IntervalRule:
+    # PAV judges on the scores it was fitted on, as the other oracle-calibrated measures do.
+    return "oracle" if view.settings.linkability == "pav" else "smooth"
+
+
+@measure(
+    "linkability",
+    "linkability",
+    family="one-to-one",
+    unit="fraction",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="How surely a mated pair gives itself away; 0 means that mated pairs look like any other.",
+    meaning_of_attribute="How surely a recording gives its class away; 0 means that both classes look alike.",
+    references=("gomezbarrero2018", "maouche2020"),
+    place=120,
+    headline=60,
+    method=lambda view: str(view.settings.linkability),
+    interval=_interval,
+    null=True,
+)
+def _linkability(view: PairView) -> float:
+    return view.linkability()

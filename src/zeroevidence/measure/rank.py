@@ -7,7 +7,7 @@ identities share their ranks in equal parts, so the mean rank stands and a row o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,6 +15,10 @@ from scipy.special import betaln, gammaln
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import UsageError
+from zeroevidence.measure.registry import measure
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import SearchView
 
 RankMethod = Literal["histogram", "beta-binomial"]
 
@@ -99,3 +103,95 @@ def top_k(greater: IntArray, equal: IntArray, k: int = 1) -> float:
     if k < 1:
         raise UsageError(f"expected k of at least 1, got {k}")
     return float(np.clip((k - greater) / (equal + 1.0), 0.0, 1.0).mean())
+
+
+def chance_words(view: SearchView) -> str:
+    """What guessing gives in a search, in words."""
+    return f"chance {1.0 / view.identities:.4g}"
+
+
+@measure(
+    "top1",
+    "top-1",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Share of utterances whose speaker scores highest in the search; ties count in equal parts.",
+    references=("sterns2026",),
+    place=70,
+    headline=14,
+    method=chance_words,
+    interval="smooth",
+)
+def _top1(view: SearchView) -> FloatArray:
+    return view.first / view.trials
+
+
+def _bits(view: SearchView) -> FloatArray | None:
+    """What each rank discloses, -inf where nobody stands."""
+    if view.ranks is None:
+        return None
+    with np.errstate(divide="ignore"):
+        return np.where(view.ranks > 0.0, np.log2(view.identities * view.ranks), -np.inf)
+
+
+@measure(
+    "mean_rank_disclosure",
+    "mean rank disclosure",
+    family="search",
+    unit="bit",
+    range=(0.0, np.inf),
+    high_words="log2 N",
+    discloses="up",
+    meaning="What the place of the speaker in the sorted list tells, on average.",
+    references=("backstrom2026",),
+    place=80,
+    method="histogram",
+    interval="smooth",
+    null=True,
+)
+def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
+    bits = _bits(view)
+    if bits is None or view.ranks is None:
+        return None
+    with np.errstate(invalid="ignore"):  # a rank where nobody stands counts nothing, whatever its bits
+        total: FloatArray = np.where(view.ranks > 0.0, view.ranks * bits, 0.0).sum(axis=1)
+    return total
+
+
+@measure(
+    "max_rank_disclosure",
+    "max rank disclosure",
+    family="search",
+    unit="bit",
+    range=(0.0, np.inf),
+    high_words="log2 N",
+    discloses="up",
+    meaning="What the most telling place in the sorted list tells.",
+    references=("backstrom2026",),
+    place=90,
+    method="histogram",
+    interval="extreme",
+    null=True,
+)
+def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
+    bits = _bits(view)
+    return None if bits is None else bits.max(axis=1)
+
+
+@measure(
+    "identification_rate",
+    "identification rate",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Probability that the speaker stands first in the sorted list.",
+    references=("backstrom2026",),
+    place=100,
+    method=chance_words,
+    interval="smooth",
+)
+def _identification_rate(view: SearchView) -> FloatArray:
+    return view.first / view.trials

@@ -6,12 +6,18 @@ utterance pairs. A dominant diagonal means that voices can be told apart.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import measure
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import SimilarityView
 
 
 def similarity_matrix(scores: Scores) -> tuple[FloatArray, list[str]]:
@@ -19,6 +25,15 @@ def similarity_matrix(scores: Scores) -> tuple[FloatArray, list[str]]:
 
     The LLRs are oracle-calibrated on these scores with Laplace's rule, so they are finite. Only speakers on both
     sides count; a pair of speakers that was never compared is NaN.
+
+    Examples
+    --------
+    >>> from zeroevidence.data.matrix import ScoreMatrix
+    >>> people = ["ann", "bob"]
+    >>> trials = ScoreMatrix([[2.0, -1.0], [0.0, 3.0]], [0, 1], trial_speakers=people, enrolment_speakers=people)
+    >>> similarity, names = similarity_matrix(trials.to_scores())
+    >>> names, bool(similarity[0, 0] > similarity[0, 1])
+    (['ann', 'bob'], True)
     """
     if scores.target_pairs is None or scores.nontarget_pairs is None:
         raise InputError("a similarity matrix needs to know who was compared with whom")
@@ -57,6 +72,11 @@ def deid(original: FloatArray, crossed: FloatArray) -> float:
     """De-identification: 1 when original and protected voices of a person no longer look alike, 0 when as before.
 
     `original` is the matrix of original against original speech, `crossed` of original against protected.
+
+    Examples
+    --------
+    >>> deid(np.eye(3), np.full((3, 3), 0.5))
+    1.0
     """
     return 1.0 - _ratio(crossed, original)
 
@@ -65,6 +85,11 @@ def voice_distinctiveness_gain(original: FloatArray, protected: FloatArray) -> f
     """Gain of voice distinctiveness in dB: 0 keeps voices as distinct as they were, negative loses distinctiveness.
 
     `protected` is the matrix of protected against protected speech; -inf when no difference is left.
+
+    Examples
+    --------
+    >>> voice_distinctiveness_gain(np.eye(3), np.eye(3))
+    0.0
     """
     ratio = _ratio(protected, original)
     return 10.0 * float(np.log10(ratio)) if ratio > 0.0 else -np.inf
@@ -75,3 +100,35 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> float:
     if base == 0.0:
         raise InputError("original speech shows no voice distinctiveness, so nothing can be compared with it")
     return diagonal_dominance(numerator) / base
+
+
+@measure(
+    "deid",
+    "DeID",
+    family="similarity",
+    unit="fraction",
+    range=(-np.inf, 1.0),
+    discloses="down",
+    meaning="De-identification: 1 when a protected voice no longer resembles the original, 0 when nothing changed.",
+    references=("noe2020",),
+    place=10,
+    headline=130,
+)
+def _deid(view: SimilarityView) -> float | None:
+    return deid(view.original, view.compared) if view.enrolment == "original" else None
+
+
+@measure(
+    "voice_distinctiveness_gain",
+    "G_VD",
+    family="similarity",
+    unit="dB",
+    range=(-np.inf, np.inf),
+    discloses="none",
+    meaning="How well protected voices can still be told apart: 0 as well as before, negative less well.",
+    references=("noe2020",),
+    place=20,
+    headline=140,
+)
+def _voice_distinctiveness_gain(view: SimilarityView) -> float | None:
+    return voice_distinctiveness_gain(view.original, view.compared) if view.enrolment == "anonymised" else None

@@ -12,19 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import blocks_of
+from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.errors import InputError
+from zeroevidence.measure.rank import chance_words
+from zeroevidence.measure.registry import measure
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import SearchView
 
 SINGLING_OUT_BASELINE = float(np.exp(-1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class OverIdentities:
     """A measure over the size of something, with what chance gives at each size."""
 
     x: IntArray
@@ -37,14 +43,16 @@ def link_probability(greater: IntArray, equal: IntArray) -> float:
     return float(((greater == 0) & (equal == 0)).mean())
 
 
-def link_curve(greater: IntArray, equal: IntArray, identities: int, sizes: Sequence[int] | None = None) -> Curve:
+def link_curve(
+    greater: IntArray, equal: IntArray, identities: int, sizes: Sequence[int] | None = None
+) -> OverIdentities:
     """Link probability in a search through n of the N identities, the true one and n - 1 others drawn at random."""
     x = check_sizes(identities, sizes)
     not_below = (greater + equal)[:, None]
     # P(all n - 1 others are drawn from those below), a hypergeometric probability per trial
     below = identities - 1 - not_below
     chance_of_link = np.exp(_log_choose(below, x - 1) - _log_choose(np.array(identities - 1), x - 1))
-    return Curve(x, chance_of_link.mean(axis=0), 1.0 / x)
+    return OverIdentities(x, chance_of_link.mean(axis=0), 1.0 / x)
 
 
 def firing_threshold(scores: FloatArray, size: int) -> float:
@@ -76,7 +84,7 @@ def _nth_largest(scores: FloatArray, n: int) -> float:
 def firing_counts(scores: FloatArray, threshold: float) -> IntArray:
     """How many entries of each row exceed the threshold."""
     counts = np.empty(len(scores), dtype=np.int64)
-    for rows in blocks_of(*scores.shape):
+    for rows in row_blocks(*scores.shape):
         counts[rows] = [np.count_nonzero(row) for row in scores[rows] > threshold]
     return counts
 
@@ -86,7 +94,9 @@ def singling_out(scores: FloatArray, calibration: FloatArray) -> float:
     return float((firing_counts(scores, firing_threshold(calibration, scores.shape[1])) == 1).mean())
 
 
-def singling_out_curve(scores: FloatArray, calibration: FloatArray, sizes: Sequence[int] | None = None) -> Curve:
+def singling_out_curve(
+    scores: FloatArray, calibration: FloatArray, sizes: Sequence[int] | None = None
+) -> OverIdentities:
     """Singling out among n of the N identities, drawn at random, with the threshold set for n."""
     identities = scores.shape[1]
     x = check_sizes(identities, sizes)
@@ -96,7 +106,7 @@ def singling_out_curve(scores: FloatArray, calibration: FloatArray, sizes: Seque
         # P(exactly one of the firing entries is drawn)
         ways = _log_choose(identities - fires, size - 1) - _log_choose(np.array(identities), size)
         y.append(float((fires * np.exp(ways)).mean()))
-    return Curve(x, np.array(y), np.full(len(x), SINGLING_OUT_BASELINE))
+    return OverIdentities(x, np.array(y), np.full(len(x), SINGLING_OUT_BASELINE))
 
 
 def check_sizes(identities: int, sizes: Sequence[int] | None) -> IntArray:
@@ -115,3 +125,39 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     safe = np.where(possible, n, k)
     value = gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0)
     return np.where(possible, value, -np.inf)
+
+
+@measure(
+    "link_probability",
+    "link probability",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Linkability in the legal sense: the speaker scores strictly above everybody else; by chance once in N.",
+    references=("vauquier2025",),
+    place=110,
+    headline=120,
+    method=chance_words,
+    interval="smooth",
+    null=True,
+)
+def _link_probability(view: SearchView) -> FloatArray:
+    return view.linked / view.trials
+
+
+@measure(
+    "singling_out",
+    "singling out",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="How often a threshold picks exactly one person, right or not; by chance in 37 % of the searches.",
+    references=("vauquier2025",),
+    place=120,
+    method=lambda _: f"chance {SINGLING_OUT_BASELINE:.4g}",
+    interval="smooth",
+)
+def _singling_out(view: SearchView) -> FloatArray | None:
+    return None if view.singled is None else view.singled / view.trials

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
+from zeroevidence.measure.inputs import takes_scores
+from zeroevidence.measure.registry import PerScore, measure
 from zeroevidence.measure.softplus import LN2, mean_softplus, softplus
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import PairSettings, PairView
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
 
@@ -29,11 +34,17 @@ def roc(counts: Counts | Blocks) -> tuple[FloatArray, FloatArray]:
     return rejected_tar / rejected_tar[-1], 1.0 - rejected_non / rejected_non[-1]
 
 
+@takes_scores
 def eer(target: FloatArray, nontarget: FloatArray, *, method: EerMethod = "interpolated") -> float:
     """Equal error rate: where the miss rate and the false-alarm rate cross.
 
     `interpolated` joins the points of the empirical ROC by straight lines; `rocch` uses its convex hull and equals the
     largest minimum Bayes error over priors; `speechbrain` and `kaldi` reproduce what these tools print.
+
+    Examples
+    --------
+    >>> eer([0.9, 0.8, 0.3], [0.7, 0.2, 0.1])
+    0.3333333333333333
     """
     if method == "interpolated":
         return eer_of(count(target, nontarget))
@@ -43,7 +54,7 @@ def eer(target: FloatArray, nontarget: FloatArray, *, method: EerMethod = "inter
         return _eer_speechbrain(target, nontarget)
     if method == "kaldi":
         return _eer_kaldi(target, nontarget)
-    raise UsageError(f"unknown EER method {method!r}; expected interpolated, rocch, speechbrain or kaldi")
+    raise UsageError(f"unknown EER method {method!r}; expected one of {', '.join(get_args(EerMethod))}")
 
 
 def eer_of(counts: Counts | Blocks, stepped: BoolArray | None = None) -> float:
@@ -102,6 +113,7 @@ def _eer_kaldi(target: FloatArray, nontarget: FloatArray) -> float:
     return float((crossed[0] if len(crossed) else len(tar) - 1) / len(tar))
 
 
+@takes_scores
 def cllr(target: FloatArray, nontarget: FloatArray) -> float:
     r"""Log-likelihood-ratio cost in bits, the scores taken as natural-log LLRs.
 
@@ -109,12 +121,24 @@ def cllr(target: FloatArray, nontarget: FloatArray) -> float:
 
     0 is perfect, 1 is what a system without evidence gets, more than 1 misleads; infinite when an infinite LLR is
     wrong.
+
+    Examples
+    --------
+    >>> cllr([0.0], [0.0])
+    1.0
     """
     return (mean_softplus(-target) + mean_softplus(nontarget)) / (2.0 * LN2)
 
 
+@takes_scores
 def cllr_min(target: FloatArray, nontarget: FloatArray) -> float:
-    """Cllr after oracle calibration: the cost of poor discrimination alone, between 0 and 1."""
+    """Cllr after oracle calibration: the cost of poor discrimination alone, between 0 and 1.
+
+    Examples
+    --------
+    >>> cllr_min([2.0, 3.0], [0.0, 1.0])
+    0.0
+    """
     return cllr_of(pool(count(target, nontarget)))
 
 
@@ -126,12 +150,18 @@ def cllr_of(blocks: Blocks) -> float:
     return float((miss + false_alarm) / (2.0 * LN2))
 
 
+@takes_scores
 def dcf_act(
     target: FloatArray, nontarget: FloatArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
 ) -> float:
     """Actual detection cost at the Bayes threshold, the scores taken as LLRs.
 
     Normalised by the better of accepting all and rejecting all, so 1 is what no system at all costs.
+
+    Examples
+    --------
+    >>> dcf_act([5.0, 1.0], [-5.0, -4.0])
+    0.5
     """
     threshold = bayes_threshold(prior, c_miss, c_fa)
     miss = np.count_nonzero(target <= threshold) / len(target)
@@ -153,10 +183,17 @@ def dcf_of_rates(
     return (miss_cost * miss + fa_cost * false_alarm) / min(miss_cost, fa_cost)
 
 
+@takes_scores
 def dcf_min(
     target: FloatArray, nontarget: FloatArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
 ) -> float:
-    """The same at the best threshold for these scores."""
+    """Detection cost at the best threshold for these scores.
+
+    Examples
+    --------
+    >>> dcf_min([5.0, 1.0], [-5.0, -4.0])
+    0.0
+    """
     return dcf_min_of(pool(count(target, nontarget)), prior=prior, c_miss=c_miss, c_fa=c_fa)
 
 
@@ -188,10 +225,17 @@ def _costs(prior: float, c_miss: float, c_fa: float) -> tuple[float, float]:
     return prior * c_miss, (1.0 - prior) * c_fa
 
 
+@takes_scores
 def tpr_at_fpr(
     target: FloatArray, nontarget: FloatArray, *, levels: Sequence[float] = FPR_LEVELS
 ) -> dict[float, float]:
-    """Share of targets found while at most a share `level` of the non-targets is let through, for each level."""
+    """Share of targets found while at most a share `level` of the non-targets is let through, for each level.
+
+    Examples
+    --------
+    >>> tpr_at_fpr([0.9, 0.8, 0.3], [0.7, 0.2], levels=[0.0, 0.5])
+    {0.0: 0.6666666666666666, 0.5: 1.0}
+    """
     return tpr_at_fpr_of(count(target, nontarget), levels=levels)
 
 
@@ -208,3 +252,148 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
         atoms = int(np.searchsorted(non, allowed, "right"))
         rates[level] = float(tar[atoms - 1] / tar[-1]) if atoms else 0.0
     return rates
+
+
+@measure(
+    "eer",
+    "EER",
+    family="one-to-one",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="An attacker who accepts or rejects single comparisons is wrong this often; 50 % is guessing.",
+    meaning_of_attribute="An attacker who guesses the class of single recordings is wrong this often; 50 % is "
+    "guessing.",
+    references=("vanleeuwen2007",),
+    place=10,
+    headline=10,
+    method="interpolated",
+    interval="smooth",
+    strength=70,
+)
+def _eer(view: PairView) -> float:
+    return eer_of(view.counts, view.stepped)
+
+
+@measure(
+    "eer_rocch",
+    "ROCCH-EER",
+    family="one-to-one",
+    unit="rate",
+    range=(0.0, 0.5),
+    discloses="down",
+    meaning="The same error rate for an attacker who picks thresholds as well as possible.",
+    references=("brummer2006",),
+    place=20,
+    interval="oracle",
+)
+def _eer_rocch(view: PairView) -> float:
+    return eer_of(view.blocks)
+
+
+@measure(
+    "cllr",
+    "Cllr",
+    family="one-to-one",
+    unit="bit",
+    range=(0.0, np.inf),
+    discloses="down",
+    meaning="Cost of taking the scores at face value as log-likelihood ratios; above 1 they mislead.",
+    references=("brummer2006",),
+    place=30,
+    interval="smooth",
+    per_score=PerScore(
+        lambda scores, _: np.logaddexp(0.0, -scores.astype(np.float64)),
+        lambda scores, _: np.logaddexp(0.0, scores.astype(np.float64)),
+        mean=lambda target, nontarget, _: (mean_softplus(-target), mean_softplus(nontarget)),
+    ),
+)
+def _cllr(view: PairView) -> float | None:
+    means = view.class_means("cllr")
+    return None if means is None else sum(means) / (2.0 * LN2)
+
+
+@measure(
+    "cllr_min",
+    "min Cllr",
+    family="one-to-one",
+    unit="bit",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="Cost of the scores after perfect calibration; 1 means that no score says anything.",
+    references=("brummer2006",),
+    place=40,
+    headline=20,
+    method="pav",
+    interval="oracle",
+)
+def _cllr_min(view: PairView) -> float:
+    return cllr_of(view.blocks)
+
+
+def _prior_words(view: PairView) -> str:
+    return f"prior {view.settings.dcf_prior:g}"
+
+
+@measure(
+    "dcf_act",
+    "act DCF",
+    family="one-to-one",
+    unit="relative cost",
+    range=(0.0, np.inf),
+    discloses="down",
+    meaning="Cost of the attacker's decisions at one prior, scores taken as log-likelihood ratios; 1 "
+    "is deciding blindly.",
+    references=("vanleeuwen2007",),
+    place=50,
+    method=_prior_words,
+    interval="smooth",
+    per_score=PerScore(
+        lambda scores, settings: (scores <= _threshold(settings)).astype(np.float64),
+        lambda scores, settings: (scores > _threshold(settings)).astype(np.float64),
+        limits=(0.0, 1.0),
+        mean=lambda target, nontarget, settings: (
+            np.count_nonzero(target <= _threshold(settings)) / len(target),
+            np.count_nonzero(nontarget > _threshold(settings)) / len(nontarget),
+        ),
+    ),
+)
+def _dcf_act(view: PairView) -> float | None:
+    rates = view.class_means("dcf_act")
+    return None if rates is None else float(dcf_of_rates(*rates, view.settings.dcf_prior))
+
+
+def _threshold(settings: PairSettings) -> float:
+    return bayes_threshold(settings.dcf_prior)
+
+
+@measure(
+    "dcf_min",
+    "min DCF",
+    family="one-to-one",
+    unit="relative cost",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="Cost of decisions at the best threshold; 1 means that the scores do not help.",
+    references=("vanleeuwen2007",),
+    place=60,
+    method=_prior_words,
+    interval="oracle",
+)
+def _dcf_min(view: PairView) -> float:
+    return dcf_min_of(view.blocks, prior=view.settings.dcf_prior)
+
+
+@measure(
+    "tpr_at_fpr",
+    "TPR at FPR",
+    family="one-to-one",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Share of mated pairs found by an attacker who tolerates at most this share of false alarms.",
+    references=("carlini2022",),
+    place=70,
+)
+def _tpr_at_fpr(view: PairView) -> dict[str, float]:
+    return {f"{level:g}": rate for level, rate in tpr_at_fpr_of(view.counts).items()}

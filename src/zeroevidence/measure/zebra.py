@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, count, pool, pool_laplace
+from zeroevidence.measure.inputs import takes_scores
+from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.views import PairView
 
 LN10 = float(np.log(10.0))
 D_ECE_MAX = 0.5 / LN2  # classes fully separated
@@ -46,8 +52,16 @@ class EceProfile:
         return self.actual - self.minimum
 
 
+@takes_scores
 def ece_profile(target: FloatArray, nontarget: FloatArray, *, log_odds: FloatArray = LOG_ODDS_GRID) -> EceProfile:
-    """Actual, minimum and default empirical cross-entropy over a grid of prior log-odds (within -20..20) [eq. 4]."""
+    """Actual, minimum and default empirical cross-entropy over a grid of prior log-odds (within -20..20) [eq. 4].
+
+    Examples
+    --------
+    >>> profile = ece_profile([2.0, 3.0], [-2.0, -3.0])
+    >>> round(float(profile.default[100]), 3), round(float(profile.minimum[100]), 3)
+    (1.0, 0.0)
+    """
     actual = ece_actual(target, nontarget, log_odds)
     return EceProfile(log_odds, actual, ece_min_of(pool(count(target, nontarget)), log_odds), ece_default(log_odds))
 
@@ -79,8 +93,15 @@ def ece_min_of(blocks: Blocks, log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArr
     return profile / LN2
 
 
+@takes_scores
 def d_ece(target: FloatArray, nontarget: FloatArray) -> float:
-    """Expected disclosure in bits: 0 is perfect privacy, 1 / (2 ln 2) = 0.7213 none [eq. 6]."""
+    """Expected disclosure in bits: 0 is perfect privacy, 1 / (2 ln 2) = 0.7213 none [eq. 6].
+
+    Examples
+    --------
+    >>> round(d_ece([2.0, 3.0], [0.0, 1.0]), 4)
+    0.7213
+    """
     return d_ece_of(pool(count(target, nontarget)))
 
 
@@ -118,8 +139,15 @@ _SERIES = tuple(
 )  # of a^8 down to a^1
 
 
+@takes_scores
 def worst_case(target: FloatArray, nontarget: FloatArray) -> float:
-    """Worst-case disclosure: log10 of the strongest likelihood ratio, for or against, after Laplace's rule."""
+    """Worst-case disclosure: log10 of the strongest likelihood ratio, for or against, after Laplace's rule.
+
+    Examples
+    --------
+    >>> round(worst_case([2.0, 3.0, 4.0], [0.0, 1.0, 3.5]), 4)
+    0.4771
+    """
     return worst_case_of(pool_laplace(pool(count(target, nontarget))))
 
 
@@ -128,8 +156,15 @@ def worst_case_of(laplace: Blocks) -> float:
     return float(np.abs(laplace.llr).max() / LN10)
 
 
+@takes_scores
 def tag(target: FloatArray, nontarget: FloatArray, *, scale: Scale = ZEBRA_SCALE) -> str:
-    """Category of the worst case: "0" for exactly no evidence, then A (less than 10 to 1) to F (a million to 1)."""
+    """Category of the worst case: "0" for exactly no evidence, then A (less than 10 to 1) to F (a million to 1).
+
+    Examples
+    --------
+    >>> tag([2.0, 3.0, 4.0], [0.0, 1.0, 3.5])
+    'A'
+    """
     return tag_of(worst_case(target, nontarget), scale=scale)
 
 
@@ -138,8 +173,15 @@ def tag_of(strength: float, *, scale: Scale = ZEBRA_SCALE) -> str:
     return ("0", *(name for name, _ in scale))[int(_tag_index(np.array([strength]), scale)[0])]
 
 
+@takes_scores
 def tag_counts(target: FloatArray, nontarget: FloatArray, *, scale: Scale = ZEBRA_SCALE) -> dict[str, int]:
-    """Number of scores, targets and non-targets together, in each category [Noé et al. 2022, table 2]."""
+    """Number of scores, targets and non-targets together, in each category [Noé et al. 2022, table 2].
+
+    Examples
+    --------
+    >>> tag_counts([1.0, 1.0], [1.0, 1.0])["0"]
+    4
+    """
     return tag_counts_of(pool_laplace(pool(count(target, nontarget))), scale=scale)
 
 
@@ -155,3 +197,83 @@ def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     rounded = np.round(strength, 12)
     index = np.searchsorted([low for _, low in scale], rounded, "right")
     return np.where(strength == 0.0, 0, index)
+
+
+@measure(
+    "d_ece",
+    "D_ECE",
+    family="one-to-one",
+    unit="bit",
+    range=(0.0, D_ECE_MAX),
+    discloses="up",
+    meaning="Expected disclosure: what one comparison tells on average about whether two recordings share a speaker; "
+    "0 is perfect privacy.",
+    meaning_of_attribute="Expected disclosure: what one recording tells on average about the attribute; 0 is "
+    "perfect privacy.",
+    references=("nautsch2020",),
+    place=80,
+    headline=18,
+    method="pav",
+    interval="oracle",
+    null=True,
+    tested=True,
+    strength=20,
+)
+def _d_ece(view: PairView) -> float:
+    return d_ece_of(view.blocks)
+
+
+@measure(
+    "worst_case",
+    "worst case",
+    family="one-to-one",
+    unit="log10 LR",
+    range=(0.0, np.inf),
+    discloses="up",
+    meaning="The strongest evidence that any one comparison gives, as a power of ten.",
+    meaning_of_attribute="The strongest evidence that any one recording gives, as a power of ten.",
+    references=("nautsch2020",),
+    place=90,
+    headline=40,
+    method="pav, laplace",
+    interval="extreme",
+    null=True,
+)
+def _worst_case(view: PairView) -> float:
+    return worst_case_of(view.laplace)
+
+
+@measure(
+    "tag",
+    "tag",
+    family="one-to-one",
+    unit="category",
+    range=(0.0, 6.0),
+    high_words="0, A to F",
+    discloses="up",
+    meaning="Category of the worst case: 0 none, A below 10 to 1, B below 100, C below 10 000, ... F "
+    "over a million to 1.",
+    references=("nautsch2020",),
+    place=100,
+    headline=50,
+    method="zebra",
+)
+def _tag(view: PairView) -> str:
+    return tag_of(worst_case_of(view.laplace))
+
+
+@measure(
+    "tag_counts",
+    "scores per tag",
+    family="one-to-one",
+    unit="count",
+    range=(0.0, np.inf),
+    high_words="n",
+    discloses="none",
+    meaning="How many comparisons give evidence of each category.",
+    references=("noe2022",),
+    place=110,
+    method="zebra",
+)
+def _tag_counts(view: PairView) -> dict[str, int]:
+    return tag_counts_of(view.laplace)

@@ -1,4 +1,4 @@
-"""The sheet that figures are drawn on: style, size, and writing to a file or a string.
+"""What figures are drawn on: style, size, legends, and writing to a file or a string.
 
 matplotlib is imported when something is drawn. No global state changes: `style` holds for its block only, and figures
 are made without pyplot.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from zeroevidence.errors import MissingExtra
-from zeroevidence.plot.words import columns_of
+from zeroevidence.plot.words import text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,17 @@ def need_matplotlib() -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of all figures, for the length of a block."""
+    """The look of all figures, for the length of a block.
+
+    Examples
+    --------
+    >>> import matplotlib as mpl
+    >>> before = mpl.rcParams["font.size"]
+    >>> with style():
+    ...     inside = mpl.rcParams["font.size"]
+    >>> inside < before, mpl.rcParams["font.size"] == before
+    (True, True)
+    """
     need_matplotlib()
     import matplotlib as mpl
 
@@ -120,7 +130,7 @@ def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
     return made
 
 
-def figure_of(ax: Axes) -> Figure:
+def parent_figure(ax: Axes) -> Figure:
     """The figure that Axes belong to."""
     from matplotlib.figure import Figure
 
@@ -179,20 +189,28 @@ def percent_ticks(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
 
 
+def colour_bar(ax: Axes, drawn: Any, label: str) -> Any:
+    """A bar beside the axes that says what the colours of something drawn stand for."""
+    bar = parent_figure(ax).colorbar(drawn, ax=ax, shrink=0.85, aspect=24)
+    bar.outline.set_linewidth(0.0)
+    bar.set_label(label)
+    return bar
+
+
 def legend(ax: Axes, *, inside: Any = "best", most_inside: int = 4, title: str | None = None) -> None:
     """A legend in the axes, or below them where it has many lines."""
     handles, labels = ax.get_legend_handles_labels()
     if handles and len(handles) <= most_inside:
         ax.legend(loc=inside, title=title)
     elif handles:
-        legend_below(ax, columns=1 if max(map(columns_of, labels)) > 26 else 2, title=title)
+        legend_below(ax, columns=1 if max(map(text_width, labels)) > 26 else 2, title=title)
 
 
 def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
     """A legend under the title of the horizontal axis, however tall the axes are."""
     from matplotlib.transforms import ScaledTranslation
 
-    below = ax.transAxes + ScaledTranslation(0.0, -0.42, figure_of(ax).dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(0.0, -0.42, parent_figure(ax).dpi_scale_trans)
     made = ax.legend(
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
@@ -204,5 +222,5 @@ def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
     )
     for text in made.get_texts():
         words = text.get_text()
-        room = max(8, _LINE * len(words) // max(1, columns_of(words)))
+        room = max(8, _LINE * len(words) // max(1, text_width(words)))
         text.set_text(textwrap.fill(words, room, subsequent_indent="  "))

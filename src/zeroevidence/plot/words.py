@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.measure.registry import MEASURES
 
 # In the order in which they are tried as names of rows.
 _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
@@ -14,7 +14,7 @@ _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex",
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
-def names_of(rows: Sequence[Evaluation]) -> list[str]:
+def row_names(rows: Sequence[Evaluation]) -> list[str]:
     """The shortest names, made of labels, that tell rows apart; rows with the same labels are numbered."""
     if len(rows) == 1:
         return [_label(rows[0], "system") or "these scores"]
@@ -34,7 +34,7 @@ def names_of(rows: Sequence[Evaluation]) -> list[str]:
     ]
 
 
-def classes_of(rows: Sequence[Evaluation]) -> tuple[str, str]:
+def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
     """What target and non-target scores are of: pairs of one person and of two, or classes of an attribute."""
     if not all("attribute" in row.labels for row in rows):
         return "mated", "non-mated"
@@ -54,7 +54,7 @@ def _is_control(letter: str) -> bool:
     return unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t"
 
 
-def columns_of(text: str) -> int:
+def text_width(text: str) -> int:
     """How much room text takes, in letters; those of some scripts are twice as wide."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
@@ -62,19 +62,19 @@ def columns_of(text: str) -> int:
 def shortened(name: str, most: int = 24) -> str:
     """A name as it can be written beside an axis: one line, not too long, and no control characters."""
     clean = printable(name).replace("\n", " ").replace("\t", " ")
-    if columns_of(clean) <= most:
+    if text_width(clean) <= most:
         return clean
-    while columns_of(clean) > most - 1:
+    while text_width(clean) > most - 1:
         clean = clean[:-1]
     return f"{clean}…"
 
 
 def _label(row: Evaluation, label: str) -> str:
-    value = shortened(row.labels.get(label, ""), 60)
-    return value.partition(" (")[0] if label == "attacker" else value
+    threat = row.about.threat
+    return shortened(threat.name if label == "attacker" and threat is not None else row.labels.get(label, ""), 60)
 
 
-def value_of(row: Evaluation, name: str) -> float | None:
+def measured(row: Evaluation, name: str) -> float | None:
     """A measure as a number, None where the row has no such number."""
     found = row.metrics[name].value if name in row.metrics else None
     return float(found) if isinstance(found, (int, float)) else None
@@ -82,10 +82,10 @@ def value_of(row: Evaluation, name: str) -> float | None:
 
 def written(row: Evaluation, name: str) -> str:
     """A measure with its title and unit, "" where the row has none."""
-    value = value_of(row, name)
+    value = measured(row, name)
     if value is None:
         return ""
-    entry = CATALOGUE[name]
+    entry = MEASURES[name]
     if entry.unit == "rate":
         return f"{entry.title} {100 * value:.3g} %"
     unit = {"bit": " bit", "dB": " dB"}.get(entry.unit, "")
@@ -94,7 +94,7 @@ def written(row: Evaluation, name: str) -> str:
 
 def axis_title(name: str) -> str:
     """The title of a measure with its unit, for an axis."""
-    entry = CATALOGUE[name]
+    entry = MEASURES[name]
     unit = {"rate": " (%)", "bit": " (bits)", "dB": " (dB)", "log10 LR": " (log10 LR)"}.get(entry.unit, "")
     return f"{entry.title}{unit}"
 

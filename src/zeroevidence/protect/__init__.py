@@ -1,6 +1,7 @@
-"""Protectors: what takes evidence out of embeddings, and what hides a voice, so that there is something to audit.
+"""Protectors: of attributes, which take evidence out of embeddings, and of voices, so that there is something to audit.
 
-Names are imported when first used: a GPU node with torch and NumPy alone can train a flow.
+Names are imported when they are first used, so a GPU node with only torch and NumPy can train a flow.
+`attributes.kinds` and `voices.kinds` list what there is.
 """
 
 from __future__ import annotations
@@ -9,26 +10,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zeroevidence.protect.adversarial import AdversarialAutoencoder
     from zeroevidence.protect.assessment import Roles, assess
-    from zeroevidence.protect.external import External
-    from zeroevidence.protect.flow import ZeroEvidenceFlow
-    from zeroevidence.protect.linear import LinearNuller
-    from zeroevidence.protect.mcadams import McAdams
+    from zeroevidence.protect.attributes.adversarial import AdversarialAutoencoder
+    from zeroevidence.protect.attributes.flow import ZeroEvidenceFlow
+    from zeroevidence.protect.attributes.linear import LinearNuller
     from zeroevidence.protect.models import Model, load_model, make_protector, new_model, save_model
-    from zeroevidence.protect.shift import FormantShift, PitchShift
     from zeroevidence.protect.voices import VoiceProtector, load_protector
+    from zeroevidence.protect.voices.external import External
+    from zeroevidence.protect.voices.mcadams import McAdams
+    from zeroevidence.protect.voices.shift import FormantShift, PitchShift
 
 _HOMES = {
-    "adversarial": ("AdversarialAutoencoder",),
     "assessment": ("Roles", "assess"),
-    "external": ("External",),
-    "flow": ("ZeroEvidenceFlow",),
-    "linear": ("LinearNuller",),
-    "mcadams": ("McAdams",),
+    "attributes.adversarial": ("AdversarialAutoencoder",),
+    "attributes.flow": ("ZeroEvidenceFlow",),
+    "attributes.linear": ("LinearNuller",),
     "models": ("Model", "load_model", "make_protector", "new_model", "save_model"),
-    "shift": ("FormantShift", "PitchShift"),
     "voices": ("VoiceProtector", "load_protector"),
+    "voices.external": ("External",),
+    "voices.mcadams": ("McAdams",),
+    "voices.shift": ("FormantShift", "PitchShift"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

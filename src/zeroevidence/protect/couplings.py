@@ -1,84 +1,76 @@
 r"""RealNVP [Dinh et al. 2017] on torch alone: scale and translation networks run as one batched product.
 
-A coupling leaves one half of the entries, a, as it is and maps the other, b, to :math:`b \, e^{s(a)} + t(a)`; then the
-halves change places. :math:`s` and :math:`t` are perceptrons of three layers with LeakyReLU; :math:`s` ends in a tanh,
-which bounds how much a coupling can stretch. Nothing but torch is needed, so that a locked-down GPU node can train.
+A coupling leaves one half of the entries, a, as it is and maps the other half, b, to :math:`b \, e^{s(a)} + t(a)`; then
+the halves change places. :math:`s` and :math:`t` are perceptrons of three layers with LeakyReLU; :math:`s` ends in a
+tanh, which bounds how far a coupling can stretch. This module imports torch: ask `networks.need_torch` first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zeroevidence.errors import MissingExtra
-
-if TYPE_CHECKING:
-    import torch
+import torch
+from torch import nn
+from torch.nn import functional
 
 _SLOPE = 0.01  # of LeakyReLU below zero
 
 
-def need_torch(what: str) -> Any:
-    """The module torch, or the line that installs it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra("flow", what) from error
-    return torch
+def make_couplings(dimension: int, layers: int, hidden: int, *, seed: int) -> Couplings:
+    """A flow over vectors of at least two entries, which starts as the identity."""
+    return Couplings(dimension, layers, hidden, torch.Generator().manual_seed(seed))
 
 
-def make_couplings(dimension: int, layers: int, hidden: int, *, seed: int) -> torch.nn.Module:
-    """A flow over vectors of some dimension, two at least, which starts as the identity.
+class Coupling(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Networks for scale and translation, side by side: index 0 is s, 1 is t. The last layer starts at zero."""
 
-    The module maps ``x`` to ``(z, log |det dz/dx|)``; its method `inverse` maps z back to x. The first half of the
-    entries is one side of the couplings, the second half the other.
-    """
-    torch = need_torch("a normalising flow")
-    nn, functional = torch.nn, torch.nn.functional
-    sizes = (dimension + 1) // 2, dimension // 2
+    def __init__(self, given: int, moved: int, hidden: int, generator: Any) -> None:
+        super().__init__()
 
-    class Coupling(nn.Module):  # type: ignore[misc, name-defined]
-        """Parameters of s and t side by side: index 0 is s, 1 is t. The last layer starts at zero."""
+        def uniform(*shape: int, fan: int) -> Any:
+            return nn.Parameter((torch.rand(*shape, generator=generator) * 2.0 - 1.0) / fan**0.5)
 
-        def __init__(self, given: int, moved: int, generator: Any) -> None:
-            super().__init__()
+        self.hidden = hidden
+        self.first = uniform(2 * hidden, given, fan=given)
+        self.first_bias = uniform(2 * hidden, fan=given)
+        self.second = uniform(2, hidden, hidden, fan=hidden)
+        self.second_bias = uniform(2, 1, hidden, fan=hidden)
+        self.third = nn.Parameter(torch.zeros(2, hidden, moved))
+        self.third_bias = nn.Parameter(torch.zeros(2, 1, moved))
 
-            def uniform(*shape: int, fan: int) -> Any:
-                return nn.Parameter((torch.rand(*shape, generator=generator) * 2.0 - 1.0) / fan**0.5)
+    def forward(self, given: Any) -> tuple[Any, Any]:
+        """Log scale and translation of the other half."""
+        h: Any = functional.leaky_relu(functional.linear(given, self.first, self.first_bias), _SLOPE)
+        h = h.unflatten(-1, (2, self.hidden)).transpose(0, 1)  # 2 x n x hidden
+        h = functional.leaky_relu(torch.baddbmm(self.second_bias, h, self.second), _SLOPE)
+        h = torch.baddbmm(self.third_bias, h, self.third).to(given.dtype)
+        return torch.tanh(h[0]), h[1]
 
-            self.first = uniform(2 * hidden, given, fan=given)
-            self.first_bias = uniform(2 * hidden, fan=given)
-            self.second = uniform(2, hidden, hidden, fan=hidden)
-            self.second_bias = uniform(2, 1, hidden, fan=hidden)
-            self.third = nn.Parameter(torch.zeros(2, hidden, moved))
-            self.third_bias = nn.Parameter(torch.zeros(2, 1, moved))
 
-        def forward(self, given: Any) -> tuple[Any, Any]:
-            h = functional.leaky_relu(functional.linear(given, self.first, self.first_bias), _SLOPE)
-            h = h.unflatten(-1, (2, hidden)).transpose(0, 1)  # 2 x n x hidden
-            h = functional.leaky_relu(torch.baddbmm(self.second_bias, h, self.second), _SLOPE)
-            h = torch.baddbmm(self.third_bias, h, self.third).to(given.dtype)
-            return torch.tanh(h[0]), h[1]
+class Couplings(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Couplings in a row; the first half of the entries is one side of each, the second half the other."""
 
-    class Couplings(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            generator = torch.Generator().manual_seed(seed)
-            self.couplings = nn.ModuleList(Coupling(sizes[i % 2], sizes[(i + 1) % 2], generator) for i in range(layers))
+    def __init__(self, dimension: int, layers: int, hidden: int, generator: Any) -> None:
+        super().__init__()
+        self.sizes = sizes = ((dimension + 1) // 2, dimension // 2)
+        self.couplings = nn.ModuleList(
+            Coupling(sizes[i % 2], sizes[(i + 1) % 2], hidden, generator) for i in range(layers)
+        )
 
-        def forward(self, x: Any) -> tuple[Any, Any]:
-            halves = list(x.split(sizes, dim=1))
-            log_det = x.new_zeros(len(x))
-            for i, coupling in enumerate(self.couplings):
-                s, t = coupling(halves[i % 2])
-                halves[(i + 1) % 2] = torch.addcmul(t, halves[(i + 1) % 2], s.exp())
-                log_det = log_det + s.sum(dim=1)
-            return torch.cat(halves, dim=1), log_det
+    def forward(self, x: Any) -> tuple[Any, Any]:
+        """The image z of x, and ``log |det dz/dx|``."""
+        halves = list(x.split(self.sizes, dim=1))
+        log_det = x.new_zeros(len(x))
+        for i, coupling in enumerate(self.couplings):
+            s, t = coupling(halves[i % 2])
+            halves[(i + 1) % 2] = torch.addcmul(t, halves[(i + 1) % 2], s.exp())
+            log_det = log_det + s.sum(dim=1)
+        return torch.cat(halves, dim=1), log_det
 
-        def inverse(self, z: Any) -> Any:
-            halves = list(z.split(sizes, dim=1))
-            for i in reversed(range(len(self.couplings))):
-                s, t = self.couplings[i](halves[i % 2])
-                halves[(i + 1) % 2] = (halves[(i + 1) % 2] - t) * torch.exp(-s)
-            return torch.cat(halves, dim=1)
-
-    return Couplings()
+    def inverse(self, z: Any) -> Any:
+        """The vectors x whose image is z."""
+        halves = list(z.split(self.sizes, dim=1))
+        for i in reversed(range(len(self.couplings))):
+            s, t = self.couplings[i](halves[i % 2])
+            halves[(i + 1) % 2] = (halves[(i + 1) % 2] - t) * torch.exp(-s)
+        return torch.cat(halves, dim=1)

@@ -1,7 +1,8 @@
-"""Training of the flow: batches, class densities and early stopping stay on the device; needs torch and NumPy alone.
+"""Training of the flow: batches, class densities and early stopping stay on the device; needs only torch and NumPy.
 
-On a GPU one step is captured as a graph and replayed, with products in bfloat16 if asked for: a step of many small
-kernels is else bound by their launches. Residual coordinates have unit variance, so that no covariance matrix is built.
+On a GPU one step is captured as a graph and replayed, with products in bfloat16 on request: launching many small
+kernels would otherwise take longer than running them. Residual coordinates have unit variance, so no covariance matrix
+is ever built.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zeroevidence.protect.couplings import need_torch
+from zeroevidence.protect.networks import need_torch
 
 _WARM_UP = 3  # steps before a graph is captured
 _PAPER_BATCH = 64  # to which the rate of the moving averages belongs
@@ -35,17 +36,18 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Held-out loss (negative log-likelihood, nats per vector) before training and after each epoch."""
+    """Loss on held-out vectors (negative log-likelihood, in nats per vector) before training and after each epoch."""
 
     losses: tuple[float, ...]
-    best: int
+    best: int  # the epoch whose state was kept
+    diverged: bool = False  # no state with finite weights and loss was reached
 
 
 class ClassDensities:
-    """Latent class densities of one or several attributes, as tensors that follow the data by moving averages."""
+    """Latent class densities of one attribute or several, as tensors that follow the data by moving averages."""
 
     def __init__(self, blocks: Sequence[tuple[Any, float]], device: Any) -> None:
-        """`blocks`: for each attribute its class means (K x K-1) and variance."""
+        """Start from `blocks`: the class means (K x K-1) and the variance of each attribute."""
         torch = need_torch("a normalising flow")
         self.means = [torch.as_tensor(means, dtype=torch.float32, device=device).clone() for means, _ in blocks]
         self.variances = [torch.tensor(float(v), dtype=torch.float32, device=device) for _, v in blocks]
@@ -111,7 +113,10 @@ def train(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> History:
-    """Maximise the likelihood; keep the state that held-out vectors like best, counting the state before training."""
+    """Maximise the likelihood; with held-out vectors, keep the state that they find most likely, the start included.
+
+    Training ends early after `patience` epochs without gain, and as soon as the weights are no longer finite.
+    """
     torch = need_torch("a normalising flow")
     batch = min(recipe.batch, len(data))
     steps_per_epoch = max(1, len(data) // batch)
@@ -126,16 +131,19 @@ def train(
         if progress is not None:
             progress(epoch, recipe.epochs)
         if held is None:
+            if not _finite(torch, network):
+                break
             continue
         losses.append(held_out_loss(network, densities, held))
         if losses[-1] < losses[best]:
             best, kept = epoch, _copy(network, densities)
         elif epoch - best >= recipe.patience or not math.isfinite(losses[-1]):
             break
-    if held is not None:
-        network.load_state_dict(kept[0])
-        densities.restore(kept[1])
-    return History(tuple(losses), best if held is not None else recipe.epochs)
+    if held is None:
+        return History((), recipe.epochs, diverged=not _finite(torch, network))
+    network.load_state_dict(kept[0])
+    densities.restore(kept[1])
+    return History(tuple(losses), best, diverged=best == 0 and not math.isfinite(losses[-1]))
 
 
 def held_out_loss(network: Any, densities: ClassDensities, held: Data, rows: int = 65536) -> float:
@@ -238,6 +246,10 @@ class _Step:
         for state in self.optimiser.state.values():
             for value in state.values():
                 value.zero_()
+
+
+def _finite(torch: Any, network: Any) -> bool:
+    return bool(torch.stack([value.isfinite().all() for value in network.parameters()]).all())
 
 
 def _copy(network: Any, densities: ClassDensities) -> tuple[dict[str, Any], list[Any]]:

@@ -1,8 +1,8 @@
-"""The linear front of the flow: standardise, lead with the principal components, turn the discriminants to the fore.
+"""The linear front of the flow: standardise, order by principal component, rotate the discriminants to the front.
 
-In its coordinates the classes already stand where the latent densities want them under the linear Gaussian model, so
-that a flow that is still the identity equals linear discriminant analysis. The front has an exact inverse. The flow
-works on the leading coordinates; the others, the complement, are left as they are.
+In its coordinates the classes already lie where the latent densities expect them under the linear Gaussian model. So a
+flow that is still the identity equals linear discriminant analysis. The front has an exact inverse. The flow works on
+the leading coordinates; the others, the complement, are left as they are.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from zeroevidence.errors import InputError
 from zeroevidence.protect.latent import Evidence, simplex
 
 FrontKind = Literal["lda", "pca", "none"]
-_FLOOR = 1e-6  # of the largest variance: directions below have none
+_FLOOR = 1e-6  # of the largest variance: a direction with less counts as having none
 _LEAST_HALF = 1e-3  # of the distance between two classes: a coordinate must not be scaled to nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Front:
-    """Coordinates ``((x - mean) / scale) @ basis``, the first `width` of them then turned and shifted."""
+    """Coordinates ``((x - mean) / scale) @ basis``, of which the first `width` are then rotated, scaled and shifted."""
 
     mean: FloatArray
     scale: FloatArray
@@ -43,10 +43,10 @@ class Front:
         shrinkage: float,
         mu: float,
     ) -> tuple[Front, list[Evidence]]:
-        """Fit to weighted vectors; `labels` has a column per attribute, whose discriminants come first in that order.
+        """Fit to weighted vectors; `labels` has a column for each attribute, whose discriminants come in that order.
 
-        Returns the front and the class densities of each attribute to start from: those of the linear model for
-        ``lda``, else `mu` for two classes and means as far apart for more.
+        Returns the front and, for each attribute, the class densities to start from: those of the linear model for
+        ``lda``; otherwise those given by `mu` for two classes, and means equally far apart for more.
         """
         share = weights / weights.sum()
         mean = share @ x
@@ -63,12 +63,12 @@ class Front:
         values, basis = np.linalg.eigh((standard * share[:, None]).T @ standard)
         values, basis = values[::-1], basis[:, ::-1]
         width = min(components, int(np.count_nonzero(values > _FLOOR * values[0])))
-        a = standard @ basis[:, :width]
+        front = cls(mean, scale, basis, np.diag(1.0 / np.sqrt(values[:width])), np.zeros(width))
+        _wide_enough(front, needed)
         if kind == "pca":
-            front = cls(mean, scale, basis, np.diag(1.0 / np.sqrt(values[:width])), np.zeros(width))
-            return _wide_enough(front, needed), start
+            return front, start
+        a = standard @ basis[:, :width]
         whiten, effects = _within(a, labels, counts, share, shrinkage)
-        _wide_enough(cls(mean, scale, basis, whiten, np.zeros(width)), needed)
         turn, shift, evidence = _discriminants(a, labels, counts, whiten, effects)
         return cls(mean, scale, basis, turn, shift), evidence
 
@@ -102,7 +102,7 @@ def _wide_enough(front: Front, needed: int) -> Front:
 def _within(
     a: FloatArray, labels: IntArray, counts: list[int], share: FloatArray, shrinkage: float
 ) -> tuple[FloatArray, FloatArray]:
-    """A map that makes the covariance within classes the identity, and the class means under it, stacked."""
+    """A map that makes the covariance within classes the identity, and the images of the class means, stacked."""
     design = np.concatenate([np.eye(k)[column] for k, column in zip(counts, labels.T, strict=True)], axis=1)
     root = np.sqrt(share)[:, None]
     effects, *_ = np.linalg.lstsq(design * root, a * root, rcond=None)
@@ -117,7 +117,7 @@ def _within(
 def _discriminants(
     a: FloatArray, labels: IntArray, counts: list[int], whiten: FloatArray, effects: FloatArray
 ) -> tuple[FloatArray, FloatArray, list[Evidence]]:
-    """Turn whitened coordinates so that class means differ in the first ones alone; two classes make it an LLR."""
+    """Rotate whitened coordinates so that class means differ only in the first ones: in the LLR for two classes."""
     width = len(whiten)
     blocks = np.split(effects, np.cumsum(counts)[:-1])
     sides = np.concatenate([block[1:] - block[0] for block in blocks])

@@ -1,7 +1,7 @@
-r"""Where the classes of an attribute stand in the latent space, and what that makes of evidence.
+r"""Where the classes of an attribute lie in the latent space, and what that means for evidence.
 
-Two classes: the first coordinate is the log-likelihood ratio, :math:`N(\pm\mu, 2\mu)` [Noé et al. 2022, eqs. 2-3].
-More: K - 1 coordinates with one mean per class and the identity for covariance; evidence is nil at the circumcentre of
+With two classes the first coordinate is the log-likelihood ratio, :math:`N(\pm\mu, 2\mu)` [Noé et al. 2022, eqs. 2-3].
+With more there are K - 1 coordinates, one mean per class and unit variance; there is no evidence at the circumcentre of
 the means, where all K likelihoods are equal. All other coordinates are :math:`N(0, 1)` whatever the class.
 """
 
@@ -42,12 +42,12 @@ class Evidence:
         return len(self.means)
 
     def log_likelihoods(self, z: FloatArray) -> FloatArray:
-        """Of each class, n x K, less what all have in common."""
+        """Log-likelihood of each class, n x K, without the terms that all classes share."""
         found: FloatArray = (z @ self.means.T - 0.5 * (self.means**2).sum(axis=1)) / self.variance
         return found
 
     def llr(self, z: FloatArray) -> FloatArray:
-        """In favour of the second of two classes; or of each of K against the mean of the others, n x K."""
+        """Evidence for the second of two classes; or for each of K classes against the mean of the others, n x K."""
         found = self.log_likelihoods(z)
         return found[:, 1] - found[:, 0] if self.classes == 2 else against_others(found)
 
@@ -60,11 +60,11 @@ class Evidence:
         try:
             found: FloatArray = np.linalg.solve(sides, right.T).T
         except np.linalg.LinAlgError:
-            raise InputError("the class means do not span their space: no point has equal evidence") from None
+            raise InputError("the class means do not span their space, so no point is equally likely in all") from None
         return found
 
     def centre(self) -> FloatArray:
-        """The circumcentre: all classes are equally likely."""
+        """The circumcentre, where all classes are equally likely."""
         found: FloatArray = self.point(np.zeros(self.classes))[0]
         return found
 

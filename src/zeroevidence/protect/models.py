@@ -1,8 +1,8 @@
-"""Protectors on disk: numbers as safetensors, everything else as JSON; nothing in them is ever run.
+"""Attribute protectors by name, and on disk: numbers as safetensors, everything else as JSON; nothing is ever executed.
 
 A model is a folder with `model.json` (what it is, for which attribute, classes and dimension, how it was made) and
-`model.safetensors`. Training speakers are kept as digests, so that an evaluation can refuse people the model has seen
-without the file naming them; short or guessable names can still be guessed.
+`model.safetensors`. Training speakers are stored as digests: an evaluation can refuse people that the model has seen,
+and the file does not name them. Short names can still be guessed.
 """
 
 from __future__ import annotations
@@ -11,30 +11,36 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._version import __version__
+from zeroevidence.data.writing import refuse_used_folder
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.protect.adversarial import AdversarialAutoencoder
-from zeroevidence.protect.flow import ZeroEvidenceFlow
-from zeroevidence.protect.linear import LinearNuller
+from zeroevidence.protect.attributes import find
 from zeroevidence.protect.transformers import EmbeddingProtector
 
 SCHEMA = "zeroevidence/protector/1"
-PROTECTORS: dict[str, type[EmbeddingProtector]] = {
-    one.kind: one for one in (LinearNuller, AdversarialAutoencoder, ZeroEvidenceFlow)
-}
 _DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A fitted protector and what it is for."""
+    """A fitted protector and what it is for.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import Model, make_protector
+    >>> nuller = make_protector("linear").fit([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]], ["f", "f", "m", "m"])
+    >>> model = Model(nuller, "sex", trained_on={"vectors": 4})
+    >>> model.attribute, model.seen(["ada"])
+    ('sex', [])
+    """
 
     protector: EmbeddingProtector
     attribute: str
@@ -47,33 +53,91 @@ class Model:
         return [name for name in names if _digest(name) in self.speakers]
 
 
-def make_protector(kind: str, parameters: dict[str, Any]) -> EmbeddingProtector:
-    """An unfitted protector of a kind with some of its parameters set."""
-    try:
-        made = PROTECTORS[kind]()
-    except KeyError:
-        raise UsageError(f"unknown protector {kind!r}; expected one of {', '.join(PROTECTORS)}") from None
-    known = made.get_params()
-    for name in parameters:
-        if name not in known:
-            raise UsageError(f"{kind} has no parameter {name!r}; it has {', '.join(sorted(known))}")
-    return made.set_params(**parameters)  # type: ignore[no-any-return]
+def make_protector(
+    name: str, parameters: Mapping[str, Any] | None = None, /, *, preset: str | None = None, **more: Any
+) -> EmbeddingProtector:
+    """An unfitted protector by its name.
+
+    Parameters
+    ----------
+    name
+        ``linear``, ``adversarial`` or ``flow``, or that of a protector of your own.
+    parameters
+        Parameters to set, as a mapping; they may also be given as keywords, which count if both are given.
+    preset
+        Parameters to start from, by name: ``paper`` is the published configuration of the flow.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import make_protector
+    >>> make_protector("linear", shrinkage=0.1)
+    LinearNuller(shrinkage=0.1)
+    >>> flow = make_protector("flow", {"epochs": 50}, preset="paper")
+    >>> flow.epochs, flow.batch
+    (50, 64)
+    """
+    kind = find(name)
+    chosen = {**(parameters or {}), **more}
+    for one in chosen:
+        if one not in kind.parameters:
+            raise UsageError(f"{name} has no parameter {one!r}; it has {', '.join(kind.parameters)}")
+    if preset is not None and preset not in kind.presets:
+        there = f"it has {', '.join(kind.presets)}" if kind.presets else "it has none"
+        raise UsageError(f"{name} has no preset {preset!r}; {there}")
+    start = {} if preset is None else kind.presets[preset]
+    return kind.cls(**{**start, **chosen})
 
 
 def new_model(protector: EmbeddingProtector, attribute: str, *, keep: str | None = None, speakers: Any = None) -> Model:
-    """A model around a protector that was just fitted on the vectors of these speakers (one name per vector)."""
+    """A model of a protector that was just fitted.
+
+    Parameters
+    ----------
+    protector
+        The fitted protector.
+    attribute
+        What it conceals.
+    keep
+        The second attribute that it keeps.
+    speakers
+        The speakers of the training vectors, one name for each vector.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import make_protector, new_model
+    >>> nuller = make_protector("linear").fit([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]], ["f", "f", "m", "m"])
+    >>> model = new_model(nuller, "sex", speakers=["ada", "eve", "bob", "dan"])
+    >>> model.trained_on
+    {'vectors': 4, 'speakers': 4}
+    >>> model.seen(["eve", "zoe"])
+    ['eve']
+    """
     names = [] if speakers is None else np.unique(np.asarray(speakers)).tolist()
     counts = {} if speakers is None else {"vectors": len(speakers), "speakers": len(names)}
     return Model(protector, attribute, keep, counts, frozenset(_digest(name) for name in names))
 
 
 def save_model(model: Model, folder: str | Path) -> None:
-    """Write a model into a folder, which must be new or empty."""
+    """Write a model into a folder, which must be new or empty.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from zeroevidence.protect import make_protector, new_model, save_model
+    >>> nuller = make_protector("linear").fit([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]], ["f", "f", "m", "m"])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(new_model(nuller, "sex"), folder)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['model.json', 'model.safetensors']
+    """
     tensors = _safetensors()
     path = Path(folder)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path}: exists; expected a new folder for the model")
+    refuse_used_folder(path)
     protector = model.protector
+    check_is_fitted(protector, "classes_")
+    if find(protector.kind).cls is not type(protector):
+        raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
     arrays = {name: np.ascontiguousarray(array) for name, array in protector._arrays().items()}
     numbers = tensors.save(arrays)
     description = {
@@ -97,7 +161,19 @@ def save_model(model: Model, folder: str | Path) -> None:
 
 
 def load_model(folder: str | Path) -> Model:
-    """Read a model that `save_model` wrote."""
+    """Read a model that `save_model` wrote.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from zeroevidence.protect import load_model, make_protector, new_model, save_model
+    >>> x, sex = [[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]], ["f", "f", "m", "m"]
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(new_model(make_protector("linear", shrinkage=0.5).fit(x, sex), "sex"), folder)
+    ...     model = load_model(folder)
+    >>> model.attribute, model.protector
+    ('sex', LinearNuller(shrinkage=0.5))
+    """
     path = Path(folder)
     try:
         description = json.loads((path / _DESCRIPTION).read_text(encoding="utf-8"))

@@ -1,8 +1,9 @@
-"""What all protectors of embeddings have in common: checks, labels, weights, and the scikit-learn interface."""
+"""What all attribute protectors have in common: checks, labels, weights, and the scikit-learn interface."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError
 
+_LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
@@ -21,28 +24,69 @@ class Training:
     x: FloatArray
     labels: IntArray
     weights: FloatArray
-    people: IntArray  # every row is one where they are not named
+    people: IntArray  # every row is a person of its own where speakers are not named
 
 
 class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A transformer over embeddings that takes the evidence about an attribute out.
+    """A transformer that takes the evidence about an attribute out of embeddings.
 
-    `fit` takes vectors and one label each, further `speakers`, so that nobody counts more than others and held-out
-    people are new people. `transform` gives vectors of the same dimension without the evidence that the model sees, and
-    `llr` that evidence: in favour of ``classes_[1]`` for two classes, of each class against the others for more.
+    `fit` takes vectors and one label for each. With `speakers`, everybody counts alike however many vectors they have,
+    and held-out vectors come from other people. `transform` gives vectors of the same dimension without the evidence
+    that the model sees, and `llr` gives that evidence.
+
+    A new protector writes `_fit`, `_transform` and `_llr`, which get checked data, and `_arrays` and `_restore`, by
+    which it is saved and loaded.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # its name
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
         """Learn from vectors (n x d) and their labels."""
         self._fit(self._training(X, y, speakers))
-        return self
+        return self._learned()
+
+    def transform(self, X: Any) -> FloatArray:
+        """Vectors of the same dimension without the evidence that the model sees."""
+        return self._finite("protected vectors", self._transform, self._checked(X))
+
+    def llr(self, X: Any) -> FloatArray:
+        """The evidence that the model sees, as natural logarithms of likelihood ratios.
+
+        For two classes it is in favour of ``classes_[1]``, one number for each vector; for more classes it is that of
+        each class against the others, n x K.
+        """
+        return self._finite("log-likelihood ratios", self._llr, self._checked(X))
+
+    @abstractmethod
+    def _fit(self, data: Training) -> None:
+        """Learn from checked data."""
+
+    @abstractmethod
+    def _transform(self, x: FloatArray) -> FloatArray:
+        """Protected vectors."""
+
+    @abstractmethod
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Evidence."""
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, FloatArray]:
+        """The numbers that a fitted model consists of; see `models`."""
+
+    @abstractmethod
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        """Become the model that consists of these numbers."""
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> Training:
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed: the attribute to conceal, one per row")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2)
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
+                "conceal, one label per row"
+            )
+        X, y = self._validated(X, y, ensure_min_samples=2, ensure_min_features=2)
+        largest = float(np.abs(X).max())
+        if largest > _LARGEST:
+            raise InputError(f"vectors: entries as large as {largest:.3g} cannot be squared; scale the vectors first")
         self.classes_, labels = _labels("y", y, len(X))
         columns = [labels]
         if keep is not None:
@@ -55,27 +99,47 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         stacked = np.stack(columns, axis=1)
         return Training(X, stacked, balanced_weights(stacked, people), people)
 
+    def _learned(self) -> Self:
+        """The protector itself, if what it has learnt can be used."""
+        if not all(np.isfinite(array).all() for array in self._arrays().values()):
+            raise self._diverged("the model's numbers are not finite")
+        return self
+
+    def _diverged(self, found: str) -> InputError:
+        """The error to raise after training that has led nowhere."""
+        rate = self.get_params().get("learning_rate")
+        if rate is None:
+            return InputError(f"fitting failed: {found}; scale the vectors")
+        return InputError(f"training diverged: {found}; lower learning_rate (it is {rate!r}), or scale the vectors")
+
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "classes_")
-        x: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        x: FloatArray = self._validated(X, reset=False)
         return x
 
-    @abstractmethod
-    def _fit(self, data: Training) -> None:
-        """Learn from checked data."""
+    def _validated(self, *data: Any, **options: Any) -> Any:
+        """scikit-learn's checks, whose messages are for users too."""
+        try:
+            return validate_data(self, *data, dtype=np.float64, **options)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def _finite(self, what: str, function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
+        """What a function gives for vectors, if all of it is finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = function(x)
+        lost = int(np.count_nonzero(~np.isfinite(found.reshape(len(x), -1)).all(axis=1)))
+        if lost:
+            raise InputError(
+                f"{lost} of {len(x)} {what} would not be finite: what was given (entries as large as "
+                f"{np.abs(x).max():.3g}) is too far from what the protector was fitted on"
+            )
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-    @abstractmethod
-    def _arrays(self) -> dict[str, FloatArray]:
-        """What a saved model consists of; see `models`."""
-
-    @abstractmethod
-    def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        """Be the model that was saved."""
 
 
 def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
@@ -84,26 +148,26 @@ def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
         raise InputError(f"{name}: expected {rows} labels, one per row, got shape {given.shape}")
     classes, labels = np.unique(given, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"{name}: expected at least two classes, got 1 class: {classes[0]!r}")
+        raise InputError(f"{name}: every label is {str(classes[0])!r}; expected at least two classes")
     return classes, labels.astype(np.int64)
 
 
 def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
-    """Weights of mean one: classes (combinations of them) count alike, and people within a class."""
+    """Weights of mean one that make all classes (or combinations) count equally, and all people in a class."""
     _, cell = np.unique(labels, axis=0, return_inverse=True)
     cell = cell.reshape(-1)
     _, who = np.unique(np.stack([cell, people], axis=1), axis=0, return_inverse=True)
     who = who.reshape(-1)
     rows_of = np.bincount(who)
     first = np.unique(who, return_index=True)[1]
-    people_of = np.bincount(cell[first])
-    weights = 1.0 / (people_of[cell] * rows_of[who])
+    exposure_by_person = np.bincount(cell[first])
+    weights = 1.0 / (exposure_by_person[cell] * rows_of[who])
     balanced: FloatArray = weights / weights.mean()
     return balanced
 
 
 def held_out_rows(data: Training, share: float, seed: int) -> BoolArray:
-    """Rows of a seeded share of the people of each class; nobody of a class with fewer than three."""
+    """Rows of a random share of the people of each class; of a class with fewer than three people, nobody's."""
     rng = np.random.default_rng(seed)
     held = np.zeros(len(data.x), dtype=bool)
     for label in range(int(data.labels[:, 0].max()) + 1):

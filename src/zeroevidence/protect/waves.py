@@ -1,4 +1,4 @@
-"""What every voice protector does with a waveform: check it, cut it into frames, put it together, keep its loudness."""
+"""What all voice protectors have in common: parameters, checks, frames cut and put together again, loudness kept."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,16 @@ Per: TypeAlias = Literal["speaker", "utterance"]
 Transform: TypeAlias = Callable[..., FloatArray]
 
 LOWEST_RATE, HIGHEST_RATE = 8_000, 48_000
-_BLOCK = 1024  # frames at a time: bounds the memory of an hour of speech
+RANGES = "a range may end in :utterance (one draw per utterance)"  # for help and messages
+_BLOCK = 1024  # frames at a time: bounds the memory that an hour of speech takes
 
 
 class Utterance(Protocol):
-    """What a protector may know about the speech that it is given."""
+    """What a protector may know about the speech it is given."""
 
     @property
     def id(self) -> str:
-        """Names the utterance within its corpus."""
+        """Identifies the utterance within its corpus."""
 
     @property
     def speaker(self) -> str:
@@ -53,7 +54,7 @@ class Setting:
                 f"{self.protector}: {self.value} is neither a number from {self.lowest:g} to {self.highest:g} "
                 "nor a range (low, high) of such numbers"
             )
-        if self.per not in (None, "speaker", "utterance"):
+        if self.per not in (None, *get_args(Per)):
             raise UsageError(f"{self.protector}: a value is drawn per speaker or utterance, not per {self.per!r}")
         if self.per is not None and not isinstance(self.value, tuple):
             raise UsageError(f"{self.protector}: nothing to draw per {self.per} from one number; give a range")
@@ -61,7 +62,7 @@ class Setting:
     def of(self, utterance: Utterance) -> float:
         """The value for one utterance, the same in every run.
 
-        Drawn uniformly by a hash of the protector's name, the seed and the identifier, so that it depends neither on
+        It is drawn uniformly, by a hash of the protector's name, the seed and the identifier. So it depends neither on
         the order of utterances nor on who else is in the corpus.
         """
         if not isinstance(self.value, tuple):
@@ -87,6 +88,17 @@ class Setting:
         return f"{float(self.value[0])!r}..{float(self.value[1])!r} per {self.per or 'speaker'} seed {self.seed}"
 
 
+def number_or_range(text: str) -> tuple[float | tuple[float, float], Per | None]:
+    """Value and `per` from a text such as ``4``, ``-4..4`` or ``-4..4:utterance``; a ValueError if it is none."""
+    numbers, _, per = text.partition(":")
+    parts = [float(part) for part in numbers.split("..")]
+    if len(parts) == 1 and not per:
+        return parts[0], None
+    if len(parts) != 2 or per not in ("", *get_args(Per)):
+        raise ValueError(f"{text!r} is neither a number nor a range")
+    return (parts[0], parts[1]), "utterance" if per == "utterance" else "speaker"
+
+
 def checked(wave: NDArray[Any], rate: int, utterance: Utterance) -> FloatArray:
     """The waveform in double precision, or why it cannot be protected."""
     wave = np.asarray(wave)
@@ -100,10 +112,10 @@ def checked(wave: NDArray[Any], rate: int, utterance: Utterance) -> FloatArray:
 
 
 def protected(wave: FloatArray, change: Callable[[FloatArray], FloatArray]) -> Wave:
-    """Apply a change to the alternating part of a waveform and keep length, offset and energy.
+    """Apply a change to a waveform without its constant offset, and keep length, offset and energy.
 
-    A constant offset is no voice, and a protector that moves resonances would make a tone of it. The result is scaled
-    down where it would leave [-1, 1], and only there.
+    A constant offset is not part of the voice, and a protector that moves resonances would turn it into a tone. The
+    result is scaled down only where it would leave [-1, 1].
     """
     if not len(wave):
         return wave.astype(np.float32)
@@ -121,22 +133,22 @@ def protected(wave: FloatArray, change: Callable[[FloatArray], FloatArray]) -> W
 
 
 def limited(wave: FloatArray) -> Wave:
-    """In single precision and within [-1, 1], scaled down as a whole where needed: clipping would add harmonics."""
+    """In single precision and within [-1, 1]; scaled down as a whole if need be, since clipping adds harmonics."""
     peak = float(np.abs(wave).max(initial=0.0))
     return (wave / peak if peak > 1.0 else wave).astype(np.float32)
 
 
 def fitted(wave: FloatArray, length: int) -> FloatArray:
-    """Cut, or followed by silence, to the length asked for."""
+    """Cut to the length asked for, or followed by silence up to it."""
     return wave[:length] if len(wave) >= length else np.pad(wave, (0, length - len(wave)))
 
 
 def overlap_add(waves: tuple[FloatArray, ...], hop: int, overlap: int, transform: Transform) -> FloatArray:
-    """Cut waveforms of one length into windowed frames, transform them, window again and add up.
+    """Cut waveforms of the same length into windowed frames, transform them, window them again and add them up.
 
-    Frames are ``overlap`` hops long; the window is the root of Hann's for two hops and Hann's for more, so that a
-    transform that changes nothing gives the first waveform back. ``transform`` gets one array (frames x samples) per
-    waveform.
+    Frames are ``overlap`` hops long. The window is the square root of Hann's for two hops and Hann's for more, so that
+    a transform that changes nothing gives the first waveform back. ``transform`` gets one array (frames x samples) for
+    each waveform.
     """
     length, size = len(waves[0]), hop * overlap
     window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(size) / size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
@@ -10,22 +10,51 @@ from zeroevidence.evaluation import Evaluation
 FORMATS = ("text", "json", "md", "latex", "csv")
 
 
-def render(rows: Sequence[Evaluation], format: str) -> str:
-    """All rows in one of the output formats, ending in a newline."""
-    return _renderer(format)(rows)
+def render(
+    rows: Sequence[Evaluation], format: str, signatures: bool = False, *, measures: Sequence[str] | None = None
+) -> str:
+    """All rows in one of the output formats, ending in a newline.
 
+    Text fits the terminal. Where the output is none it is 100 columns wide, or what the variable ``COLUMNS`` says.
 
-def _renderer(format: str) -> Callable[[Sequence[Evaluation]], str]:
+    Parameters
+    ----------
+    rows
+        Results.
+    format
+        One of `FORMATS`.
+    signatures
+        Whether text holds the signature of each of several rows; the other formats always do.
+    measures
+        Names of the measures that text, Markdown and LaTeX show; unless given those of a short table, and for a single
+        row of text all. JSON and CSV always hold all.
+
+    Examples
+    --------
+    >>> from zeroevidence import evaluate
+    >>> row = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "ours"})
+    >>> print(render([row], "md", measures=["eer", "cllr_min"]).partition("`")[0].strip())
+    | system | n | EER [%] | min Cllr [bit] |
+    | --- | ---: | ---: | ---: |
+    | ours | 3 + 3 | 33.33 | 0.3333 |
+    """
+    check_format(format)
     if format == "text":
         from zeroevidence.report.text import to_text
 
-        return to_text
+        return to_text(rows, signatures=signatures, measures=measures)
     if format == "json":
-        from zeroevidence.report.jsonfile import to_json
+        from zeroevidence.evaluation.jsonfile import to_json
 
-        return to_json
-    if format in ("md", "latex", "csv"):
-        from zeroevidence.report import tables
+        return to_json(rows)
+    from zeroevidence.report import tables
 
-        return {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format]
-    raise UsageError(f"unknown output format {format!r}; expected one of {', '.join(FORMATS)}")
+    if format == "csv":
+        return tables.to_csv(rows)
+    return {"md": tables.to_markdown, "latex": tables.to_latex}[format](rows, measures)
+
+
+def check_format(format: str) -> None:
+    """Raise UsageError for an output format that there is not."""
+    if format not in FORMATS:
+        raise UsageError(f"unknown output format {format!r}; expected one of {', '.join(FORMATS)}")

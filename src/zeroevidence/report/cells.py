@@ -1,46 +1,43 @@
-"""How labels and numbers are written in tables: one place, so that every table writes them alike."""
+"""How labels and numbers are written in tables: one place, so that every table writes them alike.
+
+A cell may hold line ends. They mark where it may be broken: tables with room put a blank there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import get_args
 
-from zeroevidence.evaluation import Evaluation, Metric
-from zeroevidence.measure.catalogue import CATALOGUE
+from zeroevidence.evaluation import Evaluation, Flag, Measured
+from zeroevidence.evaluation.flags import Severity
+from zeroevidence.evaluation.frames import used_labels
+from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
+from zeroevidence.plot.words import printable
 
-LABELS = ("system", "dataset", "attribute", "class", "split", "sex", "enrolment", "trial", "attacker", "backend")
 _UNITS = ("bit", "bit per dimension", "log10 LR", "dB")
-HEADLINE = (
-    "eer",
-    "cllr_min",
-    "d_ece",
-    "worst_case",
-    "tag",
-    "linkability",
-    "mutual_information",
-    "alid",
-    "pdr",
-    "lid_max",
-    "top1",
-    "link_probability",
-    "deid",
-    "voice_distinctiveness_gain",
-    "tdcf_min",
-    "teer",
-    "adcf_min",
-    "asv_eer",
-    "p_fa_spoof",
-    "sv_eer",
-    "spf_eer",
-    "cm_eer",
-    "cm_dcf_min",
-)
+_SIDES = ("enrolment", "trial")
 
 
-def heading(name: str) -> str:
-    """Column heading with its unit."""
-    entry = CATALOGUE[name]
-    unit = "%" if entry.unit == "rate" else entry.unit if entry.unit in _UNITS else ""
-    return f"{entry.title} [{unit}]" if unit else entry.title
+def title(name: str) -> str:
+    """What people call a measure; its name where it is not one of ours."""
+    return MEASURES[name].title if name in MEASURES else one_line(name)
+
+
+def heading(name: str, blank: str = " ") -> str:
+    """Column heading with its unit, whose words stand with `blank` between."""
+    kind = MEASURES[name].unit if name in MEASURES else ""
+    unit = "%" if kind == "rate" else kind.replace(" ", blank) if kind in _UNITS else ""
+    return f"{title(name)} [{unit}]" if unit else title(name)
+
+
+def meaning(row: Evaluation, name: str) -> str:
+    """The sentence on a measure that suits the question of the row."""
+    if name not in MEASURES:
+        return ""
+    entry = MEASURES[name]
+    return (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
 
 
 def number(value: object, unit: str) -> str:
@@ -55,33 +52,38 @@ def number(value: object, unit: str) -> str:
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
 
 
-def value(metric: Metric) -> str:
+def value(metric: Measured, between: str = " ") -> str:
     """The value alone; several values as `key: value` with commas between."""
     if isinstance(metric.value, (str, float, int)):
         return number(metric.value, metric.unit)
-    return ", ".join(f"{key}: {number(one, metric.unit)}" for key, one in metric.value.items())
+    return f",{between}".join(f"{key}: {number(one, metric.unit)}" for key, one in metric.value.items())
 
 
-def bounds(metric: Metric) -> str:
+def bounds(metric: Measured) -> str:
     """The interval, where there is one."""
     if metric.low is None or metric.high is None:
         return ""
     return f"[{number(metric.low, metric.unit)}, {number(metric.high, metric.unit)}]"
 
 
-def under_null(metric: Metric) -> str:
-    """What the measure shows when nothing leaks: mean, 95 % quantile, and how often it is as large as observed."""
-    if metric.null is None or metric.p_value is None:
+def under_null(metric: Measured) -> str:
+    """What the measure shows when nothing leaks: mean and 95 % quantile."""
+    if metric.null is None:
         return ""
-    mean, q95 = number(metric.null["mean"], metric.unit), number(metric.null["q95"], metric.unit)
-    return f"{mean} (95 %: {q95}), p = {metric.p_value:.2g}"
+    mean, q95 = number(metric.null.mean, metric.unit), number(metric.null.q95, metric.unit)
+    return f"{mean}\n(95 %: {q95})"
 
 
-def cell(metric: Metric | None) -> str:
+def p_value(metric: Measured) -> str:
+    """How often the measure is as large as observed when nothing leaks."""
+    return "" if metric.p_value is None else f"{metric.p_value:.2g}"
+
+
+def cell(metric: Measured | None, between: str = " ") -> str:
     """A value and its interval."""
     if metric is None:
         return ""
-    return f"{value(metric)} {bounds(metric)}".rstrip()
+    return f"{value(metric, between)}{between}{bounds(metric)}".rstrip()
 
 
 def size(row: Evaluation, plus: str = "+") -> str:
@@ -91,23 +93,121 @@ def size(row: Evaluation, plus: str = "+") -> str:
     return plus.join(str(row.counts[name]) for name in names if name in row.counts)
 
 
-def used_labels(rows: Sequence[Evaluation]) -> list[str]:
-    """Labels that at least one row carries, in the usual order, others after them."""
-    present = {name for row in rows for name in row.labels}
-    return [name for name in LABELS if name in present] + sorted(present - set(LABELS))
+def label_words(row: Evaluation, label: str) -> str:
+    """A label for a table: an attacker by name alone, what the name means being told once, elsewhere."""
+    if label == "attacker" and row.about.threat is not None:
+        return row.about.threat.name + (" with adapter" if row.about.threat.adapter else "")
+    return row.labels.get(label, "")
 
 
-def used_headline(rows: Sequence[Evaluation]) -> list[str]:
-    """Headline measures that at least one row has."""
-    return [name for name in HEADLINE if any(name in row.metrics for row in rows)]
+def one_line(text: str) -> str:
+    """Text of others in one line, without control characters."""
+    return " ".join(printable(text).split())
 
 
-def flag_lines(rows: Sequence[Evaluation]) -> list[str]:
-    """Each flag once, with the numbers of the rows that have it where there are several rows."""
-    flags: dict[str, list[str]] = {}
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The labels of several rows as a table shows them.
+
+    Parameters
+    ----------
+    shared
+        Labels with the one value that all rows have.
+    columns
+        The other labels with the value of each row.
+    threats
+        What the attackers' names stand for.
+    """
+
+    shared: dict[str, str]
+    columns: dict[str, tuple[str, ...]]
+    threats: tuple[str, ...]
+
+
+def labelled(rows: Sequence[Evaluation]) -> Labelled:
+    """What rows have in common, and what tells them apart; of a single row every label is told apart.
+
+    The sides that an attacker compares are part of the threat model, which is told once. They get no columns where the
+    attackers' names stand for them.
+    """
+    short = _names_suffice(rows)
+    values = {
+        label: tuple(
+            one_line(label_words(row, label) if short or label != "attacker" else row.labels.get(label, ""))
+            for row in rows
+        )
+        for label in used_labels(rows)
+    }
+    differing = {label: told for label, told in values.items() if len(rows) == 1 or len(set(told)) > 1}
+    shared = {label: told[0] for label, told in values.items() if label not in differing}
+    if short and len(rows) > 1 and all(row.about.threat is not None for row in rows):
+        differing = {label: told for label, told in differing.items() if label not in _SIDES}
+    if "attacker" in shared:
+        shared["attacker"] = one_line(rows[0].labels["attacker"])
+        return Labelled(shared, differing, ())
+    threats = dict.fromkeys(str(row.about.threat) for row in rows if row.about.threat is not None) if short else ()
+    return Labelled(shared, differing, tuple(threats))
+
+
+def _names_suffice(rows: Sequence[Evaluation]) -> bool:
+    """Whether each attacker's name stands for one tuple in these rows."""
+    tuples = {
+        (label_words(row, "attacker"), str(row.about.threat), row.about.threat.trial)
+        for row in rows
+        if row.about.threat is not None
+    }
+    return len(tuples) == len({name for name, *_ in tuples})
+
+
+def chosen_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None) -> list[str]:
+    """The named measures, each once; the headline measures that at least one row has where none are named."""
+    if measures is not None:
+        return list(dict.fromkeys(find_measure(name).name for name in measures))
+    return [name for name in headline_measures() if any(name in row.metrics for row in rows)]
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """A warning and the numbers of the rows that have it, from 1; none where there is only one row."""
+
+    flag: Flag
+    rows: tuple[int, ...]
+    everywhere: bool
+
+    @property
+    def name(self) -> str:
+        """The code, and which rows."""
+        if not self.rows:
+            return self.flag.code
+        return f"{self.flag.code} ({'all rows' if self.everywhere else _rows(self.rows)})"
+
+    def __str__(self) -> str:
+        return f"{self.flag.severity} {self.name}: {self.flag.sentence}"
+
+
+def flagged(rows: Sequence[Evaluation]) -> list[Flagged]:
+    """Each warning once, the gravest first."""
+    found: dict[Flag, list[int]] = {}
     for position, row in enumerate(rows, 1):
         for flag in row.flags:
-            flags.setdefault(flag, []).append(str(position))
-    if len(rows) == 1:
-        return list(flags)
-    return [f"{flag} (row{'s' if len(whose) > 1 else ''} {', '.join(whose)})" for flag, whose in flags.items()]
+            found.setdefault(flag, []).append(position)
+    severities = get_args(Severity)
+    ordered = sorted(found.items(), key=lambda item: severities.index(item[0].severity))
+    several = len(rows) > 1
+    return [Flagged(flag, tuple(whose) if several else (), len(whose) == len(rows)) for flag, whose in ordered]
+
+
+def _rows(numbers: Sequence[int]) -> str:
+    """``rows 1, 2, 5-8``: three and more that follow each other as a range."""
+    parts = []
+    for _, run in groupby(enumerate(numbers), key=lambda item: item[1] - item[0]):
+        own = [str(one) for _, one in run]
+        parts += [f"{own[0]}-{own[-1]}"] if len(own) > 2 else own
+    return f"row{'s' if len(numbers) > 1 else ''} {', '.join(parts)}"
+
+
+def row_numbers(rows: Sequence[Evaluation]) -> tuple[int, ...]:
+    """The numbers of rows, where warnings name some of them or no label tells them apart; else none."""
+    named = any(not one.everywhere for one in flagged(rows))
+    needed = len(rows) > 1 and (named or not labelled(rows).columns)
+    return tuple(range(1, len(rows) + 1)) if needed else ()

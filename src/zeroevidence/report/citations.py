@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroevidence._version import __version__
+from zeroevidence.measure.registry import MEASURES, find_measure
 
 
 def software() -> str:
@@ -15,6 +18,13 @@ def software() -> str:
         version=__version__,
         year="2026",
     )
+
+
+def bibtex(measures: Sequence[str] = ()) -> str:
+    """BibTeX for this toolkit and the named measures, for all measures unless some are named."""
+    entries = [find_measure(name) for name in measures] or MEASURES.values()
+    keys = dict.fromkeys(key for entry in entries for key in entry.references)
+    return "\n".join([software(), *(BIBTEX[key] for key in keys)])
 
 
 def _entry(kind: str, key: str, **fields: str) -> str:

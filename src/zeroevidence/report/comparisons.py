@@ -9,31 +9,36 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Ranked
-from zeroevidence.measure.catalogue import CATALOGUE, measure
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed
+from zeroevidence.measure.registry import MEASURES, find_measure
+from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown, grids_to_text
+from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
 from zeroevidence.uncertainty.compare import Difference
 
 SCHEMA = "zeroevidence/comparison/1"
 NOTE = "Systems of one group are not told apart by these trials; the first discloses least. p is Holm-corrected."
 
 
-def render_comparisons(comparisons: Sequence[Comparison], format: str) -> str:
-    """All measures in one of the output formats."""
+def render_comparisons(comparisons: Sequence[Comparison], format: str, signatures: bool = False) -> str:
+    """All measures in one of the output formats; text holds the signatures of several only where asked to."""
+    check_format(format)
     if format == "json":
         document = {"schema": SCHEMA, "comparisons": [asdict(one) for one in comparisons]}
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     if format == "csv":
         return _csv(comparisons)
     grids = [grid for one in comparisons for grid in _grids(one)]
-    signatures = [one.signature for one in comparisons]
-    writer = {"text": grids_to_text, "md": grids_to_markdown, "latex": grids_to_latex}[format]
-    return writer(grids, [NOTE], signatures)
+    own = [one.signature for one in comparisons]
+    if format == "text":
+        from zeroevidence.report.text import grids_to_text
+
+        return grids_to_text(grids, [NOTE], [], own, all_of_them=signatures)
+    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, [NOTE], own)
 
 
 def _grids(comparison: Comparison) -> list[Grid]:
-    unit = CATALOGUE[comparison.measure].unit
+    unit = MEASURES[comparison.measure].unit
     title = heading(comparison.measure)
     ranking = Grid(
         title,
@@ -91,7 +96,7 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
         comparisons = [
             Comparison(
                 measure=one["measure"],
-                ranking=tuple(Ranked(**entry) for entry in one["ranking"]),
+                ranking=tuple(Placed(**entry) for entry in one["ranking"]),
                 pairs=tuple(
                     PairwiseDifference(**{**pair, "difference": Difference(**pair["difference"])})
                     for pair in one["pairs"]
@@ -99,7 +104,7 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
                 signature=one["signature"],
             )
             for one in document["comparisons"]
-            if measure(one["measure"])
+            if find_measure(one["measure"])
         ]
         for comparison in comparisons:
             _check(comparison)

@@ -1,77 +1,36 @@
-"""Plain tables and how each format writes them."""
+"""Plain tables, and how Markdown and LaTeX write them."""
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Headings and cells as they are shown; the first `n_text` columns are text, the others numbers."""
+    """Headings and cells as they are shown; the first `n_text` columns are text, the others numbers.
+
+    A line end in a cell says where it may be broken. `numbers` are those of the rows, where something refers to them.
+    """
 
     title: str
     headings: tuple[str, ...]
     body: tuple[tuple[str, ...], ...]
     n_text: int
-
-
-def terminal_console() -> Console:
-    """A console that writes into memory: with colours where the output is a terminal, plain characters elsewhere."""
-    terminal = sys.stdout.isatty()
-    return Console(
-        file=io.StringIO(),
-        force_terminal=terminal,
-        width=shutil.get_terminal_size().columns if terminal else 200,
-        no_color="NO_COLOR" in os.environ or not terminal,
-        highlight=False,
-    )
-
-
-def written(console: Console) -> str:
-    """What a console from `terminal_console` holds, without blanks at the ends of lines."""
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
-
-
-def grids_to_text(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Tables for a terminal."""
-    console = terminal_console()
-    for grid in grids:
-        console.print(Text(grid.title, style="bold"))
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for index, name in enumerate(grid.headings):
-            table.add_column(Text(name), justify="left" if index < grid.n_text else "right", overflow="fold")
-        for line in grid.body:
-            table.add_row(*(Text(text) for text in line))
-        console.print(table)
-    for note in notes:
-        console.print(Text(note), soft_wrap=True)
-    for signature in signatures:
-        console.print(Text(signature, style="dim"), soft_wrap=True)
-    return written(console)
+    numbers: tuple[int, ...] = ()
 
 
 def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
     """Tables in Markdown, signatures as code."""
     parts = []
     for grid in grids:
-        rule = ["---"] * grid.n_text + ["---:"] * (len(grid.headings) - grid.n_text)
-        lines = [
-            "| " + " | ".join(_markdown_escape(text) for text in line) + " |" for line in (grid.headings, *grid.body)
-        ]
-        lines.insert(1, "| " + " | ".join(rule) + " |")
-        parts.append("\n".join(lines))
+        rule = ("---",) * grid.n_text + ("---:",) * (len(grid.headings) - grid.n_text)
+        table = [tuple(map(_markdown_escape, line)) for line in (grid.headings, *grid.body)]
+        table.insert(1, rule)
+        if grid.numbers:
+            first = ("#", "---:", *map(str, grid.numbers))
+            table = [(number, *line) for number, line in zip(first, table, strict=True)]
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in table))
         if grid.title:
             parts.insert(-1, f"**{_markdown_escape(grid.title)}**")
     parts += [_markdown_escape(note) for note in notes]
@@ -84,10 +43,12 @@ def _markdown_escape(text: str) -> str:
 
 
 def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Booktabs tables, notes and signatures as comments."""
+    """Booktabs tables; notes, numbers of rows and signatures as comments."""
     lines = [f"% {' '.join(text.split())}" for text in (*notes, *signatures)]
     for grid in grids:
         cells = [" & ".join(_latex_escape(text) for text in line) + r" \\" for line in (grid.headings, *grid.body)]
+        if grid.numbers:
+            cells[1:] = [f"{line} % row {number}" for line, number in zip(cells[1:], grid.numbers, strict=True)]
         columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
         lines += [f"% {' '.join(grid.title.split())}"] if grid.title else []
         lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", cells[0], r"\midrule", *cells[1:]]

@@ -1,23 +1,20 @@
-"""What a report is made of: finished results read again, and score files evaluated first."""
+"""What a report is made of: results, their attackers' cards, comparisons."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zeroevidence.data.formats import Loaded
-from zeroevidence.data.formats.linked import result_text
-from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import Evaluation, Options, add_similarity, cross_flags, evaluate
-from zeroevidence.evaluation.comparison import Comparison
+from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation.jsonfile import from_json, result_text
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
-from zeroevidence.report.jsonfile import from_json
-from zeroevidence.uncertainty.draws import Progress
+
+if TYPE_CHECKING:
+    from zeroevidence.auditing import Audit
 
 Card = Mapping[str, Any]
 
@@ -44,36 +41,18 @@ class Material:
                 self.rows.append(row)
                 self.cards.append(card)
 
+    def add_audit(self, audit: Audit) -> None:
+        """Add what an audit found; bounds that audits of the same data have in common come once."""
+        known = [(row.signature, row.labels) for row in self.rows if row.about.is_bound]
+        for row, card in zip(audit.rows, audit.cards, strict=True):
+            if not row.about.is_bound or (row.signature, row.labels) not in known:
+                self.rows.append(row)
+                self.cards.append(card.to_dict())
+
     def add_rows(self, rows: Sequence[Evaluation]) -> None:
         """Add rows without cards."""
         self.rows += rows
         self.cards += [None] * len(rows)
-
-
-def evaluate_files(
-    read: Callable[[int], tuple[Loaded, Loaded | None]],
-    labels: Sequence[Mapping[str, str]],
-    options: Options,
-    *,
-    workers: int = 1,
-    progress: Callable[[int], Progress | None] = lambda _: None,
-) -> list[Evaluation]:
-    """Evaluate one file after the other; `read` gives a file's scores and those of its development set."""
-
-    def evaluated(index: int) -> tuple[Evaluation, Scores]:
-        loaded, dev = read(index)
-        result = evaluate(
-            loaded.data,
-            dev=None if dev is None else dev.data,
-            labels=labels[index],
-            options=options,
-            notes=loaded.loosened,
-            workers=workers,
-            progress=progress(index),
-        )
-        return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
-
-    return cross_flags(add_similarity([evaluated(index) for index in range(len(labels))]))
 
 
 def _schema(text: str) -> str | None:

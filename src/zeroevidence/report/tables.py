@@ -4,52 +4,50 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.report.cells import cell, flag_lines, heading, size, used_headline, used_labels
+from zeroevidence.evaluation.frames import records
+from zeroevidence.report.cells import cell, chosen_measures, flagged, heading, labelled, row_numbers, size
 from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
 
 
-def _grid(rows: Sequence[Evaluation]) -> Grid:
-    """The headline measures, one line per row."""
-    labels, names = used_labels(rows), used_headline(rows)
+def to_markdown(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> str:
+    """A table of measures, with flags and signatures below."""
+    return grids_to_markdown([_grid(rows, measures)], _notes(rows), [row.signature for row in rows])
+
+
+def to_latex(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> str:
+    """A booktabs table of measures, with flags and signatures as comments."""
+    return grids_to_latex([_grid(rows, measures)], _notes(rows), [row.signature for row in rows])
+
+
+def _grid(rows: Sequence[Evaluation], measures: Sequence[str] | None) -> Grid:
+    """One line per row; labels that all rows share are the title."""
+    told, names = labelled(rows), chosen_measures(rows, measures)
     body = tuple(
         (
-            *(row.labels.get(label, "") for label in labels),
+            *(texts[place] for texts in told.columns.values()),
             size(row, " + "),
             *(cell(row.metrics.get(name)) for name in names),
         )
-        for row in rows
+        for place, row in enumerate(rows)
     )
-    return Grid("", (*labels, "n", *(heading(name) for name in names)), body, len(labels))
+    title = ", ".join(f"{label}: {text}" for label, text in told.shared.items())
+    headings = (*told.columns, "n", *map(heading, names))
+    return Grid(title, headings, body, len(told.columns), row_numbers(rows))
 
 
-def to_markdown(rows: Sequence[Evaluation]) -> str:
-    """A table of the headline measures, with flags and signatures below."""
-    return grids_to_markdown([_grid(rows)], flag_lines(rows), [row.signature for row in rows])
-
-
-def to_latex(rows: Sequence[Evaluation]) -> str:
-    """A booktabs table of the headline measures, with flags and signatures as comments."""
-    return grids_to_latex([_grid(rows)], flag_lines(rows), [row.signature for row in rows])
+def _notes(rows: Sequence[Evaluation]) -> list[str]:
+    """What the attackers' names stand for, and warnings."""
+    return [*labelled(rows).threats, *map(str, flagged(rows))]
 
 
 def to_csv(rows: Sequence[Evaluation]) -> str:
     """One line per row and measure, at full precision; a measure with several values gets a line for each."""
-    labels = used_labels(rows)
+    lines = list(records(rows))
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*labels, "measure", "key", "value", "low", "high", "p_value", "unit", "method", "signature"])
-    for row in rows:
-        for name, metric in row.metrics.items():
-            several = metric.value if isinstance(metric.value, Mapping) else {"": metric.value}
-            for key, value in several.items():
-                writer.writerow(
-                    [
-                        *(row.labels.get(label, "") for label in labels),
-                        *(name, key, value, metric.low, metric.high, metric.p_value),
-                        *(metric.unit, metric.method, row.signature),
-                    ]
-                )
+    writer = csv.DictWriter(buffer, list(lines[0]) if lines else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
     return buffer.getvalue()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
+from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation.frames import used_labels
 from zeroevidence.measure.disclosure import by_speaker
-from zeroevidence.report.cells import used_labels
 
 
 def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
@@ -47,6 +49,12 @@ def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
             }
         )
     return _stacked(rows, parts)
+
+
+def write_table(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
+    place = Path(path)
+    write_whole(place, frame.write_parquet if place.suffix == ".parquet" else frame.write_csv)
 
 
 def _stacked(rows: Sequence[Evaluation], parts: Sequence[Mapping[str, object]]) -> pl.DataFrame:

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.audit import EmbeddingSets
+from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.threat import Material, threat_from_sides
+from zeroevidence.evaluation import About
+from zeroevidence.evaluation.files import ScoreFile
 
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"
 EXTRACTOR = "ECAPA-TDNN (VoxCeleb)"
 # Name in the file, and the protector as the command line knows it.
 PROTECTIONS = {"mcadams": "mcadams-random", "pitch": "pitch:4"}
-_CONDITIONS = {
-    "oo": ("original", "original", "unprotected (enrolment original, trained on original)"),
-    "oa": ("original", "anonymised", "ignorant (enrolment original, trained on original)"),
-    "aa": ("anonymised", "anonymised", "lazy-informed (enrolment anonymised, trained on original)"),
+SPLITS = ("dev", "eval")
+_CONDITIONS: dict[str, tuple[Material, Material]] = {
+    "oo": ("original", "original"),
+    "oa": ("original", "anonymised"),
+    "aa": ("anonymised", "anonymised"),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRow:
-    """One bundled score file with its key and labels."""
-
-    scores: Path
-    key: Path
-    labels: dict[str, str]
-
-
-def sample_rows(split: str = "eval") -> list[SampleRow]:
-    """The three conditions of one split, ``dev`` or ``eval``."""
+def sample_rows(split: str = "eval") -> list[ScoreFile]:
+    """The three conditions of one split, ``dev`` or ``eval``: score files with their key, labels and attacker."""
     folder = _HOME / split
+    labels = {"system": "embedding noise", "dataset": "audiomnist", "split": split}
     return [
-        SampleRow(
-            folder / f"{condition}.scores",
-            folder / "trials",
-            {
-                "system": "embedding noise",
-                "dataset": "audiomnist",
-                "split": split,
-                "enrolment": enrolment,
-                "trial": trial,
-                "attacker": attacker,
-            },
+        ScoreFile(
+            str(folder / f"{condition}.scores"),
+            str(folder / "trials"),
+            labels=labels,
+            about=About.against(threat_from_sides(*sides, "original")),
         )
-        for condition, (enrolment, trial, attacker) in _CONDITIONS.items()
+        for condition, sides in _CONDITIONS.items()
     ]
 
 

@@ -14,30 +14,41 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, pool, pool_laplace
+from zeroevidence.calibrate.pav import Counts, Ranked
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.measure.linkability import LinkabilityMethod, linkability, linkability_of
-from zeroevidence.measure.rank import rank_disclosure
-from zeroevidence.measure.singling import link_probability
-from zeroevidence.measure.zebra import d_ece_of, worst_case_of
+from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.linkability import linkability, linkability_of
+from zeroevidence.measure.registry import Family, Measure, of_family
+from zeroevidence.measure.views import PairSettings, PairView, SearchView
 from zeroevidence.uncertainty.draws import generator
 
-ONE_TO_ONE = ("d_ece", "worst_case", "linkability")
-ONE_TO_N = ("alid", "lid_max", "mean_rank_disclosure", "max_rank_disclosure", "link_probability")
 ROWS_LIMIT = 20_000_000  # scores; beyond, the evidence of every identity would not fit beside the matrix
 
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """A measure under permutation. `corrected` is the observed value less the null's mean."""
+    """A measure under permutation.
+
+    Parameters
+    ----------
+    mean, q95
+        Mean of the permuted values, and the level that 95 % of them stay below.
+    p_value
+        Share of the values, the observed one among them, that reach the observed one.
+    corrected
+        The observed value less the mean.
+    draws
+        The permuted values in the order of their seeds, kept where the measure enters the test against chance.
+    """
 
     mean: float
     q95: float
     p_value: float
     corrected: float
+    draws: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, value: float, permuted: FloatArray) -> Null:
+    def under(cls, value: float, permuted: FloatArray, *, keep: bool = False) -> Null:
         """Compare with values under permutation; the observed one counts as one of them."""
         # A hair of tolerance: the identity permutation must count as equal after other roundings.
         at_least = np.count_nonzero(permuted >= value - 1e-12 * max(1.0, abs(value)))
@@ -47,6 +58,7 @@ class Null:
             float(np.quantile(permuted, 0.95, method="higher")),
             float((1.0 + at_least) / (1.0 + len(permuted))),
             value - mean,
+            tuple(permuted.tolist()) if keep else (),
         )
 
 
@@ -73,7 +85,30 @@ class PooledLabels:
         return Counts(target[keep], nontarget[keep])
 
 
-class OneToOneNull:
+class _Permuted(PairView):
+    """Scores under exchanged labels."""
+
+    def __init__(self, source: PairNull, targets: IntArray) -> None:
+        super().__init__(source.labels.counts(targets), source.settings)
+        self.source, self.targets = source, targets
+
+    def class_means(self, name: str) -> tuple[float, float] | None:  # noqa: ARG002 (no such measure has a null)
+        """Nothing: what scores mean as LLRs does not depend on who is who."""
+        return None
+
+    def linkability(self) -> float:
+        """Linkability, with the model fitted again."""
+        counts, settings = self.counts, self.settings
+        if settings.linkability == "histogram":
+            is_target = np.zeros(len(self.source.pooled), dtype=bool)
+            is_target[self.targets] = True
+            return linkability(self.source.pooled[is_target], self.source.pooled[~is_target], method="histogram")
+        # Only the class sizes of the scores are looked at beside the counts.
+        ranked = Ranked(np.empty(counts.n_target), np.empty(counts.n_nontarget), counts)
+        return linkability_of(ranked, self.blocks, method=settings.linkability, seed=settings.seed)
+
+
+class PairNull:
     """One-to-one measures under permuted speakers or labels."""
 
     def __init__(
@@ -81,14 +116,12 @@ class OneToOneNull:
         target: FloatArray,
         nontarget: FloatArray,
         rows: ScoreMatrix | None,
+        settings: PairSettings | None = None,
         *,
         people: tuple[IntArray, IntArray] | None = None,
-        linkability: LinkabilityMethod = "density",
-        seed: int = 0,
     ) -> None:
         """`people`: whose each target and each non-target is, as numbers from 0, where nobody has both."""
-        self.seed = seed
-        self.linkability = linkability
+        self.settings = settings or PairSettings()
         self.rows = rows
         self.people: IntArray | None = None
         if people is not None:
@@ -115,25 +148,19 @@ class OneToOneNull:
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
-        rng = generator(self.seed, 1, batch)
-        values: dict[str, FloatArray] = {name: np.empty(size) for name in ONE_TO_ONE}
+        rng = generator(self.settings.seed, 1, batch)
+        measures = with_null("one-to-one")
+        values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
         for r in range(size):
-            targets = self._targets(rng)
-            counts = self.labels.counts(targets)
-            blocks = pool(counts)
-            values["d_ece"][r] = d_ece_of(blocks)
-            values["worst_case"][r] = worst_case_of(pool_laplace(blocks))
-            values["linkability"][r] = self._linked(targets, counts, blocks)
+            view = _Permuted(self, self._targets(rng))
+            for one in measures:
+                values[one.name][r] = one.compute(view)
         return values
 
-    def _linked(self, targets: IntArray, counts: Counts, blocks: Blocks) -> float:
-        if self.linkability == "histogram":
-            is_target = np.zeros(len(self.pooled), dtype=bool)
-            is_target[targets] = True
-            return linkability(self.pooled[is_target], self.pooled[~is_target], method="histogram")
-        # Only the class sizes of the scores are looked at beside the counts.
-        ranked = Ranked(np.empty(counts.n_target), np.empty(counts.n_nontarget), counts)
-        return linkability_of(ranked, blocks, method=self.linkability, seed=self.seed)
+
+def with_null(family: Family) -> list[Measure]:
+    """The measures of a family whose null is reported."""
+    return [one for one in of_family(family) if one.null]
 
 
 def _others(rows: ScoreMatrix) -> FloatArray:
@@ -181,22 +208,22 @@ class SearchNull:
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.seed, 1, batch)
-        values: dict[str, FloatArray] = {name: np.empty(size) for name in ONE_TO_N}
+        measures = with_null("search")
+        values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
         at = np.arange(len(self.rows.mated))
         for r in range(size):
             mated = permuted_mated(self.rows, rng)
-            lid = self.lid[at, mated]
-            greater = self.greater[at, mated].astype(np.int64)
-            equal = self.equal[at, mated].astype(np.int64)
-            ranks = rank_disclosure(greater, equal, self.rows.scores.shape[1])
-            values["alid"][r] = lid.mean()
-            values["lid_max"][r] = lid.max()
-            values["mean_rank_disclosure"][r] = ranks.mean
-            values["max_rank_disclosure"][r] = ranks.max
-            values["link_probability"][r] = link_probability(greater, equal)
+            greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
+            view = SearchView.of_trials(RowEvidence(self.lid[at, mated], greater, equal, self.rows.scores.shape[1]))
+            for one in measures:
+                values[one.name][r] = one.compute(view)[0]
         return values
 
 
-def nulls(observed: Mapping[str, float], permuted: Mapping[str, FloatArray]) -> dict[str, Null]:
-    """The null of each measure."""
-    return {name: Null.of(observed[name], values) for name, values in permuted.items() if name in observed}
+def nulls(observed: Mapping[str, float], permuted: Mapping[str, FloatArray], tested: frozenset[str]) -> dict[str, Null]:
+    """The null of each measure; those in `tested` keep their permuted values."""
+    return {
+        name: Null.under(observed[name], values, keep=name in tested)
+        for name, values in permuted.items()
+        if name in observed
+    }

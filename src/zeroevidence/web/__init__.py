@@ -2,3 +2,7 @@
 
 Nothing here is imported before the page is asked for, except by the page itself.
 """
+
+MAX_BYTES = 200_000_000  # the most that one upload may hold
+TIMEOUT = 600.0  # seconds after which work is stopped
+PORT = 8000

@@ -18,8 +18,9 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Route
 
 from zeroevidence._version import __version__
-from zeroevidence.report.html import policy as report_policy
-from zeroevidence.report.html import templates, text_of
+from zeroevidence.report.html.page import policy as report_policy
+from zeroevidence.report.html.page import template_text, templates
+from zeroevidence.web import MAX_BYTES, TIMEOUT
 from zeroevidence.web.guard import Body, Guard, TooLarge
 from zeroevidence.web.jobs import Job, Jobs
 from zeroevidence.web.work import MOST_PROBLEMS, Upload
@@ -30,7 +31,7 @@ _MOST_FILES = 64
 _FORM_SLACK = 1 << 16  # bytes of a form beside its files
 
 
-def make_app(home: Path, *, max_bytes: int = 200_000_000, timeout: float = 600.0) -> Starlette:
+def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT) -> Starlette:
     """The page; files are kept under `home`, which is deleted when the application shuts down.
 
     Parameters
@@ -76,7 +77,7 @@ class _Page:
         self.csrf = secrets.token_urlsafe(24)
         self._templates = templates(_HERE)
         self._script = (_HERE / "page.js").read_text(encoding="utf-8").strip()
-        self._css = text_of("report.css") + "\n" + (_HERE / "page.css").read_text(encoding="utf-8").strip()
+        self._css = template_text("report.css") + "\n" + (_HERE / "page.css").read_text(encoding="utf-8").strip()
         self._policy = (
             report_policy(self._script).replace("form-action 'none'", "form-action 'self'")
             + "; connect-src 'self'; frame-ancestors 'none'"
@@ -180,7 +181,7 @@ class _Page:
         job = self._job(request)
         if job.state != "done":
             raise HTTPException(404, "There is no report here.")
-        headers = {"Content-Security-Policy": report_policy(text_of("report.js")) + "; frame-ancestors 'none'"}
+        headers = {"Content-Security-Policy": report_policy(template_text("report.js")) + "; frame-ancestors 'none'"}
         if "save" in request.query_params:
             headers["Content-Disposition"] = 'attachment; filename="report.html"'
         return FileResponse(job.folder / "report.html", media_type="text/html; charset=utf-8", headers=headers)

@@ -1,4 +1,4 @@
-"""What stands before every request: who may ask, how much may be sent, and the headers of every answer."""
+"""What guards every request: who may ask, how much may be sent, and the headers of every answer."""
 
 from __future__ import annotations
 

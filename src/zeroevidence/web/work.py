@@ -16,7 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zeroevidence.errors import InputError, Problem, UsageError, ZeroEvidenceError
+from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
+from zeroevidence.evaluation.files import Reading, ScoreFile, evaluate_files, score_files
+from zeroevidence.report.document import document
+from zeroevidence.report.material import Material
+from zeroevidence.uncertainty.draws import Progress
 
 MOST_PROBLEMS = 500
 
@@ -119,79 +123,55 @@ def _is_result(upload: Upload) -> bool:
 
 
 def _sources(request: Request) -> tuple[list[Upload], list[Upload]]:
+    """Finished results, and score files."""
     results = [one for one in request.scores if _is_result(one)]
     raw = [one for one in request.scores if one not in results]
     return results, raw
 
 
-def _key(keys: Sequence[Upload], index: int, wanted: int, what: str) -> str | None:
-    if len(keys) not in (0, 1, wanted):
-        raise UsageError(f"expected one key, or one for each of the {wanted} {what}, got {len(keys)}")
-    return None if not keys else keys[index if len(keys) == wanted else 0].path
+def _score_files(request: Request) -> list[ScoreFile]:
+    """The score files with their keys and development files."""
+    _, raw = _sources(request)
+    if not raw:
+        return []
+    return score_files(
+        [one.path for one in raw],
+        [one.path for one in request.keys],
+        speakers=None if request.speakers is None else request.speakers.path,
+        systems=_titles(raw),
+        dev=[one.path for one in request.dev],
+        dev_keys=[one.path for one in request.dev_keys],
+    )
 
 
-def _reading(request: Request) -> dict[str, Any]:
-    return {
-        "duplicates": "keep-last" if request.keep_last else "error",
-        "allow_missing": request.allow_missing,
-    }
+def _reading(request: Request) -> Reading:
+    return Reading(duplicates="keep-last" if request.keep_last else "error", allow_missing=request.allow_missing)
 
 
 def _problems(request: Request) -> list[Problem]:
     """Everything that is wrong with the score files and keys, as `doctor` says it."""
-    from zeroevidence.data.formats import diagnose
-
-    _, raw = _sources(request)
-    speakers = None if request.speakers is None else request.speakers.path
+    files = _score_files(request)
+    # Several score files may share a development file.
+    development = {one.dev.scores: one.dev for one in files if one.dev is not None}
     found = []
-    files = [(raw, request.keys, speakers, "score files"), (request.dev, request.dev_keys, None, "development files")]
-    for uploads, keys, who, what in files:
-        for index, upload in enumerate(uploads):
-            _tell(f"reading {upload.name}", 0, 0)
-            key = _key(keys, index, len(uploads), what)
-            found += diagnose(upload.path, key, speakers=who, **_reading(request))
+    for file in (*files, *development.values()):
+        _tell(f"reading {request.named(file.scores)}", 0, 0)
+        found += _reading(request).problems(file)
     return found
 
 
 def _report(request: Request) -> str:
-    from zeroevidence.data.formats import Loaded, read_scores
-    from zeroevidence.evaluation import Options
-    from zeroevidence.report.html import to_html
-    from zeroevidence.report.material import Material, evaluate_files
-
-    results, raw = _sources(request)
     material = Material()
+    results, raw = _sources(request)
     for upload in results:
         material.add_result(upload.path)
-    if request.dev and len(request.dev) not in (1, len(raw)):
-        raise UsageError(f"expected one development file, or one for each score file, got {len(request.dev)}")
-    speakers = None if request.speakers is None else request.speakers.path
-    how = _reading(request)
 
-    def read(index: int) -> tuple[Loaded, Loaded | None]:
-        key = _key(request.keys, index, len(raw), "score files")
-        loaded = read_scores(raw[index].path, key, speakers=speakers, **how)
-        if not request.dev:
-            return loaded, None
-        at = index if len(request.dev) == len(raw) else 0
-        dev_key = _key(request.dev_keys, at, len(request.dev), "development files")
-        return loaded, read_scores(request.dev[at].path, dev_key, **how)
+    def progress(number: int) -> Progress:
+        return lambda done, total: _tell(f"measuring {raw[number].name}", done, total)
 
-    if raw:
-        labels = [{"system": name} for name in _titles(raw)]
-
-        def progress(index: int) -> Any:
-            return lambda done, total: _tell(f"measuring {raw[index].name}", done, total)
-
-        material.add_rows(evaluate_files(read, labels, Options(), progress=progress))
+    material.add_rows(evaluate_files(_score_files(request), _reading(request), progress=progress))
     _tell("drawing the report", 0, 0)
-    return to_html(
-        material.rows,
-        title=request.title or None,
-        cards=material.cards,
-        comparisons=material.comparisons,
-        hide=request.hide,
-    )
+    return document(material, title=request.title or None, hide=request.hide)
 
 
 def _titles(uploads: Sequence[Upload]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,36 +27,16 @@ class LinkedTrials:
     equal: IntArray
 
 
-def is_result(path: str | Path) -> bool:
-    """Whether this is a finished result: a JSON file, or a folder with one, as `link` and `audit` write them."""
-    place = Path(path)
-    return (place.is_dir() and (place / "result.json").is_file()) or (place.is_file() and place.suffix == ".json")
-
-
-def result_text(path: str | Path) -> tuple[str, str]:
-    """Name and content of the result file behind a path."""
-    place = Path(path)
-    file = place / "result.json" if place.is_dir() else place
-    try:
-        return str(file), file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read as a result: {error}", path=file) from None
-
-
-def read_linked(folder: str | Path) -> LinkedTrials:
-    """The per-trial table of a folder that `link` wrote."""
+def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
+    """The per-trial table of a folder that `link` wrote; its result says how many identities were searched."""
     home = Path(folder)
-    name, text = result_text(home)
     found = next((home / f"trials.{kind}" for kind in ("parquet", "csv") if (home / f"trials.{kind}").is_file()), None)
     if found is None:
         raise InputError("no trials.parquet or trials.csv; expected a folder that `zeroevidence link` wrote", path=home)
     try:
         table = pl.read_parquet(found) if found.suffix == ".parquet" else pl.read_csv(found, infer_schema_length=None)
-        identities = int(json.loads(text)["rows"][0]["counts"]["identities"])
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"cannot be read: {error}", path=found) from None
-    except (json.JSONDecodeError, KeyError, IndexError, TypeError):
-        raise InputError("has no number of identities; expected the result of a search", path=name) from None
     missing = [column for column in _COLUMNS if column not in table.columns]
     if missing:
         raise InputError(f"has no column {missing[0]!r}; expected the table of `zeroevidence link`", path=found)

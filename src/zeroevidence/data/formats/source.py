@@ -14,24 +14,41 @@ from typing import BinaryIO
 from zeroevidence.errors import InputError
 
 STDIN = "<stdin>"
-
-_MAGIC = (
-    (b"PAR1", "parquet"),
-    (b"PK\x03\x04", "npz"),
-    (b"PK\x05\x06", "npz"),
-    (b"\x93NUMPY", "npy"),
-    (b"\x89HDF\r\n\x1a\n", "hdf5"),
-)
+TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One input, opened once: `held` keeps what cannot be read twice, everything else stays on disk."""
+class Container:
+    """A kind of binary file: its name, what messages call it, and the bytes that such a file may begin with."""
+
+    name: str
+    title: str
+    magic: tuple[bytes, ...]
+
+
+PARQUET = Container("parquet", "Parquet", (b"PAR1",))
+NPZ = Container("npz", "NumPy", (b"PK\x03\x04", b"PK\x05\x06"))
+NPY = Container("npy", "NumPy", (b"\x93NUMPY",))
+
+CONTAINERS: list[Container] = []  # of the formats that are registered; a container that two of them read is here twice
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One input, opened once: `held` keeps what cannot be read twice, everything else stays on disk.
+
+    `kind` is the name of its container, or "text".
+    """
 
     name: str
     kind: str
     path: Path
     held: bytes | None
+
+    @classmethod
+    def holding(cls, name: str, data: bytes) -> InputFile:
+        """Bytes that are in no file here."""
+        return cls(name, _kind(data), Path(name), data)
 
     def read(self) -> bytes:
         """All bytes."""
@@ -51,8 +68,8 @@ class Source:
         return self.path.open("rb") if self.held is None else BytesIO(self.held)
 
 
-def locate(path: str | Path) -> Source:
-    """The source behind a name, "-" being standard input.
+def locate(path: str | Path) -> InputFile:
+    """The input behind a name, "-" being standard input.
 
     Raises
     ------
@@ -60,8 +77,7 @@ def locate(path: str | Path) -> Source:
         When there is no such file, it is a folder, or it cannot be read.
     """
     if str(path) == "-":
-        data = sys.stdin.buffer.read()
-        return Source(STDIN, _kind(data[:8]), Path(STDIN), data)
+        return InputFile.holding(STDIN, sys.stdin.buffer.read())
     file = Path(path)
     if is_folder(path):
         raise InputError("is a folder; expected a file", path=path)
@@ -69,13 +85,13 @@ def locate(path: str | Path) -> Source:
         with file.open("rb") as stream:
             # Pipes and process substitutions can be read only once, so they are held from the start.
             held = None if file.is_file() else stream.read()
-            head = stream.read(8) if held is None else held[:8]
+            head = stream.read(_longest()) if held is None else held
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
-    return Source(str(path), _kind(head), file, held)
+    return InputFile(str(path), _kind(head), file, held)
 
 
 def is_folder(path: str | Path) -> bool:
@@ -87,4 +103,8 @@ def is_folder(path: str | Path) -> bool:
 
 
 def _kind(head: bytes) -> str:
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "text")
+    return next((container.name for container in CONTAINERS if head.startswith(container.magic)), TEXT)
+
+
+def _longest() -> int:
+    return max((len(magic) for container in CONTAINERS for magic in container.magic), default=0)

@@ -24,7 +24,7 @@ def is_number(token: str) -> bool:
     return _NUMBER.fullmatch(token) is not None or _NOT_FINITE.fullmatch(token) is not None
 
 
-def score_of(token: str) -> float | str:
+def parse_score(token: str) -> float | str:
     """The finite number that a token writes, or the reason why it is none."""
     if _NUMBER.fullmatch(token):
         value = float(token)
@@ -40,7 +40,7 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Line numbers from 1 and lines without their ends; LF or CRLF ends a line, nothing else does."""
     for number, line in enumerate(without_mark(data).split(b"\n"), 1):
         yield number, line.removesuffix(b"\r")

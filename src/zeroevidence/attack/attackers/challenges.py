@@ -1,0 +1,34 @@
+"""The attackers of the VoicePrivacy challenges, from the least to the best informed, and the bounds of every audit."""
+
+from __future__ import annotations
+
+from zeroevidence.attack.attackers.registry import register_attacker
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
+
+UNPROTECTED_SPEECH = ThreatModel(UNPROTECTED, "original", "original", calibration="original")
+RANDOM_VECTORS = ThreatModel(RANDOM, "noise", "noise")
+
+IGNORANT = register_attacker(
+    "ignorant",
+    "does not know that the voices are protected",
+    ThreatModel("ignorant", "original", "anonymised", calibration="original"),
+    usual=True,
+)
+LAZY_INFORMED = register_attacker(
+    "lazy-informed",
+    "knows the protection and applies it to the known voices too",
+    ThreatModel("lazy-informed", "anonymised", "anonymised", calibration="anonymised"),
+    usual=True,
+)
+SEMI_INFORMED = register_attacker(
+    "semi-informed",
+    "knows the protection and has learned from voices protected with it",
+    ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", "anonymised"),
+    usual=True,
+)
+SEMI_INFORMED_ADAPTER = register_attacker(
+    "semi-informed-adapter",
+    "the same with a network that learned to undo the protection",
+    ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", "anonymised", adapter=True),
+    extra="torch",
+)

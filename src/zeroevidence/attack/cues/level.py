@@ -1,0 +1,49 @@
+"""How loud a recording is, how noisy, and what the recorder did to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.attack.cues.registry import Feature, register_cue
+from zeroevidence.attack.cues.sound import Sound, decibels
+
+_LOWEST = -100.0  # dB of full scale: below the rounding of 16 bits
+_FULL = 0.999  # of full scale: clipped
+_RAREST = 1e-6  # share of clipped samples that is as good as none
+_OFFSET = 1e-4  # of full scale: offsets much smaller count as they are, larger ones by their logarithm
+
+
+@register_cue(
+    "level",
+    "Level, dynamics, noise, clipping and constant offset.",
+    Feature("level", "dB", -25.0, 5.0),
+    Feature("crest", "dB", 17.0, 2.0),
+    Feature("dynamic range", "dB", 40.0, 8.0),
+    Feature("speech deviation", "dB", 8.5, 1.6),
+    Feature("noise floor", "dB", -60.0, 7.0),
+    Feature("signal to noise", "dB", 37.0, 8.0),
+    Feature("clipping", "log10 of the share", -6.0, 1.0),
+    Feature("offset", "asinh of 1e-4 of full scale", 0.0, 1.0),
+)
+def level(sound: Sound) -> FloatArray:
+    """In dB of full scale, no lower than -100; the noise is the level that 5 % of the frames stay below."""
+    frames = np.maximum(sound.levels, _LOWEST)
+    low, tenth, high = np.percentile(frames, (5, 10, 95))
+    squares, count = sound.wave**2, max(len(sound.wave), 1)
+    mean, peak = decibels(np.array([squares.sum() / count, squares.max(initial=0.0)]), _LOWEST)
+    speech = frames[sound.speech] if sound.speech.any() else frames
+    loud = 10.0 * np.log10(np.mean(10.0 ** (speech / 10.0)))
+    clipped = np.count_nonzero(np.abs(sound.samples) >= _FULL) / count
+    return np.array(
+        [
+            mean,
+            peak - mean,
+            high - tenth,
+            speech.std(),
+            low,
+            loud - low,
+            np.log10(max(clipped, _RAREST)),
+            np.arcsinh(sound.offset / _OFFSET),
+        ]
+    )

@@ -1,0 +1,22 @@
+"""Any speaker encoder as an ONNX file with its card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zeroevidence.attack.extractors.cards import card_parts, read_card
+from zeroevidence.attack.extractors.registry import register_extractor
+from zeroevidence.attack.extractors.runtime import EXTRA, OnnxExtractor
+
+
+@register_extractor(
+    "onnx",
+    "Any speaker encoder as an ONNX file, with a model card",
+    forms=("a model card (.json)", "an ONNX model with one beside it"),
+    extra=EXTRA,
+    takes=lambda name: Path(card_parts(name)[0]).is_file(),
+    files=True,
+)
+def load_onnx(name: str, /, *, threads: int) -> OnnxExtractor:
+    """The encoder of a card (``cards.json``, ``cards.json#model``) or of an ONNX file with a card beside it."""
+    return OnnxExtractor(read_card(*card_parts(name)), threads=threads)

@@ -1,0 +1,73 @@
+"""The ladder: back-ends of growing effort, each with the settings among which development people choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from zeroevidence.attack.backends import Backend
+from zeroevidence.errors import UsageError
+
+Effort: TypeAlias = Literal["quick", "standard", "full"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+Candidates: TypeAlias = Callable[[int, int], Sequence[Backend]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One step of the ladder.
+
+    Parameters
+    ----------
+    name, title
+        What it is called, and one line of words.
+    cost
+        Its place: cheap ones come first.
+    effort
+        The least effort of an audit that tries it.
+    candidates
+        Unfitted back-ends for so many training people and dimensions, among which development people choose.
+    adapts
+        Whether an adapter network is trained before the back-end; only where all speech is anonymised.
+    extra
+        The optional part of the package that it needs.
+    """
+
+    name: str
+    title: str
+    cost: int
+    effort: Effort
+    candidates: Candidates
+    adapts: bool = False
+    extra: str | None = None
+
+
+_RUNGS: dict[str, Rung] = {}
+
+
+def rung(
+    name: str, title: str, *, cost: int, effort: Effort, adapts: bool = False, extra: str | None = None
+) -> Callable[[Candidates], Candidates]:
+    """Enter a function that makes the candidates; a second one of the same name takes the place of the first."""
+
+    def enter(candidates: Candidates) -> Candidates:
+        _RUNGS[name] = Rung(name, title, cost, effort, candidates, adapts, extra)
+        return candidates
+
+    return enter
+
+
+def rungs(effort: Effort = "full") -> list[Rung]:
+    """The steps up to an effort, the cheapest first.
+
+    Examples
+    --------
+    >>> from zeroevidence.attack.ladder import rungs
+    >>> [one.name for one in rungs("quick")]
+    ['cosine', 'whitened']
+    """
+    if effort not in EFFORTS:
+        raise UsageError(f"effort: expected one of {', '.join(EFFORTS)}, got {effort!r}")
+    most = EFFORTS.index(effort)
+    return sorted((one for one in _RUNGS.values() if EFFORTS.index(one.effort) <= most), key=lambda one: one.cost)

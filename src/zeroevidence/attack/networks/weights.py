@@ -1,0 +1,57 @@
+"""Weights from an ONNX file into the network of its architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from zeroevidence.attack.networks.graph import Layer, read_layers
+from zeroevidence.attack.networks.registry import ARCHITECTURES, recognise
+from zeroevidence.errors import InputError
+
+
+def load_onnx(path: str | Path) -> Any:
+    """The network in an ONNX file, in single precision, on the CPU.
+
+    The layers with weights are taken in the order in which they compute. A batch normalisation that the file has is a
+    `Norm` of the network, with fixed statistics; one that was folded into a convolution when the file was written stays
+    part of that convolution, whose kernel and bias then are what is trained (see `Folded` for one that became tiny).
+
+    Returns
+    -------
+    SpeakerNetwork
+        A `CamPlusPlus`, an `EcapaTdnn`, or what else `ARCHITECTURES` knows.
+
+    Raises
+    ------
+    InputError
+        When it is not an ONNX file of a known architecture.
+    MissingExtra
+        When torch or onnx is not installed.
+    """
+    layers = read_layers(path)
+    found = recognise(layers)
+    if found is None:
+        known = ", ".join(one.title for one in ARCHITECTURES.values())
+        raise InputError(f"no architecture that can be trained; expected one of {known}", path=path)
+    architecture, sizes = found
+    network = architecture.make(**sizes)
+    _fill(network, layers, f"as in {architecture.title}", path)
+    return network
+
+
+def _fill(network: Any, layers: Sequence[Layer], model: str, path: str | Path) -> None:
+    """Copy the tensors of a file into the network; its layers must be the network's, one by one."""
+    import torch
+
+    from zeroevidence.attack.networks.base import fill, form_of
+
+    places = network.weighted()
+    if len(places) != len(layers):
+        raise InputError(f"{len(layers)} layers; expected {len(places)}, {model}", path=path)
+    for number, (place, layer) in enumerate(zip(places, layers, strict=True), start=1):
+        expected = form_of(place)
+        if layer.form != expected:
+            raise InputError(f"layer {number} is {layer.form}; expected {expected}, {model}", path=path)
+        fill(place, [torch.from_numpy(one) for one in layer.tensors])

@@ -1,0 +1,144 @@
+"""From folders of speech to an audit: extraction with a cache, then the attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.attack.backends import BackendLike
+from zeroevidence.attack.extract import extract
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.ladder import Effort
+from zeroevidence.auditing.attacks import Audit, audit
+from zeroevidence.auditing.encoders import Encoded
+from zeroevidence.auditing.sets import EmbeddingSets
+from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.speech import Corpus
+from zeroevidence.data.threat import ThreatModel
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Options
+from zeroevidence.protect import load_protector
+from zeroevidence.uncertainty.draws import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Shorter trials: a table of pieces to cut utterances by, and how many pieces make a trial."""
+
+    segments: str | Path
+    pieces: int = 1
+
+
+def audit_corpora(
+    corpus: str | Path,
+    *,
+    anonymised: str | Path | None = None,
+    protect: str | None = None,
+    extractor: str | Path = DEFAULT_EXTRACTOR,
+    extractor_anonymised: str | Path | None = None,
+    cache: str | Path,
+    attackers: Sequence[str | ThreatModel] | None = None,
+    effort: Effort = "standard",
+    backends: Sequence[BackendLike] | None = None,
+    cutting: Cutting | None = None,
+    options: Options | None = None,
+    workers: int = 1,
+    progress: Callable[[str, str], Progress | None] = lambda what, units: None,  # noqa: ARG005
+) -> Audit:
+    """Attack anonymised speech that an anonymiser wrote, or that a protector makes here.
+
+    Parameters
+    ----------
+    corpus
+        A folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path.
+    anonymised, protect
+        A folder with the same utterances as an anonymiser wrote them; or the name of a protector of voices.
+    extractor, extractor_anonymised, cache
+        The speaker encoder; one that learned from such speech; the folder where embeddings are kept.
+    attackers, effort, backends, options, workers, cutting, progress
+        As in `audit`; shorter trials; given words for what is done and for its unit, what to call with numbers.
+
+    Examples
+    --------
+    >>> audit_corpora("speech", cache="cache")
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
+    """
+    options = _checked(anonymised, protect, options)
+    transform = None if protect is None else load_protector(protect, seed=options.seed)
+    original = read_corpus(corpus, seed=options.seed)
+    if cutting is not None:
+        original = original.cut(read_segments(cutting.segments), cutting.pieces)
+    other = original if anonymised is None else original.replaced(anonymised)
+    job = _Extraction((original, other), transform, cache, workers, progress)
+    encoder = load_extractor(extractor)
+    trained = [] if extractor_anonymised is None else [load_extractor(extractor_anonymised)]
+    return audit(
+        *job.sides(encoder),
+        encoders=[Encoded(one.name, *job.sides(one), trained_on="anonymised") for one in trained],
+        attackers=attackers,
+        effort=effort,
+        backends=backends,
+        options=options,
+        seed=options.seed,
+        system=protect or Path(str(anonymised)).name,
+        dataset=Path(corpus).stem,
+        extractor=encoder.name,
+        workers=workers,
+        progress=progress("attackers", "rows"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Extraction:
+    """Both kinds of speech, and how they become embeddings."""
+
+    corpora: tuple[Corpus, Corpus]
+    transform: Any
+    cache: str | Path
+    workers: int
+    progress: Callable[[str, str], Progress | None]
+
+    def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
+        """Original and protected speech as an encoder sees them."""
+        first, second = (
+            embedded(
+                which,
+                encoder,
+                self.cache,
+                transform=change,
+                workers=self.workers,
+                progress=self.progress(f"{words}, {encoder.name}", "utterances"),
+            )
+            for which, change, words in zip(
+                self.corpora, (None, self.transform), ("original speech", "protected speech"), strict=True
+            )
+        )
+        return first, second
+
+
+def _checked(anonymised: str | Path | None, protect: str | None, options: Options | None) -> Options:
+    if (anonymised is None) == (protect is None):
+        raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
+    return options or Options()
+
+
+def embedded(
+    corpus: Corpus,
+    encoder: Extractor,
+    cache: str | Path,
+    *,
+    transform: Any = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> EmbeddingSets:
+    """Embeddings of a corpus by the roles of its utterances."""
+    utterances = list(corpus)
+    found = extract(utterances, encoder, cache=Path(cache), transform=transform, progress=progress, workers=workers)
+    split = np.array(["train" if one.role == "train" else str(one.split) for one in utterances])
+    return EmbeddingSets.from_roles(found, split, np.array([str(one.role) for one in utterances]))

@@ -1,0 +1,75 @@
+"""How strong is strong enough: disclosure over the number of people that the attacker learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zeroevidence._typing import StrArray
+from zeroevidence.attack.backends import Backend, make_backend
+from zeroevidence.auditing.climbing import Sides, disclosed, doubles, scored
+from zeroevidence.auditing.sets import speaker_names
+from zeroevidence.data.threat import ThreatModel
+from zeroevidence.evaluation import Curve
+
+_SHARES = (0.25, 0.5, 1.0)
+_DRAWS = 5
+_LEAST_PEOPLE = 4
+_GAIN = 0.1  # bits from doubling the training people, below which a curve counts as level
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """Disclosure of the evaluated people to attackers who learned from fewer and fewer people.
+
+    Parameters
+    ----------
+    people
+        Training people.
+    bits
+        Disclosure, averaged over draws of that many people.
+    """
+
+    people: tuple[int, ...]
+    bits: tuple[float, ...]
+
+    @property
+    def gain(self) -> float:
+        """What the last doubling of the training people brought, in bits."""
+        return self.bits[-1] - self.bits[-2]
+
+    @property
+    def levelled_off(self) -> bool:
+        """Whether more people would hardly make this attacker stronger."""
+        return self.gain < _GAIN
+
+    def to_curve(self) -> Curve:
+        """For figures and files."""
+        return Curve(tuple(map(float, self.people)), self.bits)
+
+
+def learning_curve(model: ThreatModel, backend: Backend, sides: Sides, *, seed: int = 0) -> LearningCurve | None:
+    """Fit the same back-end to fewer training people; None where there are too few to take some away."""
+    training = sides[model.trained_on].train
+    everyone = np.unique(speaker_names(training))
+    sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
+    if sizes[0] < _LEAST_PEOPLE:
+        return None
+    bits = []
+    for size in sizes:
+        draws = 1 if size == len(everyone) else _DRAWS
+        found = [_disclosed(model, backend, sides, _some(everyone, size, seed, draw)) for draw in range(draws)]
+        bits.append(float(np.mean(found)))
+    return LearningCurve(tuple(sizes), tuple(bits))
+
+
+def _some(everyone: StrArray, size: int, seed: int, draw: int) -> StrArray:
+    return np.random.default_rng([seed, size, draw]).permutation(everyone)[:size]
+
+
+def _disclosed(model: ThreatModel, backend: Backend, sides: Sides, people: StrArray) -> float:
+    training = sides[model.trained_on].train
+    rows = np.isin(speaker_names(training), people)
+    fitted = make_backend(backend).fit(doubles(training)[rows], speaker_names(training)[rows])
+    return disclosed(scored(fitted, sides[model.enrolment].eval_enrol, sides[model.trial].eval_trial))

@@ -1,0 +1,77 @@
+"""Options that belong together: a command gets one checked value for them instead of a parameter for each.
+
+Choices and defaults are read from the function or dataclass that an option is for, so that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import click
+
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def grouped(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
+    """A decorator that adds options to a command, and hands over what `make` makes of them as the parameter `name`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(*args: Any, **given: Any) -> Any:
+            own = {one: given.pop(one) for one in names}
+            return function(*args, **{name: make(**own)}, **given)
+
+        before = len(_parameters(command))
+        for option in reversed(options):
+            option(command)
+        names = [str(parameter.name) for parameter in _parameters(command)[before:]]
+        return command
+
+    return decorate
+
+
+def _parameters(function: Callable[..., Any]) -> list[click.Parameter]:
+    """What click has noted on a function so far."""
+    found: list[click.Parameter] = getattr(function, "__click_params__", [])
+    return found
+
+
+def field_default(owner: Callable[..., Any], name: str) -> Any:
+    """The default of a parameter of a function, or of a field of a dataclass."""
+    return signature(owner).parameters[name].default
+
+
+def setting(
+    owner: Callable[..., Any], name: str, *declarations: str, choices: Sequence[str] | None = None, **words: Any
+) -> Decorator:
+    """The option of one parameter or field: its default and, where its type says so, its choices.
+
+    Parameters
+    ----------
+    owner, name
+        The function or dataclass, and which of its parameters or fields.
+    declarations
+        Names of the option; made of `name` unless given.
+    choices
+        What a registry lists, for a field that is any text to its type.
+    words
+        Further arguments of `click.option`.
+    """
+    default = field_default(owner, name)
+    if default is False:
+        words |= {"is_flag": True, "default": False}
+    else:
+        words |= {"default": default, "show_default": True}
+        if "type" not in words:
+            found = choices or (_choices(owner, name) if isinstance(default, str) else ())
+            words["type"] = click.Choice(found) if found else type(default)
+    return click.option(*(declarations or (f"--{name.replace('_', '-')}", name)), **words)
+
+
+def _choices(owner: Callable[..., Any], name: str) -> tuple[str, ...]:
+    """The values of a type that is a choice between words."""
+    kind = get_type_hints(owner)[name]
+    return get_args(kind) if get_origin(kind) is Literal else ()

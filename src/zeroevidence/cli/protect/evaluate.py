@@ -1,0 +1,109 @@
+"""``zeroevidence protect evaluate``: what protected embeddings still tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from zeroevidence.cli.groups import setting
+from zeroevidence.cli.measuring import measuring_options
+from zeroevidence.cli.output import output_options, terminal_progress
+from zeroevidence.cli.protect.inputs import labelled_inputs, parameter_options
+from zeroevidence.errors import UsageError
+from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod, Roles, assess
+from zeroevidence.protect.attributes import names
+from zeroevidence.protect.fitting import fit_protectors, keeping_protectors, load_protectors
+
+if TYPE_CHECKING:
+    from zeroevidence.cli.output import Output
+    from zeroevidence.cli.protect.inputs import LabelledInputs
+    from zeroevidence.evaluation import Options
+
+
+@click.command("evaluate")
+@labelled_inputs
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="NAME",
+    help=f"A further attribute to report; the first one is left alone by {', '.join(keeping_protectors())}.",
+)
+@click.option(
+    "--protector",
+    "kinds",
+    type=click.Choice(names()),
+    multiple=True,
+    help="Fit this on a third of the speakers; all kinds unless given.",
+)
+@click.option(
+    "--model", "models", multiple=True, metavar="FOLDER", help="Attack this fitted model instead; may be repeated."
+)
+@parameter_options
+@click.option(
+    "--attacker",
+    "classifiers",
+    type=click.Choice(list(CLASSIFIERS)),
+    multiple=True,
+    help="Classifiers to attack with; all unless given.",
+)
+@setting(
+    assess,
+    "mapped",
+    "--map",
+    "mapped",
+    choices=get_args(MapMethod),
+    help="How to map the vectors to a plane; `zeroevidence plot map` draws it.",
+)
+@click.option("--no-verification", is_flag=True, help="Leave out speaker verification.")
+@measuring_options("intervals", "null", "seed")
+@output_options
+def command(
+    inputs: LabelledInputs,
+    keep: tuple[str, ...],
+    kinds: tuple[str, ...],
+    models: tuple[str, ...],
+    parameters: dict[str, Any],
+    classifiers: tuple[str, ...],
+    mapped: MapMethod,
+    no_verification: bool,
+    options: Options,
+    output: Output,
+) -> None:
+    """Measure how much of the attribute is left after protection, and how well speakers are still told apart.
+
+    The speakers of EMBEDDINGS are cut into thirds: one to fit protectors, one to train attackers on protected vectors,
+    one to test. With --model the first third trains the PLDA of the verification alone; the model must not have been
+    trained on anybody in the other two.
+    """
+    from zeroevidence.report.protection import render_protection
+
+    if models and (kinds or parameters):
+        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
+    if parameters and len(kinds) != 1:
+        raise UsageError("--set: name the one --protector that it is for")
+    attribute = inputs.attribute
+    roles = Roles.split(inputs.read(), attribute, seed=options.seed)
+    protectors = load_protectors(models, roles, attribute) or fit_protectors(
+        kinds or None,
+        roles.train,
+        attribute,
+        keep=keep[0] if keep else None,
+        parameters=parameters,
+        seed=options.seed,
+        progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
+    )
+    rows = assess(
+        protectors,
+        roles,
+        attribute,
+        keep=keep,
+        classifiers=classifiers or None,
+        verification=not no_verification,
+        mapped=mapped,
+        options=options,
+        seed=options.seed,
+        dataset=inputs.name,
+        progress=terminal_progress("attacking", "attacks"),
+    )
+    output.emit(render_protection(rows, output.format, signatures=output.signatures))

@@ -1,0 +1,65 @@
+"""``zeroevidence protect fit``: a protector from labelled embeddings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from zeroevidence.cli.groups import setting
+from zeroevidence.cli.output import terminal_progress, wrote
+from zeroevidence.cli.protect.inputs import labelled_inputs, parameter_options
+from zeroevidence.protect.attributes import names
+from zeroevidence.protect.fitting import fit_protector, keeping_protectors
+
+if TYPE_CHECKING:
+    from zeroevidence.cli.protect.inputs import LabelledInputs
+
+
+@click.command("fit")
+@labelled_inputs
+@click.option(
+    "--keep", metavar="NAME", help=f"A second attribute that must survive ({', '.join(keeping_protectors())} only)."
+)
+@setting(fit_protector, "kind", "--protector", "kind", choices=names(), help="What to fit.")
+@click.option("--paper", is_flag=True, help="The flow as published: all dimensions, Adam 1e-4, batches of 64.")
+@parameter_options
+@setting(fit_protector, "seed", type=click.IntRange(0), help="Seed of all random choices.")
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="A new folder for the model.")
+def command(
+    inputs: LabelledInputs,
+    keep: str | None,
+    kind: str,
+    paper: bool,
+    parameters: dict[str, Any],
+    seed: int,
+    output: str,
+) -> None:
+    """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
+    from zeroevidence.data.writing import refuse_used_folder
+    from zeroevidence.protect.assessment import point_mass_flags
+    from zeroevidence.protect.models import save_model
+
+    refuse_used_folder(output)
+    data = inputs.read()
+    model = fit_protector(
+        data,
+        inputs.attribute,
+        kind,
+        keep=keep,
+        parameters=parameters,
+        preset="paper" if paper else None,
+        seed=seed,
+        progress=terminal_progress("training", "epochs"),
+    )
+    save_model(model, output)
+    wrote(output)
+    if data.speakers is None:
+        click.echo("speakers are not known: early stopping saw vectors of people it was trained on", err=True)
+    for flag in point_mass_flags(data.vectors):
+        click.echo(str(flag), err=True)
+    history = getattr(model.protector, "history_", None)
+    if history is not None:
+        epochs = max(len(history.losses) - 1, history.best)
+        error = f"inversion error {model.protector.inversion_error_:.1g} standard deviations"
+        click.echo(f"{kind}: best after {history.best} of {epochs} epochs, {error}", err=True)

@@ -1,0 +1,82 @@
+"""The labelled embeddings, and the parameters of protectors, that several commands take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from zeroevidence.cli.groups import grouped
+from zeroevidence.errors import UsageError
+
+if TYPE_CHECKING:
+    from zeroevidence.data.embeddings import Embeddings
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledInputs:
+    """Embeddings, the attribute in question, and files that say what the embeddings do not."""
+
+    embeddings: str
+    attribute: str
+    labels: str | None
+    speakers: str | None
+
+    @property
+    def name(self) -> str:
+        """What the data are called in results."""
+        return Path(self.embeddings).stem
+
+    def read(self) -> Embeddings:
+        """The embeddings with their labels."""
+        from zeroevidence.data.formats import read_labelled
+
+        return read_labelled(self.embeddings, self.attribute, labels=self.labels, speakers=self.speakers)
+
+
+labelled_inputs = grouped(
+    "inputs",
+    LabelledInputs,
+    click.argument("embeddings"),
+    click.option("--attribute", required=True, metavar="NAME", help="What to conceal: sex, accent, ..."),
+    click.option(
+        "--labels",
+        metavar="FILE",
+        help="Lines of `utterance label` or `speaker label`, if the embeddings hold no labels.",
+    ),
+    click.option(
+        "--speakers", metavar="FILE", help="Lines of `utterance speaker`, if the embeddings name no speakers."
+    ),
+)
+
+
+def _parameters(settings: Sequence[str]) -> dict[str, int | float | str]:
+    """Parameters by name."""
+    found = {}
+    for text in settings:
+        name, mark, value = text.partition("=")
+        if not mark:
+            raise UsageError(f"--set {text}: expected NAME=VALUE")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+parameter_options = grouped(
+    "parameters",
+    _parameters,
+    click.option(
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the protector: epochs=50."
+    ),
+)

@@ -1,0 +1,62 @@
+"""``zeroevidence train-attacker``: an encoder that learned from protected speech."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from zeroevidence.attack.training.settings import Scope, TrainingSettings
+from zeroevidence.cli.groups import setting
+from zeroevidence.cli.output import terminal_progress
+
+if TYPE_CHECKING:
+    from zeroevidence.attack.training.history import Epoch
+
+
+@click.command("train-attacker")
+@click.argument("corpus")
+@click.option("--encoder", metavar="NAME", help="Encoder to start from [default: the one that comes with the package].")
+@click.option("--scope", type=click.Choice(get_args(Scope)), help="Train every weight, or only the last layers.")
+@setting(TrainingSettings, "epochs", type=click.IntRange(1), help="Passes over the speech at most.")
+@setting(TrainingSettings, "seed", type=click.IntRange(0), help="Seed of all random choices.")
+@click.option("--device", metavar="NAME", help="Device of torch, such as cuda:1 or cpu.")
+@click.option("-o", "--output", "folder", required=True, metavar="FOLDER", help="Where the encoder and its card go.")
+def command(
+    corpus: str, encoder: str | None, scope: Scope | None, epochs: int, seed: int, device: str | None, folder: str
+) -> None:
+    """Fine-tune a speaker encoder on protected speech, to attack that protection with.
+
+    CORPUS is protected speech of people who will not be evaluated: speaker/utterance.wav, a Kaldi data folder or a
+    table. A quarter of the people decide when to stop. Cut off and started again, it goes on where it was.
+
+    \b
+    zeroevidence train-attacker protected/ -o attacker/
+    zeroevidence audit original/ --anonymised anonymised/ --extractor-anonymised attacker/card.json -o out/
+    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
+    from zeroevidence.attack.training.attacker import train_attacker
+
+    found = train_attacker(
+        corpus,
+        folder,
+        encoder=encoder or DEFAULT_EXTRACTOR,
+        scope=scope,
+        epochs=epochs,
+        seed=seed,
+        device=device,
+        told=_told,
+        progress=terminal_progress("reading speech", "recordings"),
+        say=partial(click.echo, err=True),
+    )
+    click.echo(
+        f"{found.card}: learned from {found.utterances} recordings of {found.people} people; development people "
+        f"disclose {found.after:.2f} bits to it, and {found.before:.2f} to the encoder that it started from"
+    )
+
+
+def _told(epoch: Epoch) -> None:
+    looked = "" if epoch.development is None else f", development EER {100 * epoch.development.eer:.1f} %"
+    bits = "" if epoch.development is None else f", {epoch.development.bits:.2f} bits"
+    click.echo(f"epoch {epoch.number}: loss {epoch.loss:.3f}{looked}{bits}", err=True)

@@ -1,0 +1,134 @@
+"""Which column is what in the files of the ASVspoof challenges, decided by the majority of lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+from typing import Literal
+
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.scores.layout import Layout, sampled
+from zeroevidence.data.tandem import KINDS
+from zeroevidence.errors import InputError
+
+Side = Literal["cm", "asv", "sasv"]
+Phase = Literal["eval", "progress", "hidden", "all"]  # parts of a key of 2021
+
+TANDEM_FORMATS = ("auto", "2019", "2021", "asvspoof5", "adcf")
+
+_CM = {"2019": ("trial", "attack", "key", "score"), "2021": ("trial", "score")}
+_ASV = {
+    "2019": ("attack", "key", "score"),
+    "2021": ("enrol", "trial", "score"),
+    "adcf": ("enrol", "trial", "score", "key"),
+}
+# The key of 2021 has further columns in its deepfake part, and other ones in its physical access part.
+_KEY_2021 = ("codec", "channel", "attack", "key", "", "phase")
+_CM_KEY = {
+    "2019": ("speaker", "trial", "", "attack", "key"),
+    "2021": ("speaker", "trial", *_KEY_2021),
+    "2021 DF": ("speaker", "trial", *_KEY_2021, *[""] * 5),
+    "2021 PA": ("speaker", "trial", *[""] * 7, "key", "", "phase"),
+}
+_ASV_KEY = {"2019": ("enrol", "trial", "attack", "key"), "2021": ("enrol", "trial", *_KEY_2021)}
+
+PLAIN: dict[Side, tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]] = {
+    "cm": (_CM, _CM_KEY),
+    "asv": (_ASV, _ASV_KEY),
+    "sasv": (_ASV, _ASV_KEY),
+}
+_NAMES = {
+    **dict.fromkeys(("spk", "speaker", "tar_spk_anon"), "enrol"),
+    **dict.fromkeys(("filename", "utterance", "trial", "trial_anon"), "trial"),
+    **{f"{side}{mark}score": f"{side}_score" for side in KINDS for mark in "-_"},
+    **{f"{side}{mark}label": f"{side}_key" for side in ("cm", "asv") for mark in "-_"},
+    **dict.fromkeys(("attack", "attack_anon"), "attack"),
+}
+
+
+def detect_tandem(data: bytes, name: str, side: Side, *, key: bool, forced: str = "auto") -> Layout:
+    """The layout of a score file of one side, or of its key.
+
+    Raises
+    ------
+    InputError
+        When the file is empty, in another encoding, fits no layout, or is another kind of file than was asked for.
+    """
+    sample = sampled(data, name)
+    first = sample[0][0]
+    if forced in ("auto", "asvspoof5"):
+        header = _header(*sample[0], name)
+        if header:
+            return header
+        if forced == "asvspoof5":
+            raise InputError(
+                f"no header; expected column names such as spk filename {side}-score", path=name, line=first
+            )
+    choices = PLAIN[side][key]
+    rows = [cells for _, line in sample if not isinstance(cells := text.split(line, " "), str)]
+    if forced != "auto":
+        if forced not in choices:
+            raise InputError(f"the format {forced} has no {side.upper()} scores", path=name)
+        choices = {forced: choices[forced]}
+    widths = {len(columns) for columns in choices.values()}
+    counts = Counter(len(cells) for cells in rows)
+    width = max(counts, key=lambda n: (counts[n], n in widths, n))
+    names = [format for format, columns in choices.items() if len(columns) == width]
+    rows = [cells for cells in rows if len(cells) == width]
+    many = ", or ".join(f"`{_words(columns)}`" for columns in choices.values())
+    if not names:
+        raise InputError(f"{width} column(s); expected {many}", path=name, line=first)
+    if len(names) > 1:  # `source key score` or `enrol trial score` of a verifier
+        names = names[:1] if _most(rows, 1, KINDS[side]) else names[1:]
+    layout = Layout(names[0], choices[names[0]])
+    _check_columns(layout, rows, side, name, first)
+    return layout
+
+
+def _header(number: int, line: str, name: str) -> Layout | None:
+    """A first line that names a known column beside the file names; commas or blanks stand between."""
+    for separator in (",", " "):
+        cells = text.split(line, separator)
+        if isinstance(cells, str):
+            continue
+        columns = tuple(_NAMES.get(cell.lower(), "") for cell in cells)
+        known = [column for column in columns if column]
+        if "trial" in known and len(known) >= 2 and not any(map(text.is_number, cells)):
+            twice = [column for column, times in Counter(known).items() if times > 1]
+            if twice:
+                both = " and ".join(repr(cell) for cell in cells if _NAMES.get(cell.lower()) == twice[0])
+                raise InputError(f"columns {both} mean the same; expected one", path=name, line=number)
+            return Layout("asvspoof5", columns, separator, number)
+    return None
+
+
+def _check_columns(layout: Layout, rows: list[list[str]], side: Side, name: str, line: int) -> None:
+    """One sentence about the wrong file, instead of one about each of its lines."""
+    for column, cells in enumerate(zip(*rows, strict=True)):
+        meaning = layout.columns[column]
+        if meaning == "score" and not 2 * sum(map(text.is_number, cells)) >= len(cells):
+            found = "no numbers"
+        elif meaning == "key" and not _most(rows, column, KINDS[side]):
+            found = f"no {side.upper()} key ({', '.join(KINDS[side])})"
+        else:
+            continue
+        words = {cell for one in rows for cell in one}
+        verifier = not words.isdisjoint(("target", "nontarget"))
+        advice = ""
+        if side == "cm" and verifier:
+            advice = "; is this a verifier's file (--asv, --asv-key, --sasv)?"
+        elif side != "cm" and "bonafide" in words and not verifier:
+            advice = "; is this a countermeasure's file (--cm, --key)?"
+        elif meaning == "score":
+            advice = "; is this the key?"
+        raise InputError(
+            f"column {column + 1} holds {found}; expected `{_words(layout.columns)}`{advice}", path=name, line=line
+        )
+
+
+def _most(rows: list[list[str]], column: int, words: Container[str]) -> bool:
+    return 2 * sum(cells[column] in words for cells in rows) >= len(rows)
+
+
+def _words(columns: tuple[str, ...]) -> str:
+    return " ".join(column or "..." for column in columns)

@@ -1,0 +1,71 @@
+"""The careful reader of text files: line by line, slow, and the authority on what is wrong where.
+
+It accepts everything that the format allows and names the line of everything else. The quick reader may
+only ever agree with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.scores.layout import Layout
+from zeroevidence.data.formats.scores.table import Problems, Table
+
+DTYPES = {"score": pl.Float64(), "label": pl.Boolean()}
+
+
+def read_carefully(data: bytes, name: str, layout: Layout) -> Table:
+    """The table that a text file holds, with the line of every row and of every problem."""
+    wanted = [(i, column) for i, column in enumerate(layout.columns) if column]
+    values: dict[str, list[str | float | bool | None]] = {column: [] for _, column in wanted}
+    lines: list[int] = []
+    problems = Problems(name)
+    plain = layout.separator == " " and text.is_plain(data)
+    width = len(layout.columns)
+    for number, raw in text.numbered_lines(data):
+        if text.is_blank(raw) or (layout.header is not None and number <= layout.header):
+            continue
+        cells = raw.decode("ascii").split() if plain else _cells(raw, layout)
+        if isinstance(cells, str):
+            problems.add(number, cells)
+            continue
+        if len(cells) != width:
+            problems.add(number, f"{len(cells)} column(s); expected {width}: {layout.expected}")
+            continue
+        if "" in cells:
+            empty = [column for i, column in wanted if not cells[i] and not column.endswith("speaker")]
+            if empty:
+                problems.add(number, f"empty {empty[0]}; expected {layout.expected}")
+                continue
+        lines.append(number)
+        for i, column in wanted:
+            cell = cells[i]
+            values[column].append(_value(cell, column, number, problems) if column in DTYPES else cell)
+    if not lines and not problems.found:
+        problems.add(None, "empty below its header; expected one trial per line")
+    frame = pl.DataFrame(
+        {column: pl.Series(cells, dtype=DTYPES.get(column, pl.String())) for column, cells in values.items()}
+    )
+    return Table(name, layout.format, frame, np.array(lines, dtype=np.int64), True, tuple(problems.all()))
+
+
+def _cells(raw: bytes, layout: Layout) -> list[str] | str:
+    line, wrong = text.decode(raw)
+    if wrong:
+        return wrong
+    return text.split(line, layout.separator)
+
+
+def _value(cell: str, column: str, number: int, problems: Problems) -> float | bool | None:
+    if column == "score":
+        score = text.parse_score(cell)
+        if isinstance(score, str):
+            problems.add(number, score)
+            return None
+        return score
+    label = text.LABELS.get(cell)
+    if label is None:
+        problems.add(number, f"unknown label {cell!r}; {text.LABELS_EXPECTED}")
+    return label

@@ -1,0 +1,217 @@
+"""Scores meet their key: on (enrolment, trial) identifiers, never by position.
+
+Identifiers become whole numbers once, in order of first appearance in the key; everything after that
+compares numbers. A trial without a score, a score without a trial, a pair that occurs twice and labels that
+contradict each other are problems unless the caller loosened the rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.data.formats.scores.table import Problems, Table
+from zeroevidence.data.loosened import Loosened
+from zeroevidence.errors import Problem
+
+Duplicates = Literal["error", "keep-last"]
+
+_WORDS = ("nontarget", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTrials:
+    """One row per trial: score, label, where its identifiers stand in the lists, the rows it came from."""
+
+    score: FloatArray
+    label: BoolArray
+    enrolments: pl.Series
+    trials: pl.Series
+    enrol: IntArray
+    trial: IntArray
+    score_row: IntArray
+    key_row: IntArray
+    loosened: tuple[Loosened, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A table and, for each of its rows, the first row of the key that has the same pair (-1: none)."""
+
+    table: Table
+    slot: IntArray
+    again: IntArray
+    first: IntArray
+
+    @property
+    def label(self) -> IntArray:
+        if not self.table.has("label"):
+            return np.full(len(self.slot), -1)
+        return self.table.frame["label"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+    def rows(self, *, last: bool) -> IntArray:
+        """One row per known pair in order of first appearance: its first row, or its last."""
+        keep = self.slot >= 0
+        keep[self.again] = False
+        if not last or not len(self.again):
+            return np.flatnonzero(keep)
+        latest = np.arange(len(self.slot))
+        latest[self.first] = self.again  # ascending, so that the last repetition stays
+        return latest[keep]
+
+
+def join(
+    scores: Table, key: Table | None, duplicates: Duplicates, allow_missing: bool
+) -> tuple[JoinedTrials | None, list[Problem]]:
+    """The joined trials, or the problems in the way (only the first, where they cannot be located)."""
+    limit = None if scores.located and (key is None or key.located) else 1
+    base = scores if key is None else key
+    enrolments = base.frame["enrol"].unique(maintain_order=True)
+    trials = base.frame["trial"].unique(maintain_order=True)
+    enrol, trial = _codes(base, enrolments, trials)
+    pair = enrol * len(trials) + trial
+    again, first = _repeats(pair)
+    slot = np.arange(len(pair))
+    slot[again] = first
+    left = right = _Side(base, slot, again, first)
+    if key is not None:
+        right = _against(scores, enrolments, trials, pair, left)
+    problems = [
+        p for side in ([right] if key is None else [right, left]) for p in _repetitions(side, duplicates, limit)
+    ]
+    parse_score = np.full(len(pair), -1)
+    score_row = right.rows(last=True)
+    parse_score[right.slot[score_row]] = score_row
+    key_row = left.rows(last=False)
+    missing = parse_score[key_row] < 0
+    unasked = np.flatnonzero(right.slot < 0)
+    if key is not None:
+        problems += _absent(left, right, key_row[missing], unasked, allow_missing, limit)
+        problems += _contradictions(left, right, limit)
+    if problems:
+        return None, problems
+    dropped = len(left.again) + (0 if key is None else len(right.again))
+    left_out = int(missing.sum()) + len(unasked)
+    rules = (Loosened("duplicates", dropped, how="keep-last"), Loosened("missing", left_out))
+    loosened = tuple(rule for rule in rules if rule.count)
+    key_row = key_row[~missing]
+    score_row = parse_score[key_row]
+    enrol, enrolments = _compact(enrol[key_row], enrolments, left_out)
+    trial, trials = _compact(trial[key_row], trials, left_out)
+    score = scores.frame["score"].to_numpy()[score_row]
+    label = left.label[key_row] == 1
+    return JoinedTrials(score, label, enrolments, trials, enrol, trial, score_row, key_row, loosened), []
+
+
+def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntArray, IntArray]:
+    """Where each row's identifiers stand in the lists, -1 where they do not."""
+    both = []
+    for ids, known in ((table.frame["enrol"], enrolments), (table.frame["trial"], trials)):
+        codes = ids.cast(pl.Enum(known), strict=False).to_physical()
+        both.append(codes.cast(pl.Int64).fill_null(-1).to_numpy())
+    return both[0], both[1]
+
+
+def _repeats(pair: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows that repeat an earlier pair (-1 is no pair), and for each the row of the first."""
+    known = np.flatnonzero(pair >= 0)
+    pair = pair[known]
+    if pl.Series(pair).n_unique() == len(pair):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[inverse] != np.arange(len(pair)))
+    return known[again], known[first[inverse[again]]]
+
+
+def _against(scores: Table, enrolments: pl.Series, trials: pl.Series, wanted: IntArray, key: _Side) -> _Side:
+    """The scores, each with the key row of its pair."""
+    enrol, trial = _codes(scores, enrolments, trials)
+    pair = np.where((enrol < 0) | (trial < 0), -1, enrol * len(trials) + trial)
+    if np.array_equal(pair, wanted):  # the usual case: both files in the same order
+        return _Side(scores, key.slot, key.again, key.first)
+    once = key.rows(last=False)
+    known = pl.DataFrame({"pair": wanted[once], "slot": once})
+    found = pl.DataFrame({"pair": pair}).join(known, on="pair", how="left", maintain_order="left")
+    slot = found["slot"].fill_null(-1).to_numpy()
+    return _Side(scores, slot, *_repeats(slot))
+
+
+def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list[Problem]:
+    if not len(side.again):
+        return []
+    table, label, problems = side.table, side.label, Problems(side.table.name, limit)
+    now, before = label[side.again], label[side.first]
+    contradict = (now >= 0) & (before >= 0) & (now != before)
+    told = np.flatnonzero(contradict | (duplicates == "error"))
+
+    def reason(at: int) -> str:
+        i = told[at]
+        row, line = int(side.again[i]), table.line(int(side.first[i]))
+        earlier = "" if line is None else f" (first on line {line})"
+        if contradict[i]:
+            words = f"is {_WORDS[now[i]]} here but {_WORDS[before[i]]} before"
+            return f"{table.pair(row)!r} {words}{earlier}; expected one label"
+        return f"duplicate of {table.pair(row)!r}{earlier}; expected each pair once"
+
+    problems.each(table, side.again[told], reason)
+    return problems.all()
+
+
+def _absent(
+    left: _Side,
+    right: _Side,
+    without_score: IntArray,
+    without_key: IntArray,
+    allow_missing: bool,
+    limit: int | None,
+) -> list[Problem]:
+    scores, key = right.table, left.table
+    if len(without_key) == len(right.slot):
+        # One sentence instead of one per line: the wrong key, or columns that were swapped.
+        pairs = f"first here {scores.pair(0)!r}, first there {key.pair(0)!r}"
+        reason = f"no trial of this file is in the key {key.name} ({pairs}); expected the same pairs in both"
+        return [Problem(scores.name, scores.line(0), reason)]
+    if allow_missing:
+        return []
+    here, there = Problems(scores.name, limit), Problems(key.name, limit)
+    here.each(
+        scores,
+        without_key,
+        lambda at: f"{scores.pair(int(without_key[at]))!r} is not in the key {key.name}; expected a trial of the key",
+    )
+    there.each(
+        key,
+        without_score,
+        lambda at: f"{key.pair(int(without_score[at]))!r} has no score in {scores.name}; expected one",
+    )
+    return here.all() + there.all()
+
+
+def _contradictions(left: _Side, right: _Side, limit: int | None) -> list[Problem]:
+    """Labels that both files give, and give differently."""
+    if not right.table.has("label"):
+        return []
+    problems = Problems(right.table.name, limit)
+    ours, theirs = right.label, np.append(left.label, -1)[right.slot]
+    rows = np.flatnonzero((ours >= 0) & (theirs >= 0) & (ours != theirs))
+
+    def reason(at: int) -> str:
+        row = int(rows[at])
+        where = left.table.where(int(right.slot[row]))
+        words = f"is {_WORDS[ours[row]]} here but {_WORDS[theirs[row]]} in {where}"
+        return f"{right.table.pair(row)!r} {words}; expected the same label"
+
+    problems.each(right.table, rows, reason)
+    return problems.all()
+
+
+def _compact(codes: IntArray, ids: pl.Series, left_out: int) -> tuple[IntArray, pl.Series]:
+    """Only the identifiers that are left, still in their order."""
+    if not left_out:
+        return codes, ids
+    kept, codes = np.unique(codes, return_inverse=True)
+    return codes.astype(np.int64), ids[kept]

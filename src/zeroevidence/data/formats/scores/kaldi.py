@@ -1,0 +1,12 @@
+"""Kaldi: enrolment, trial and score on each line, and the label in the same place of the key."""
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="kaldi",
+        words="Kaldi, `enrol trial score` on each line",
+        text=Columns(scores=("enrol", "trial", "score"), key=("enrol", "trial", "label")),
+        place=10,
+    )
+)

@@ -1,0 +1,12 @@
+"""Four columns: Kaldi's three and the label; as a key such a file is read without its scores."""
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="labelled",
+        words="four columns, `enrol trial score label` on each line",
+        text=Columns(scores=("enrol", "trial", "score", "label"), key=("enrol", "trial", "", "label"), key_line=""),
+        place=40,
+    )
+)

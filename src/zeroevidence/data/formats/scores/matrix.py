@@ -1,0 +1,119 @@
+"""Score matrices in NumPy files: trials x enrolled identities, and the true column of each trial.
+
+``.npz`` holds scores, mated and perhaps trials, enrolments, trial_speakers, enrolment_speakers; ``.npy``
+holds the scores alone, and the key is a ``.npy`` of mated columns or an ``.npz`` with mated and the rest.
+Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Matrix, ScoreFormat
+from zeroevidence.data.formats.scores.speakers import Speakers, uncovered
+from zeroevidence.data.formats.source import NPY, NPZ, InputFile
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.errors import InputError
+
+_IDS = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
+
+
+def read_matrix(source: InputFile, key: InputFile | None, speakers: Speakers | None) -> ScoreMatrix:
+    """The matrix, validated.
+
+    Raises
+    ------
+    InputError
+        Naming the file, and the row and column where that helps.
+    """
+    arrays = _arrays(source, "scores")
+    if "scores" not in arrays:
+        raise InputError(
+            f"no array named scores (found: {', '.join(arrays) or 'none'}); expected one", path=source.name
+        )
+    if key is not None:
+        for name, array in _arrays(key, "mated").items():
+            if name == "scores":
+                continue
+            if name in arrays and not np.array_equal(arrays[name], array):
+                raise InputError(f"{name} differs from {name} in {source.name}; expected the same", path=key.name)
+            arrays[name] = array
+    if "mated" not in arrays:
+        raise InputError("no array named mated; expected one, here or in a key (--key KEY)", path=source.name)
+    _check_finite(arrays["scores"], source.name)
+    try:
+        matrix = ScoreMatrix(
+            arrays["scores"], arrays["mated"], **{name: arrays[name] for name in _IDS if name in arrays}
+        )
+    except InputError as error:
+        raise InputError(error.reason, path=source.name) from None
+    if matrix.scores.shape[1] < 2:
+        raise InputError("one enrolled identity; expected at least two", path=source.name)
+    if not (matrix.mated >= 0).any():
+        raise InputError("no trial has its speaker enrolled; expected at least one mated column", path=source.name)
+    return matrix if speakers is None else _with_speakers(matrix, speakers, source.name)
+
+
+def _arrays(source: InputFile, alone: str) -> dict[str, Any]:
+    """The arrays of an npz by name, or the one of an npy under the name that it stands for."""
+    if source.kind not in (NPZ.name, NPY.name):
+        raise InputError(f"is a {source.kind} file; expected NumPy (.npz or .npy)", path=source.name)
+    try:
+        with source.stream() as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if source.kind == NPY.name:
+                return {alone: _plain(loaded)}
+            with loaded:
+                return {name: _plain(loaded[name]) for name in ("scores", "mated", *_IDS) if name in loaded.files}
+    except Exception as error:  # a damaged archive fails wherever the damage is
+        raise InputError(f"cannot be read as NumPy {source.kind}: {error}", path=source.name) from None
+
+
+def _plain(array: Any) -> Any:
+    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+
+
+def _check_finite(scores: Any, name: str) -> None:
+    if scores.dtype.kind not in "biuf" or scores.ndim != 2 or not scores.size:
+        raise InputError(
+            f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, trials x identities",
+            path=name,
+        )
+    if scores.dtype.kind == "f":
+        wrong = np.argwhere(~np.isfinite(scores))
+        if len(wrong):
+            row, column = (int(i) for i in wrong[0])
+            more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+            reason = f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}"
+            raise InputError(f"{reason}; expected finite numbers", path=name)
+
+
+def _with_speakers(matrix: ScoreMatrix, speakers: Speakers, name: str) -> ScoreMatrix:
+    if matrix.trials is None:
+        raise InputError("no array named trials; expected one to look speakers up", path=name)
+    missing = uncovered(matrix.trials.tolist(), speakers, "trial")
+    if missing:
+        raise InputError.of(missing)
+    enrolled = matrix.enrolment_speakers
+    if matrix.enrolments is not None:
+        enrolled = np.array([speakers.of.get(one, one) for one in matrix.enrolments.tolist()], np.str_)
+    return ScoreMatrix(
+        matrix.scores,
+        matrix.mated,
+        trials=matrix.trials,
+        enrolments=matrix.enrolments,
+        trial_speakers=np.array([speakers.of[one] for one in matrix.trials.tolist()], np.str_),
+        enrolment_speakers=enrolled,
+    )
+
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="matrix",
+        words="matrix of a search, trials x identities in NumPy `.npz` or `.npy`",
+        matrix=Matrix((NPZ, NPY), read_matrix),
+        place=60,
+    )
+)

@@ -1,0 +1,128 @@
+"""The quick reader of text files: the whole file through polars, only when nothing is unusual.
+
+It returns None at the first sign of anything that the careful reader might judge differently; what it
+returns is what the careful reader would have returned, except the line numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from zeroevidence.data.formats.scores.layout import Layout
+from zeroevidence.data.formats.scores.table import Table
+from zeroevidence.data.formats.text import LABELS, without_mark
+
+_TRUE = [word for word, target in LABELS.items() if target]
+
+
+def read_quickly(data: bytes, name: str, layout: Layout) -> Table | None:
+    """The table that a text file holds, or None when it needs the careful reader."""
+    body = _tidied(data, layout)
+    if body is None:
+        return None
+    names = [f"column_{i + 1}" for i in range(len(layout.columns))]
+    schema = {
+        column: pl.Float64() if meaning == "score" else pl.String()
+        for column, meaning in zip(names, layout.columns, strict=True)
+    }
+    try:
+        raw = pl.read_csv(body, has_header=False, separator=layout.separator, quote_char=None, schema=schema)
+    except pl.exceptions.PolarsError:
+        return None
+    frame = raw.select(
+        pl.col(column).alias(meaning) for column, meaning in zip(names, layout.columns, strict=True) if meaning
+    )
+    # An absent or empty column reads as null; only a speaker may be left empty.
+    frame = frame.with_columns(pl.col("^.*_speaker$").fill_null(""))
+    if frame.is_empty() or any(frame.null_count().row(0)):
+        return None
+    if "score" in frame.columns and not frame["score"].is_finite().all():
+        return None
+    if "label" in frame.columns:
+        if not frame["label"].is_in(list(LABELS)).all():
+            return None
+        frame = frame.with_columns(pl.col("label").is_in(_TRUE))
+    return Table(name, layout.format, frame, None, False)
+
+
+def _tidied(data: bytes, layout: Layout) -> bytes | None:
+    """The same rows with one separator between columns, one line feed between rows, nothing around."""
+    separator = layout.separator.encode()
+    body = without_mark(data)
+    if (separator != b" " and b'"' in body) or not _is_utf8(body):
+        return None
+    if without_mark(body) is not body:  # polars would drop this second mark; here it belongs to the first cell
+        return None
+    if not _regular(body, separator, len(layout.columns)):
+        again = _blanks_tidied(body) if separator == b" " else _cells_tidied(body, separator)
+        if again is None:
+            return None
+        body = again
+        rows = body.count(b"\n") + 1
+        if not body or body.count(separator) != rows * (len(layout.columns) - 1):
+            return None
+    return body if layout.header is None else body.partition(b"\n")[2]
+
+
+def _is_utf8(body: bytes) -> bool:
+    if body.isascii():
+        return True
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _regular(body: bytes, separator: bytes, columns: int) -> bool:
+    """Whether single separators and line feeds alternate exactly as in a clean file, in one pass."""
+    if not body.endswith(b"\n") or columns < 2:
+        return False
+    letters = np.frombuffer(body, dtype=np.uint8)
+    mark = (letters <= 32) if separator in b" \t" else (letters <= 32) | (letters == separator[0])
+    at = np.flatnonzero(mark)
+    if at[0] == 0 or len(at) % columns or (np.diff(at) == 1).any():
+        return False
+    kinds = letters[at].reshape(-1, columns)
+    return bool((kinds[:, :-1] == separator[0]).all() and (kinds[:, -1] == 10).all())
+
+
+def _blanks_tidied(body: bytes) -> bytes | None:
+    """Tabs, repeated blanks, blanks around lines, CRLF and empty lines taken out."""
+    body = _unix(body)
+    return _single_blanks(body) if _printable(body) else None
+
+
+def _cells_tidied(body: bytes, separator: bytes) -> bytes | None:
+    """CRLF and empty lines taken out; blanks next to a separator are left to the careful reader."""
+    body = _unix(body)
+    edges = rb"[ \t](?:%b|\n|\Z)|(?:%b|\n|\A)[ \t]" if separator == b"," else rb" (?:%b|\n|\Z)|(?:%b|\n|\A) "
+    if not _printable(body) or re.search(edges % (separator, separator), body):
+        return None
+    return _without_blank_lines(body)
+
+
+def _unix(body: bytes) -> bytes:
+    return body.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in body else body
+
+
+def _printable(body: bytes) -> bool:
+    control = np.count_nonzero(np.frombuffer(body, dtype=np.uint8) < 32)
+    return bool(control == body.count(b"\t") + body.count(b"\n"))
+
+
+def _single_blanks(body: bytes) -> bytes:
+    body = body.replace(b"\t", b" ")
+    while b"  " in body:
+        body = body.replace(b"  ", b" ")
+    body = body.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
+    return _without_blank_lines(body)
+
+
+def _without_blank_lines(body: bytes) -> bytes:
+    while b"\n\n" in body:
+        body = body.replace(b"\n\n", b"\n")
+    return body.strip(b"\n")

@@ -1,0 +1,12 @@
+"""Two columns: a score and its label, and nobody knows who was compared."""
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="two-column",
+        words="two columns, `score label` on each line",
+        text=Columns(scores=("score", "label")),
+        place=30,
+    )
+)

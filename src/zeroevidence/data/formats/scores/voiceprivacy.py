@@ -1,0 +1,146 @@
+"""Result folders of the VoicePrivacy Challenges, found by their names.
+
+2020 and 2022: ``exp/results-<date>[.orig]/ASV-<enrolls>[_anon]-<trials>[_anon]/scores``; ``.orig`` is the
+attacker trained on original speech. 2024 and 2026:
+``exp/<model>/<enrolls><suffix>-<trials><suffix>/scores``, where <model> is ``asv_orig`` or ``asv_ssl``
+(both trained on original speech) or ``asv_anon<suffix>``. Keys are in ``data/<trials>/trials``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
+from zeroevidence.errors import InputError, Problem
+
+_DEPTH = 6
+_SKIPPED = {"data", "wav", "corpora", "venv", "node_modules", "emb_xvect", "results_summary"}
+_FOLDER = re.compile(
+    r"(?P<asv>ASV-)?(?P<set>(?P<dataset>.+)_(?P<split>[^_-]+))_enrolls(?P<enrolment>(?:_.*?)?)"
+    r"-(?P<trials>(?P=set)_trials(?:_(?P<sex>f|m|mixed)(?=_|$))?(?:_(?P<part>common|all)(?=_|$))?)(?P<suffix>(?:_.*)?)"
+)
+_LAYOUTS = "results-*/ASV-<enrolls>-<trials>/scores or asv_*/<enrolls>-<trials>/scores"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """One scores file, its key, what the folder names say about data and attacker, and ``utt2spk`` beside the key."""
+
+    scores: Path
+    key: Path
+    labels: dict[str, str]
+    threat: ThreatModel
+    speakers: Path | None
+
+
+def find_rows(folder: str | Path, *, key: str | Path | None = None) -> list[FoundRow]:
+    """The results under a folder: a project, its ``exp``, one results folder, or one scores folder.
+
+    Parameters
+    ----------
+    key
+        The ``data`` folder (or one key file for all); otherwise ``data`` is looked for upwards.
+
+    Raises
+    ------
+    InputError
+        When nothing is recognised, or a key is missing.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError("no such folder; expected VoicePrivacy results", path=folder)
+    found: list[FoundRow] = []
+    problems: list[Problem] = []
+    for scores in sorted(_score_files(root, _DEPTH, set())):
+        row = _row(scores, key)
+        if isinstance(row, FoundRow):
+            found.append(row)
+        elif row is not None:
+            problems.append(row)
+    if problems:
+        raise InputError.of(problems)
+    if not found:
+        raise InputError(f"no VoicePrivacy results found; expected {_LAYOUTS}", path=folder)
+    return found
+
+
+def dataset_and_sex(dataset: str, sex: str | None, part: str | None) -> dict[str, str]:
+    """Labels of a trial list; a part such as "common" belongs to the data set's name."""
+    labels = {"dataset": f"{dataset}_{part}" if part else dataset}
+    if sex:
+        labels["sex"] = sex
+    return labels
+
+
+def _score_files(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
+    """Files called scores, following links but never twice into the same folder."""
+    real = folder.resolve()
+    if real in seen:
+        return
+    seen.add(real)
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name == "scores" and entry.is_file():
+            yield entry
+        elif depth and entry.is_dir() and entry.name not in _SKIPPED and not entry.name.startswith("."):
+            yield from _score_files(entry, depth - 1, seen)
+
+
+def _row(scores: Path, key: str | Path | None) -> FoundRow | Problem | None:
+    """The row of one scores file; None when its folder is no VoicePrivacy result."""
+    parts = scores.absolute().parent
+    match = _FOLDER.fullmatch(parts.name)
+    model = _model(parts, old=match["asv"] is not None) if match else None
+    if match is None or model is None:
+        return None
+    enrolment, trial = (_side(match[side]) for side in ("enrolment", "suffix"))
+    system, training = model
+    threat = threat_from_sides(enrolment, trial, training)
+    if not match["asv"]:
+        # In 2024 and later the suffix names the system; original speech belongs to none.
+        system = (match["suffix"] or match["enrolment"] or system).removeprefix("_") or UNPROTECTED
+    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
+    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    names = [match["trials"] + match["suffix"], match["trials"]]
+    candidates = _candidates(scores, key, list(dict.fromkeys(names)))
+    for file in candidates:
+        if file.is_file():
+            speakers = file.parent / "utt2spk"
+            return FoundRow(scores, file, labels, threat, speakers if speakers.is_file() else None)
+    searched = ", ".join(str(file.parent) for file in candidates)
+    return Problem(str(scores), None, f"its key is missing; expected a file named trials in one of {searched}")
+
+
+def _side(suffix: str | None) -> Training:
+    return "anonymised" if suffix else "original"
+
+
+def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
+    """The system, as far as the folders above name it, and what the attacker was trained on."""
+    if old:
+        results = folder.parent.name
+        return results.removesuffix(".orig"), "original" if results.endswith(".orig") else "anonymised"
+    for above in list(folder.parents)[:2]:
+        if above.name.startswith("asv_anon"):
+            return above.name.removeprefix("asv_anon"), "anonymised"
+        if above.name.startswith("asv"):
+            return "", "original"
+    return None
+
+
+def _candidates(scores: Path, key: str | Path | None, names: list[str]) -> list[Path]:
+    """Where the key may be, best first."""
+    if key is None:
+        data = [above / "data" for above in scores.absolute().parents]
+    elif Path(key).is_dir():
+        data = [Path(key), Path(key) / "data"]
+    else:
+        return [Path(key)]
+    files = [folder / name / "trials" for folder in data for name in names]
+    return files if key is None else [*files, Path(key) / "trials"]

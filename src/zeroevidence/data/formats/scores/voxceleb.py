@@ -1,0 +1,13 @@
+"""VoxCeleb: the score, or the label of the key, before the two utterances that were compared."""
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="voxceleb",
+        words="VoxCeleb, `score enrol trial` on each line, both sides utterances",
+        text=Columns(scores=("score", "enrol", "trial"), key=("label", "enrol", "trial"), key_line="1|0 enrol trial"),
+        identities=False,
+        place=20,
+    )
+)

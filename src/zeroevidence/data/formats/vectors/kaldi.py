@@ -1,0 +1,147 @@
+"""Kaldi vectors: text and binary ark, and scp files that point into them; ``utt2spk`` beside them says who speaks."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.source import InputFile
+from zeroevidence.data.formats.vectors.lists import read_list
+from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.errors import InputError
+
+_TYPES: dict[bytes, np.dtype[Any]] = {b"FV ": np.dtype("<f4"), b"DV ": np.dtype("<f8")}
+
+
+def read_ark(data: bytes, name: str) -> dict[str, FloatArray]:
+    """Vectors of an archive by utterance, in order; each utterance once."""
+    found: dict[str, FloatArray] = {}
+    at, entry = 0, 0
+    while at < len(data):
+        if data[at : at + 1].isspace():
+            at += 1
+            continue
+        entry += 1
+        end = data.find(b" ", at)
+        line = data.find(b"\n", at)
+        if end < 0 or (0 <= line < end):
+            raise InputError(
+                f"entry {entry}: no vector after the identifier; expected `utterance [ 1.0 2.0 ]`", path=name
+            )
+        key = _text(data[at:end], entry, name)
+        if key in found:
+            raise InputError(f"entry {entry}: {key!r} occurs twice; expected once", path=name)
+        found[key], at = _vector(data, end + 1, f"{key!r}", name)
+    return found
+
+
+def _text(raw: bytes, entry: int, name: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"entry {entry}: its identifier is not UTF-8; is this a Kaldi archive?", path=name) from None
+
+
+def _vector(data: bytes, at: int, what: str, name: str) -> tuple[FloatArray, int]:
+    """The vector at a place, and the place after it."""
+    if data[at : at + 2] == b"\x00B":
+        kind = data[at + 2 : at + 5]
+        if kind not in _TYPES:
+            raise InputError(f"{what}: binary type {kind!r}; expected a vector of floats (FV, DV)", path=name)
+        if data[at + 5 : at + 6] != b"\x04" or len(data) < at + 10:
+            raise InputError(f"{what}: its header is damaged or cut off", path=name)
+        (count,) = struct.unpack("<i", data[at + 6 : at + 10])
+        dtype, start = _TYPES[kind], at + 10
+        stop = start + count * dtype.itemsize
+        if count < 0 or stop > len(data):
+            raise InputError(f"{what}: says {count} entries, but the file ends before; it is cut off", path=name)
+        return np.frombuffer(data, dtype, count, start).copy(), stop
+    end = data.find(b"]", at)
+    if end < 0 or b"[" not in data[at:end]:
+        raise InputError(f"{what}: expected `[ 1.0 2.0 ]` or a binary vector", path=name)
+    inside = data[at:end].split(b"[", 1)[1]
+    if b"\n" in inside.strip():
+        raise InputError(f"{what}: a matrix; expected a vector", path=name)
+    try:
+        return np.array(inside.split(), dtype=np.float64).astype(np.float32), end + 1
+    except ValueError:
+        raise InputError(f"{what}: an entry is not a number", path=name) from None
+
+
+def read_scp(file: InputFile) -> dict[str, FloatArray]:
+    """Vectors that an scp file points to: lines of `utterance archive:offset`."""
+    found: dict[str, FloatArray] = {}
+    archives: dict[str, bytes] = {}
+    for number, raw in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
+        cells = raw.split(maxsplit=1)
+        if not cells:
+            continue
+        place = cells[1].rsplit(":", 1) if len(cells) == 2 else []
+        if len(place) != 2 or not place[1].strip().isdigit():
+            raise InputError("expected `utterance archive:offset`", path=file.name, line=number)
+        if cells[0] in found:
+            raise InputError(f"{cells[0]!r} occurs twice; expected once", path=file.name, line=number)
+        archive = place[0]
+        if archive not in archives:
+            archives[archive] = _archive(archive, file, number)
+        found[cells[0]], _ = _vector(archives[archive], int(place[1]), repr(cells[0]), archive)
+    return found
+
+
+def _archive(archive: str, file: InputFile, number: int) -> bytes:
+    for path in (Path(archive), file.path.parent / archive):
+        if path.is_file():
+            return path.read_bytes()
+    raise InputError(f"{archive}: no such archive", path=file.name, line=number)
+
+
+def _embeddings(found: Mapping[str, FloatArray], file: InputFile) -> Embeddings:
+    """Vectors by name, with the speakers of ``utt2spk`` where that knows all of them."""
+    people = file.path.parent / "utt2spk"
+    speakers = None
+    if file.held is None and people.is_file():
+        known = dict(read_list(people))
+        if all(one in known for one in found):
+            speakers = [known[one] or "" for one in found]
+    return Embeddings(
+        _stacked(found, file.name), np.array(list(found)), None if speakers is None else np.array(speakers)
+    )
+
+
+def _stacked(found: Mapping[str, FloatArray], name: str) -> FloatArray:
+    """Vectors by name as one array; all must have the same length."""
+    if not found:
+        raise InputError("empty; expected one vector per line", path=name)
+    lengths = {len(vector) for vector in found.values()}
+    if len(lengths) > 1:
+        first = len(next(iter(found.values())))
+        odd = next(one for one, vector in found.items() if len(vector) != first)
+        raise InputError(
+            f"{odd!r} has {len(found[odd])} entries, the first vector {first}; expected the same", path=name
+        )
+    return np.stack(list(found.values()))
+
+
+VECTOR_FORMATS.add(
+    VectorFormat(
+        name="kaldi scp",
+        words="Kaldi scp, lines of `utterance archive:offset`; `utt2spk` beside it",
+        read=lambda file: _embeddings(read_scp(file), file),
+        suffix=".scp",
+        place=50,
+    )
+)
+VECTOR_FORMATS.add(
+    VectorFormat(
+        name="kaldi ark",
+        words="Kaldi ark, `utterance [ 1.2 ... ]` or binary (FV, DV); `utt2spk` beside it",
+        read=lambda file: _embeddings(read_ark(file.read(), file.name), file),
+        place=1000,
+    )
+)

@@ -1,0 +1,41 @@
+"""Labels of an attribute from a file of their own, beside the embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.vectors.read import read_embeddings, read_words
+from zeroevidence.errors import InputError
+
+
+def read_labelled(
+    path: str | Path, attribute: str, *, labels: str | Path | None = None, speakers: str | Path | None = None
+) -> Embeddings:
+    """Embeddings with an attribute among their columns of words.
+
+    Parameters
+    ----------
+    path
+        The embeddings.
+    attribute
+        What the labels are called.
+    labels
+        Lines of `utterance label` or `speaker label`, where the embeddings do not have the attribute.
+    speakers
+        Lines of `utterance speaker`, where the embeddings do not name speakers.
+    """
+    data = read_embeddings(path, ids=speakers)
+    if labels is None:
+        return data
+    words = read_words(labels)
+    people = data.ids if data.speakers is None else data.speakers
+    found = []
+    for utterance, speaker in zip(data.ids.tolist(), people.tolist(), strict=True):
+        label = words.get(utterance, words.get(speaker))
+        if label is None:
+            raise InputError(f"no label for {utterance!r}; expected its name or its speaker's", path=labels)
+        found.append(label)
+    return Embeddings(data.vectors, data.ids, data.speakers, {**data.attributes, attribute: np.array(found)})

@@ -1,0 +1,60 @@
+"""What a row of results is about, as values: the question, the part it plays, and the attacker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
+
+# identity: who is it; attribute: what is somebody like; spoofing: is the speech real
+Question: TypeAlias = Literal["identity", "attribute", "spoofing"]
+# attack: what an attacker learns of protected speech; control: the same without protection; floor: the same where there
+# is nothing to learn; utility: what should go on working; training: an attacker on what it was trained on
+Role: TypeAlias = Literal["attack", "control", "floor", "utility", "training"]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a row answers.
+
+    Parameters
+    ----------
+    question
+        Who somebody is, what somebody is like, or whether speech is real.
+    role
+        The part that the row plays beside others.
+    threat
+        The attacker, where the attacker is known.
+    attribute, of_class
+        The attribute in question and, for more than two classes, the class that is told from the rest.
+    attack
+        The spoofing attack; ``all`` for all together.
+    development
+        What the same attacker learned of development people, in bits: attackers are chosen by it, so that the evaluated
+        people choose nothing.
+
+    Examples
+    --------
+    >>> About.against(ThreatModel("unprotected", "original", "original")).role
+    'control'
+    """
+
+    question: Question = "identity"
+    role: Role = "attack"
+    threat: ThreatModel | None = None
+    attribute: str | None = None
+    of_class: str | None = None
+    attack: str | None = None
+    development: float | None = None
+
+    @classmethod
+    def against(cls, threat: ThreatModel) -> About:
+        """The row of an attacker on speech."""
+        roles: dict[str, Role] = {UNPROTECTED: "control", RANDOM: "floor"}
+        return cls(role=roles.get(threat.name, "attack"), threat=threat)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the row only shows what there is without protection, or where nothing is to find."""
+        return self.role in ("control", "floor")

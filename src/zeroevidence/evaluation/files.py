@@ -1,0 +1,184 @@
+"""Score files in, evaluations out: which file goes with which key, and all rows together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import Problem, UsageError
+from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.finding import together
+from zeroevidence.evaluation.measuring import evaluate
+from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.results import Evaluation
+from zeroevidence.evaluation.similarity import add_similarity
+from zeroevidence.uncertainty.draws import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """A score file, its key, and what is known about it.
+
+    Parameters
+    ----------
+    scores, key, speakers
+        Paths; "-" is standard input.
+    labels, about
+        What the row will be called, and what it is about.
+    dev
+        The file of other speakers that the search is calibrated on.
+    """
+
+    scores: str
+    key: str | None = None
+    speakers: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    dev: ScoreFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How score files are to be read."""
+
+    file_format: str = "auto"
+    duplicates: Duplicates = "error"
+    allow_missing: bool = False
+
+    def read(self, file: ScoreFile) -> Loaded:
+        """The scores of one file."""
+        return read_scores(
+            file.scores,
+            file.key,
+            format=self.file_format,
+            duplicates=self.duplicates,
+            allow_missing=self.allow_missing,
+            speakers=file.speakers,
+        )
+
+    def problems(self, file: ScoreFile) -> list[Problem]:
+        """Everything that is wrong with one file."""
+        return diagnose(
+            file.scores,
+            file.key,
+            format=self.file_format,
+            duplicates=self.duplicates,
+            allow_missing=self.allow_missing,
+            speakers=file.speakers,
+        )
+
+
+def score_files(
+    scores: Sequence[str],
+    keys: Sequence[str] = (),
+    *,
+    speakers: str | None = None,
+    systems: Sequence[str] = (),
+    dev: Sequence[str] = (),
+    dev_keys: Sequence[str] = (),
+) -> list[ScoreFile]:
+    """Score files with their keys; result folders of a VoicePrivacy challenge are opened up into theirs.
+
+    Parameters
+    ----------
+    scores, keys
+        Files, and one key for all or one for each.
+    speakers
+        Who speaks, where the key does not say.
+    systems
+        A name for each; made of the file names unless given.
+    dev, dev_keys
+        Files of other speakers, one for all or one for each, and their keys.
+    """
+    files = _resolved(scores, keys, speakers, systems)
+    if not dev:
+        return files
+    others = _resolved(dev, dev_keys, None, ())
+    if len(others) not in (1, len(files)):
+        raise UsageError(
+            f"expected one development file, or one for each of the {len(files)} score files, got {len(others)}"
+        )
+    return [
+        ScoreFile(one.scores, one.key, one.speakers, one.labels, one.about, others[i if len(others) > 1 else 0])
+        for i, one in enumerate(files)
+    ]
+
+
+def _resolved(
+    scores: Sequence[str], keys: Sequence[str], speakers: str | None, systems: Sequence[str]
+) -> list[ScoreFile]:
+    if len(keys) not in (0, 1, len(scores)):
+        raise UsageError(f"expected one key, or one for each of the {len(scores)} score files, got {len(keys)}")
+    if systems and len(systems) != len(scores):
+        raise UsageError(f"expected one name for each of the {len(scores)} systems, got {len(systems)}")
+    if list(scores).count("-") > 1:
+        raise UsageError("standard input (-) can be given once")
+    files = []
+    titles = systems or distinct_names(scores)
+    for index, path in enumerate(scores):
+        key = keys[index if len(keys) == len(scores) else 0] if keys else None
+        if path != "-" and Path(path).is_dir():
+            for row in find_rows(path, key=key):
+                labels = {**row.labels, **({"system": systems[index]} if systems else {})}
+                found = None if row.speakers is None else str(row.speakers)
+                about = About.against(row.threat)
+                files.append(ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about))
+        else:
+            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}))
+    return files
+
+
+def distinct_names(paths: Sequence[str]) -> list[str]:
+    """File names without their ending, with as much of the path before them as it takes to tell them apart."""
+    parts = [Path(path).with_suffix("").parts if path != "-" else ("stdin",) for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return list(paths)
+
+
+def evaluate_files(
+    files: Sequence[ScoreFile],
+    reading: Reading | None = None,
+    *,
+    options: Options | None = None,
+    prior: dict[str, float] | None = None,
+    workers: int = 1,
+    progress: Callable[[int], Progress | None] = lambda _: None,
+) -> list[Evaluation]:
+    """Evaluate one file after the other, and compare the rows where they belong together.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    reading
+        How to read them.
+    options, prior, workers
+        As in `evaluate`.
+    progress
+        Given the number of a file, what to call with the replicates done and wanted.
+    """
+    how = reading or Reading()
+
+    def evaluated(index: int) -> tuple[Evaluation, Scores]:
+        file = files[index]
+        loaded = how.read(file)
+        result = evaluate(
+            loaded,
+            dev=None if file.dev is None else how.read(file.dev),
+            prior=prior,
+            labels=file.labels,
+            about=file.about,
+            options=options,
+            workers=workers,
+            progress=progress(index),
+        )
+        return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
+
+    return together(add_similarity([evaluated(index) for index in range(len(files))]))

@@ -1,0 +1,338 @@
+"""The finding: who is strongest, what beats chance, what it is compared with. One rule for text, report and page.
+
+Chance is tested once for all attackers together. The measures of all rows that attack something are standardised by
+their nulls, and the largest is compared with the largest under each permutation (max-T, Westfall and Young 1993), so
+the chance that anything is called a leak where nothing leaks is at most `ALPHA` for the whole set of rows. Permutations
+with the same seed exchange the same people in every row, which keeps what the attackers have in common. Rows without
+stored permutations are corrected by Holm's rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from zeroevidence.evaluation.about import Question
+from zeroevidence.evaluation.flags import Flag, flag
+from zeroevidence.evaluation.results import Evaluation, Measured
+from zeroevidence.measure.registry import MEASURES, ordering_measures
+from zeroevidence.uncertainty.compare import holm
+from zeroevidence.uncertainty.level import ALPHA
+
+# recognised, leaks: more than chance; untested: chance was not tested; not-found: no better than chance, though the
+# same attack works without protection; inconclusive: that it would was not shown; described: not about privacy
+Level: TypeAlias = Literal["recognised", "leaks", "untested", "not-found", "inconclusive", "described"]
+
+_SETTING = ("dataset", "split", "sex", "encoder", "backend")
+_OF_CHANCE = ("attacker-at-chance", "control-failed")
+_OF_OTHERS = ("no-positive-control", "weaker-than-cheaper")
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Whether a row is more than chance: None where nothing tells, or too coarsely; the p-value where tested."""
+
+    beaten: bool | None
+    p_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What follows from some rows about one question.
+
+    Parameters
+    ----------
+    question
+        Who somebody is, what somebody is like (then also `attribute`), or whether speech is real.
+    level
+        How strong the finding is.
+    strongest
+        Number of the row whose attacker learns most; of an attribute, against the protection that leaves least.
+    by_system
+        For each protected system the number of its strongest attacker's row.
+    control, floor
+        Numbers of the rows that show the same attack without protection, and where nothing is to be found.
+    chance
+        For each row whether it is more than chance, all rows tested together.
+    attribute
+        The attribute in question.
+
+    Examples
+    --------
+    >>> from zeroevidence import evaluate
+    >>> finding = findings([evaluate([2.0, 3.0], [0.0, 1.0], intervals=0, null=0)])[0]
+    >>> finding.question, finding.strongest, finding.chance[0].beaten
+    ('identity', 0, None)
+    """
+
+    question: Question
+    level: Level
+    strongest: int
+    by_system: tuple[int, ...]
+    control: int | None
+    floor: int | None
+    chance: tuple[Chance, ...]
+    attribute: str | None = None
+
+
+def findings(rows: Sequence[Evaluation]) -> list[Finding]:
+    """The finding on each question that the rows answer, people before attributes; at least one.
+
+    Beside rows on an attribute, recognising people of the same systems is what should go on working and no threat.
+
+    Examples
+    --------
+    >>> from zeroevidence import evaluate
+    >>> findings([evaluate([2.0, 3.0], [0.0, 1.0], intervals=0, null=0)])[0].level
+    'recognised'
+    """
+    chance = chances(rows)
+    found = []
+    people = _numbered(rows, "identity")
+    if people:
+        found.append(_about_people(rows, people, chance))
+    for attribute in dict.fromkeys(rows[i].about.attribute for i in _numbered(rows, "attribute")):
+        own = [i for i in _numbered(rows, "attribute") if rows[i].about.attribute == attribute]
+        found.append(_about_attribute(rows, own, chance, attribute))
+    return found or [_about_spoofing(rows, chance)]
+
+
+def _numbered(rows: Sequence[Evaluation], question: Question) -> list[int]:
+    """Numbers of the rows that say how private something is."""
+    return [
+        i
+        for i, row in enumerate(rows)
+        if row.about.question == question and row.about.role not in ("utility", "training") and _is_about_privacy(row)
+    ]
+
+
+def _is_about_privacy(row: Evaluation) -> bool:
+    return row.is_search or row.number("d_ece") is not None
+
+
+def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...]) -> Finding:
+    attacks = [i for i in numbers if not rows[i].about.is_bound]
+    best = strongest(rows, attacks or numbers, chance)
+    control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
+    by_system = tuple(strongest(rows, own, chance) for own in _systems(rows, attacks).values())
+    level = _level(rows[best], chance[best], None if control is None else chance[control])
+    return Finding("identity", level, best, by_system, control, floor, chance)
+
+
+def _about_attribute(
+    rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...], attribute: str | None
+) -> Finding:
+    """Against each protection the strongest classifier counts; the protection that leaves least speaks."""
+    by_system = {name: strongest(rows, own, chance) for name, own in _systems(rows, numbers).items()}
+    protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
+    best = min(protected or by_system.values(), key=lambda i: rows[i].number("d_ece") or 0.0)
+    plain = [
+        i
+        for i in numbers
+        if rows[i].about.role == "control"
+        and rows[i].about.of_class == rows[best].about.of_class
+        and rows[i].labels.get("dataset") == rows[best].labels.get("dataset")
+    ]
+    control = strongest(rows, plain, chance) if plain and rows[best].about.role == "attack" else None
+    level = _level(rows[best], chance[best], None if control is None else chance[control])
+    level = "leaks" if level == "recognised" else level
+    return Finding("attribute", level, best, tuple(protected), control, None, chance, attribute)
+
+
+def _about_spoofing(rows: Sequence[Evaluation], chance: tuple[Chance, ...]) -> Finding:
+    """All attacks together speak for each system, and the first system for all; anything else is shown, no more."""
+    numbers = [i for i, row in enumerate(rows) if row.about.question == "spoofing"]
+    by_system = tuple(
+        next((i for i in own if rows[i].about.attack in (None, "all")), own[0])
+        for own in _systems(rows, numbers).values()
+    )
+    by_system = by_system or (strongest(rows, range(len(rows)), chance),)
+    return Finding("spoofing", "described", by_system[0], by_system, None, None, chance)
+
+
+def _systems(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, list[int]]:
+    systems: dict[str, list[int]] = {}
+    for i in numbers:
+        systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
+    return systems
+
+
+def _bound(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: str) -> int | None:
+    """The row of a bound of the same people, by the same encoder and back-end where there is one; none for a bound."""
+    if rows[best].about.is_bound:
+        return None
+    found = [i for i in numbers if rows[i].about.role == role and _same_people(rows[i], rows[best])]
+    return next((i for i in found if same_setting(rows[i], rows[best])), found[0] if found else None)
+
+
+def same_setting(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows are of the same data and back-end."""
+    return all(row.labels.get(name) == other.labels.get(name) for name in _SETTING)
+
+
+def _level(row: Evaluation, chance: Chance, control: Chance | None) -> Level:
+    if chance.beaten is False:
+        return "not-found" if control is not None and control.beaten else "inconclusive"
+    if _often(row, chance):
+        return "recognised"
+    return "untested" if chance.beaten is None else "leaks"
+
+
+def _often(row: Evaluation, chance: Chance) -> bool:
+    """Whether the attacker is nearer to always being right than to guessing, in names and in bits."""
+    if row.is_search:
+        top, alid, people = row.number("top1") or 0.0, row.number("alid"), row.counts["identities"]
+        enough = alid is None or alid >= 0.5 * log2(people)
+        return top >= 0.5 * (1.0 + 1.0 / people) and (enough or chance.beaten is True)
+    eer = row.number("eer")
+    return eer is not None and eer <= 0.1
+
+
+def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
+    """Number of the row whose attacker learns most, of those that beat chance where any does.
+
+    Where all rows say what their attacker learned of development people, that decides among these, and the evaluated
+    people choose nothing more. Otherwise rows are ordered by the most telling measure that most of them have; D_ECE
+    breaks ties.
+    """
+    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
+    if len(developed) == len(numbers):
+        return max(numbers, key=lambda i: (chance[i].beaten is not False, developed[i]))
+    having = {one.name: [i for i in numbers if rows[i].number(one.name) is not None] for one in ordering_measures()}
+    name = max(having, key=lambda one: len(having[one]))
+    if not having[name]:
+        return numbers[0]
+    sign = -1.0 if MEASURES[name].discloses == "down" else 1.0
+
+    def strength(i: int) -> tuple[bool, float, float]:
+        return chance[i].beaten is not False, sign * (rows[i].number(name) or 0.0), rows[i].number("d_ece") or 0.0
+
+    return max(having[name], key=strength)
+
+
+def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
+    """Whether each row is more than chance, all rows of one question and part tested together."""
+    tested: dict[int, Chance] = {}
+    for numbers in _families(rows).values():
+        tested |= _adjusted(rows, numbers)
+    return tuple(tested[i] if i in tested else _by_interval(row) for i, row in enumerate(rows))
+
+
+def _families(rows: Sequence[Evaluation]) -> dict[tuple[str, str], list[int]]:
+    """Rows that one conclusion is drawn from: attacks together, and each kind of bound by itself."""
+    families: dict[tuple[str, str], list[int]] = {}
+    for i, row in enumerate(rows):
+        if _tested(row):
+            families.setdefault((row.about.question, row.about.role), []).append(i)
+    return families
+
+
+def _tested(row: Evaluation) -> dict[str, Measured]:
+    return {name: one for name, one in row.metrics.items() if name in MEASURES and MEASURES[name].tested and one.null}
+
+
+def _adjusted(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[int, Chance]:
+    """For each row the p-value of its most telling measure, corrected for all measures of all rows."""
+    tests = [(i, one) for i in numbers for one in _tested(rows[i]).values()]
+    draws = min(len(one.null.draws) for _, one in tests if one.null is not None)
+    measures = [one for _, one in tests]
+    alone = [one.p_value or 0.0 for one in measures]
+    corrected = _max_t(measures, draws) if draws else holm(alone)
+    found: dict[int, tuple[float, float]] = {}
+    for (i, _), p, own in zip(tests, corrected, alone, strict=True):
+        least, least_own = found.get(i, (1.0, 1.0))
+        found[i] = min(p, least), min(own, least_own)
+    # A p-value of few permutations, multiplied by many tests, is large whatever leaks: that is no sign of privacy.
+    coarse = not draws
+    return {i: Chance(None if coarse and own <= ALPHA < p else p <= ALPHA, p) for i, (p, own) in found.items()}
+
+
+def _max_t(tests: Sequence[Measured], draws: int) -> list[float]:
+    """P-values of standardised measures against the largest of all under each permutation."""
+    observed, permuted = np.empty(len(tests)), np.empty((len(tests), draws))
+    for k, one in enumerate(tests):
+        assert one.null is not None
+        values = np.array(one.null.draws[:draws])
+        together = np.append(values, float(one))  # the observed value is one of the permutations
+        finite = together[np.isfinite(together)]
+        mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
+        scale = spread if spread > 1e-12 * max(1.0, float(np.abs(finite).max(initial=0.0))) else 1.0
+        observed[k], permuted[k] = (float(one) - mean) / scale, (values - mean) / scale
+    largest = np.nan_to_num(permuted, nan=np.inf, posinf=np.inf, neginf=-np.inf).max(axis=0)
+    # A hair of tolerance: the identity permutation must count as equal after other roundings.
+    return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
+
+
+def _by_interval(row: Evaluation) -> Chance:
+    # D_ECE is never below 0, and neither are its replicates: its interval says something only where it was corrected.
+    lows = [
+        one.low
+        for name, one in row.metrics.items()
+        if name in MEASURES
+        and MEASURES[name].tested
+        and one.low is not None
+        and (MEASURES[name].low < 0.0 or row.setup.bias_corrected)
+    ]
+    return Chance(max(lows) > 0.0) if lows else Chance(None)
+
+
+def alone(row: Evaluation) -> Evaluation:
+    """A row with the warnings that follow from it alone."""
+    flags = [one for one in row.flags if one.code not in _OF_CHANCE]
+    eer = row.number("eer")
+    if eer is not None and eer > 0.5:
+        kind = "the class" if row.about.question == "attribute" else "the same speaker"
+        flags.insert(0, flag("eer-above-half", measure="EER", kind=kind))
+    return replace(row, flags=(*flags, *_chance_flags(row, chances([row])[0])))
+
+
+def together(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Rows with the warnings that need all of them: chance, a positive control, attackers by what they know."""
+    chance = chances(rows)
+    return [
+        replace(
+            row,
+            flags=(
+                *(one for one in row.flags if one.code not in (*_OF_CHANCE, *_OF_OTHERS)),
+                *_chance_flags(row, chance[i]),
+                *_beside(row, [other for other in rows if _same_people(row, other)]),
+            ),
+        )
+        for i, row in enumerate(rows)
+    ]
+
+
+def _chance_flags(row: Evaluation, chance: Chance) -> list[Flag]:
+    if chance.p_value is None or chance.beaten is not False or row.about.role not in ("attack", "control"):
+        return []
+    control = row.about.role == "control" and row.about.question == "identity"
+    return [flag("attacker-at-chance"), *([flag("control-failed")] if control else [])]
+
+
+def _same_people(row: Evaluation, other: Evaluation) -> bool:
+    return all(row.labels.get(name) == other.labels.get(name) for name in ("dataset", "split", "sex"))
+
+
+def _beside(row: Evaluation, others: Sequence[Evaluation]) -> list[Flag]:
+    threat = row.about.threat
+    if threat is None or not threat.is_named_attacker or row.about.question != "identity":
+        return []
+    flags = []
+    if not any(other.about.role == "control" for other in others):
+        flags.append(flag("no-positive-control"))
+    own = row.number("d_ece")
+    cheaper: Mapping[str, None] = dict.fromkeys(
+        other.about.threat.name
+        for other in others
+        if other.about.threat is not None
+        and other.about.threat.is_named_attacker
+        and same_setting(other, row)
+        and other.about.threat.knowledge < threat.knowledge
+        and other.labels.get("system") == row.labels.get("system")
+        and (other.number("d_ece") or 0.0) > (own or 0.0)
+    )
+    return [*flags, *(flag("weaker-than-cheaper", cheaper=name) for name in cheaper)]

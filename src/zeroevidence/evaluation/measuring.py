@@ -1,0 +1,250 @@
+"""One call: scores in, an `Evaluation` out, with the signature that makes its numbers reproducible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.pav import Ranked, rank
+from zeroevidence.data.loaded import Loaded
+from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.finding import alone
+from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
+from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.profiles import one_to_one_curves
+from zeroevidence.evaluation.results import Evaluation, Measured, measured
+from zeroevidence.evaluation.search import Search, check_disjoint, exposure_by_person, search, search_rules
+from zeroevidence.evaluation.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.trust import Replicates, replicate, with_intervals, with_nulls
+from zeroevidence.measure.registry import Family, of_family
+from zeroevidence.measure.views import ScoreView
+from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.pairs import find_owners
+
+
+def evaluate(
+    scores: Scores | ScoreMatrix | Loaded | ArrayLike,
+    nontarget: ArrayLike | None = None,
+    *,
+    dev: Scores | ScoreMatrix | Loaded | None = None,
+    prior: Mapping[str, float] | None = None,
+    labels: Mapping[str, str] | None = None,
+    about: About | None = None,
+    options: Options | None = None,
+    loosened: Sequence[Loosened] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
+
+    Every scalar comes with a 95 % interval, resampled by speaker where speakers are known, and disclosures with
+    their null: the same measure when speakers are exchanged.
+
+    Parameters
+    ----------
+    scores, nontarget
+        Two classes of scores, a matrix of trials against identities, or what `read_scores` gave; or the target scores,
+        with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials were
+        compared with every enrolment.
+    dev
+        Scores of other speakers, to fit the calibration of the search on; cross-fitted over speakers without them.
+    prior
+        Probability of each enrolled identity before the trial is heard; uniform unless given.
+    labels, about
+        What the scores are of (system, dataset, split, sex), what kind of row it is, and the attacker.
+    options, **settings
+        How to measure; any field of `Options` can be set by name, as in ``intervals=0``.
+    loosened
+        Rules of reading that were loosened; enter the signature.
+    workers, progress
+        Processes for the resampling, which change nothing; called with the number of replicates done and wanted.
+
+    Examples
+    --------
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> round(float(result["d_ece"]), 4), result["tag"].value
+    (0.4809, 'A')
+    """
+    given = _given(scores, nontarget, loosened)
+    return _evaluated(
+        given,
+        dev,
+        prior,
+        (labels or {}, about or About()),
+        (options or Options()).changed(settings),
+        (workers, progress),
+    )
+
+
+def _evaluated(
+    given: Loaded,
+    dev: Scores | ScoreMatrix | Loaded | None,
+    prior: Mapping[str, float] | None,
+    words: tuple[Mapping[str, str], About],
+    options: Options,
+    running: tuple[int, Progress | None],
+) -> Evaluation:
+    rows, left_out = searchable(given.data)
+    pairs = given.data.to_scores() if isinstance(given.data, ScoreMatrix) else given.data
+    job = _Job(pairs, rows, _development(dev, rows), options, *running)
+    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
+    found = job.searched(prior)
+    metrics, replicates = job.trusted(_pair_metrics(view), view, found)
+    counts = job.counts(found, left_out)
+    curves = one_to_one_curves(view.ranked, view.blocks, cllr=float(metrics["cllr"]), linkability=options.linkability)
+    labels, about = words
+    result = Evaluation(
+        metrics=metrics,
+        counts=counts,
+        setup=job.setup(view.ranked, found, replicates, given.loosened),
+        labels=labels,
+        about=about,
+        flags=tuple(job.flags(replicates, counts, given.loosened)),
+        curves=curves if found is None else curves | found.curves,
+        trials=None if found is None else found.trials,
+        people=None if found is None else exposure_by_person(found.trials),
+        replicates=replicates,
+    )
+    return alone(result)
+
+
+def _given(
+    scores: Scores | ScoreMatrix | Loaded | ArrayLike, nontarget: ArrayLike | None, loosened: Sequence[Loosened]
+) -> Loaded:
+    """Whatever was passed as validated scores, with the rules that were loosened to read them."""
+    if isinstance(scores, (Scores, ScoreMatrix, Loaded)):
+        if nontarget is not None:
+            raise InputError("expected scores, or target and nontarget scores, not both")
+        if isinstance(scores, Loaded):
+            return Loaded(scores.data, scores.format, scores.key_format, (*scores.loosened, *loosened))
+        return Loaded(scores, "arrays", None, tuple(loosened))
+    if nontarget is None:
+        raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
+    return Loaded(Scores(scores, nontarget), "arrays", None, tuple(loosened))  # type: ignore[arg-type]
+
+
+def _pair_metrics(view: ScoreView) -> dict[str, Measured]:
+    """Every one-to-one measure."""
+    found = ((one, one.compute(view)) for one in of_family("one-to-one"))
+    return {one.name: measured(one.name, value, one.method(view)) for one, value in found if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What is evaluated, and how."""
+
+    scores: Scores
+    rows: ScoreMatrix | None
+    dev: ScoreMatrix | None
+    options: Options
+    workers: int
+    progress: Progress | None
+
+    def searched(self, prior: Mapping[str, float] | None) -> Search | None:
+        """The search, where the scores form rows of several people."""
+        rows = self.rows
+        if rows is None or (self.dev is None and len(np.unique(rows.mated)) < 2):
+            return None
+        return search(rows, self.dev, self.options, _prior(prior, rows))
+
+    def trusted(
+        self, metrics: dict[str, Measured], view: ScoreView, found: Search | None
+    ) -> tuple[dict[str, Measured], Replicates | None]:
+        """All measures with their intervals and nulls, and the replicates."""
+        rules = {one.name: rule for one in of_family("one-to-one") if (rule := one.interval(view)) is not None}
+        if found is not None:
+            metrics, rules = metrics | found.metrics, rules | search_rules()
+        replicates = None
+        if self.options.intervals:
+            replicates = replicate(
+                self.scores,
+                view.ranked,
+                self.rows,
+                found,
+                self.options,
+                workers=self.workers,
+                progress=self.progress,
+            )
+            metrics = with_intervals(metrics, rules, replicates, self.options)
+        if self.options.null:
+            metrics = with_nulls(
+                metrics, self.scores, self.rows, found, self.options, workers=self.workers, progress=self.progress
+            )
+        return metrics, replicates
+
+    def counts(self, found: Search | None, left_out: Mapping[str, int]) -> dict[str, int]:
+        """How many of everything there are."""
+        counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
+        if self.scores.speakers is not None:
+            counts["speakers"] = len(self.scores.speakers)
+        if found is not None and self.rows is not None:
+            counts |= {"trials": len(self.rows.mated), "identities": self.rows.scores.shape[1], **left_out}
+        return counts
+
+    def setup(
+        self, ranked: Ranked, found: Search | None, replicates: Replicates | None, loosened: tuple[Loosened, ...]
+    ) -> Setup:
+        """How it was computed."""
+        options = self.options
+        families: tuple[Family, ...] = ("one-to-one",) if found is None else ("one-to-one", "search")
+        by_people = self.rows is not None or find_owners(self.scores) is not None
+        dev = None if found is None or self.dev is None else digest([np.sort(self.dev.scores, axis=None)])
+        return Setup(
+            families=families,
+            linkability=options.linkability,
+            dcf_prior=options.dcf_prior,
+            search=None if found is None else found.setup,
+            intervals=None if replicates is None else Resampling(replicates.unit, options.intervals),
+            interval_method=None if replicates is None else options.interval_method,
+            null=Resampling("speaker" if by_people else "label", options.null) if options.null else None,
+            seed=options.seed,
+            loosened=loosened,
+            data=digest([ranked.target, ranked.nontarget]),
+            dev=dev,
+        )
+
+    def flags(
+        self, replicates: Replicates | None, counts: Mapping[str, int], loosened: Sequence[Loosened]
+    ) -> list[Flag]:
+        """What must be kept in mind because of how it was computed."""
+        flags = [] if replicates is None else resampling_flags(replicates.unit, replicates.clusters)
+        if counts.get("incomplete"):
+            flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
+        if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):
+            flags.append(flag("overlap-unchecked"))
+        return flags + loosened_flags(loosened)
+
+
+def _development(dev: Scores | ScoreMatrix | Loaded | None, rows: ScoreMatrix | None) -> ScoreMatrix | None:
+    if dev is None:
+        return None
+    if rows is None:
+        raise InputError("development scores calibrate a search, but the scores to evaluate do not form rows")
+    matrix, _ = searchable(dev.data if isinstance(dev, Loaded) else dev)
+    if matrix is None:
+        raise InputError("the development scores do not form rows: expected each trial against every enrolment")
+    check_disjoint(rows, matrix)
+    return matrix
+
+
+def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:
+    if prior is None:
+        return None
+    names = rows.enrolment_names
+    missing = [str(name) for name in names if name not in prior]
+    if missing:
+        raise InputError(f"prior: {missing[0]!r} is enrolled but has no probability")
+    unknown = sorted(set(prior) - set(names.tolist()))
+    if unknown:
+        raise InputError(f"prior: {unknown[0]!r} has a probability but is not enrolled")
+    return np.array([prior[str(name)] for name in names])

@@ -1,0 +1,89 @@
+"""How to measure, checked when it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from zeroevidence.calibrate.rows import CalibrationMethod
+from zeroevidence.errors import UsageError
+from zeroevidence.measure.linkability import LinkabilityMethod
+from zeroevidence.measure.views import PairSettings
+
+IntervalMethod: TypeAlias = Literal["auto", "percentile", "bca"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to measure; all of it is in the signature.
+
+    Parameters
+    ----------
+    linkability
+        Estimator of linkability.
+    dcf_prior
+        Prior of a target for the detection costs.
+    calibration, ddof, l2, balanced
+        Calibration of the search: its method, the divisor of the row deviation (0 population, 1 sample), penalty and
+        class weights of the logistic fit.
+    intervals, interval_method
+        Bootstrap replicates, 0 for none, and how intervals are made of them: ``auto`` suits each measure.
+    null
+        Permutations of the null, 0 for none.
+    seed
+        Of all random choices.
+
+    Examples
+    --------
+    >>> Options(intervals=0, linkability="pav").linkability
+    'pav'
+    >>> Options(dcf_prior=2.0)
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: dcf_prior: expected a number between 0 and 1, got 2.0
+    """
+
+    linkability: LinkabilityMethod = "density"
+    dcf_prior: float = 0.05
+    calibration: CalibrationMethod = "logistic"
+    ddof: int = 0
+    l2: float = 0.0
+    balanced: bool = False
+    intervals: int = 1000
+    interval_method: IntervalMethod = "auto"
+    null: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("linkability", get_args(LinkabilityMethod)),
+            ("calibration", get_args(CalibrationMethod)),
+            ("interval_method", get_args(IntervalMethod)),
+            ("ddof", (0, 1)),
+            ("balanced", (False, True)),
+        ):
+            if getattr(self, name) not in choices:
+                expected = ", ".join(map(str, choices))
+                raise UsageError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
+        for name in ("intervals", "null", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise UsageError(f"{name}: expected a whole number from 0 on, got {value!r}")
+        if not isinstance(self.dcf_prior, (int, float)) or not 0.0 < self.dcf_prior < 1.0:
+            raise UsageError(f"dcf_prior: expected a number between 0 and 1, got {self.dcf_prior!r}")
+        if not isinstance(self.l2, (int, float)) or not 0.0 <= self.l2 < float("inf"):
+            raise UsageError(f"l2: expected a finite number from 0 on, got {self.l2!r}")
+
+    def changed(self, settings: Mapping[str, Any]) -> Options:
+        """The same with some settings changed by name."""
+        known = [field.name for field in fields(self)]
+        unknown = [name for name in settings if name not in known]
+        if unknown:
+            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(known)}")
+        return replace(self, **settings) if settings else self
+
+    @property
+    def pairs(self) -> PairSettings:
+        """What the one-to-one measures leave to choose."""
+        return PairSettings(self.linkability, self.dcf_prior, self.seed)

@@ -1,0 +1,89 @@
+"""Engine `dask`: runs of trials as tasks on many machines.
+
+A task carries addresses, or vectors that were sent to the workers once; results are a few numbers per trial. A worker
+that dies takes nothing with it: its tasks are done again elsewhere, and since a task's answer depends on nothing but
+the plan, the merged result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.errors import ZeroEvidenceError
+from zeroevidence.linkage.optional import optional
+from zeroevidence.linkage.plan import Plan
+from zeroevidence.linkage.registry import Engine, Linker, Need, Request, best, register
+from zeroevidence.linkage.result import Linkage
+
+_ATTEMPTS = 5
+_LINKERS: dict[str, Linker] = {}  # of this process: what a worker prepared for the plan it works on
+
+
+@register
+class DaskEngine(Engine):
+    """Hands runs of trials to the workers of a cluster."""
+
+    name = "dask"
+    needs = "`zeroevidence[cluster]`"
+    modules = ("distributed",)
+    extra = "cluster"
+    functions = True
+
+    def run(self, plan: Plan, runs: Sequence[tuple[int, int]], request: Request) -> Iterator[tuple[int, Linkage]]:
+        """Results of runs of trials with their place in `runs`, in the order in which they are done."""
+        distributed = optional("distributed", "cluster", "the back-end dask")
+        scheduler = request.scheduler
+        given = hasattr(scheduler, "submit")
+        client = scheduler if given else distributed.Client(scheduler) if scheduler else distributed.Client()
+        try:
+            yield from _run(distributed, client, plan, runs, request.dtype)
+        finally:
+            if not given:
+                client.close()
+
+
+def _run(
+    distributed: Any, client: Any, plan: Plan, runs: Sequence[tuple[int, int]], dtype: np.dtype[Any] | None
+) -> Iterator[tuple[int, Linkage]]:
+    token = f"plan-{np.random.default_rng().integers(2**62)}"
+    left = set(range(len(runs)))
+    for attempt in range(_ATTEMPTS):
+        # every worker gets a copy, so that the loss of one loses nothing
+        shared = client.scatter(plan, broadcast=True, hash=False)
+        futures = {
+            client.submit(work, shared, token, dtype, *runs[index], retries=3, pure=False): index
+            for index in sorted(left)
+        }
+        for future in distributed.as_completed(list(futures)):
+            if future.status == "finished":
+                index = futures[future]
+                left.discard(index)
+                yield index, future.result()
+            elif isinstance(error := _error(future), ZeroEvidenceError):
+                raise error
+            elif attempt == _ATTEMPTS - 1:
+                future.result()
+        if not left:
+            return
+
+
+def _error(future: Any) -> BaseException | None:
+    if future.status != "error":
+        return None
+    error: BaseException | None = future.exception()
+    return error
+
+
+def work(plan: Plan, token: str, dtype: np.dtype[Any] | None, start: int, stop: int) -> Linkage:
+    """One task, on a worker: with its GPU where it has one, else with its processors."""
+    linker = _LINKERS.get(token)
+    if linker is None:
+        request = Request(dtype=dtype)
+        need = Need(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
+        linker = best(need, request).linker(plan, request)
+        _LINKERS.clear()
+        _LINKERS[token] = linker
+    return linker.rows(np.arange(start, stop))

@@ -1,0 +1,288 @@
+"""Engine `numpy`: products by BLAS, then everything else while they are in cache, by threads over blocks of trials.
+
+Each thread multiplies its block of trials with a run of enrolment vectors; groups of rows of the products, small enough
+for a cache, are then compared, counted, exponentiated and summed. What is kept is a handful of numbers per trial.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.linkage.engines.whole_rows import WholeRowLinker
+from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.linkage.plan import Plan, finish, row_terms
+from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
+from zeroevidence.linkage.result import LN2, Linkage
+from zeroevidence.linkage.vectors import Side
+
+_ROWS = 1024  # trials multiplied at once
+_COLUMNS = 8160  # identities multiplied at once
+_PREPARED = 512  # enrolment vectors that a thread centres at once
+_ANCHORED = 128  # true identities' products worked out at once
+_SAMPLED = 64  # vectors looked at for the number of their digits
+_LOW_BITS = np.uint32(0xFFF)  # of a number in single precision
+_GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a second-level cache
+_KEPT_BYTES = 1 << 28  # prepared enrolment vectors kept between blocks of trials
+_PANEL_BYTES = 1 << 26  # enrolment vectors read and prepared at once
+_SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by bytes of a number
+
+
+def _features() -> dict[str, bool]:
+    """Vector instructions that NumPy found on this processor."""
+    try:
+        module = importlib.import_module("numpy._core._multiarray_umath")
+    except ImportError:
+        return {}
+    features: dict[str, bool] = getattr(module, "__cpu_features__", {})
+    return features
+
+
+_HAS_FAST_EXP2 = bool(_features().get("AVX512_SKX"))
+
+
+class NumpyLinker:
+    """Works out runs of trials of one plan; its answer does not depend on the number of threads."""
+
+    def __init__(self, plan: Plan, *, threads: int | None = None) -> None:
+        self.plan = plan
+        self.threads = threads or os.cpu_count() or 1
+        self.fold = plan.dtype == np.float32 and not (_few_digits(plan.trial) or _few_digits(plan.enrol))
+        self._kept: dict[int, FloatArray] = {}
+
+    def rows(self, rows: IntArray) -> Linkage:
+        """Results of some trials."""
+        plan = self.plan
+        own = threading.local()
+        width = -(-plan.identities // -(-plan.identities // _COLUMNS))
+
+        def prepared(start: int) -> Block:
+            block = Block(plan, rows[start : start + _ROWS], fold=self.fold)
+            if plan.identities > width:
+                block.anchor()
+            return block
+
+        def add(first: int, panel: FloatArray, block: Block) -> None:
+            if not hasattr(own, "buffer"):
+                own.buffer = np.empty(_ROWS * width, plan.dtype)
+            for at in range(0, len(panel), width):
+                block.add(panel[at : at + width], first + at, own.buffer)
+
+        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
+            blocks = list(pool.map(prepared, range(0, len(rows), _ROWS)))
+            for first, panel in self._panels(width, pool):
+                list(pool.map(partial(add, first, panel), blocks))
+        return Linkage.join([block.finish() for block in blocks])
+
+    def _panels(self, width: int, pool: ThreadPoolExecutor) -> Iterator[tuple[int, FloatArray]]:
+        """Runs of centred enrolment vectors in the precision of the products."""
+        plan = self.plan
+        assert plan.moments is not None
+        centre = plan.moments.centre
+        itemsize = plan.enrol.dim * plan.dtype.itemsize
+        keep = plan.identities * itemsize <= _KEPT_BYTES
+        for start, stop in plan.enrol.blocks(width * max(1, _PANEL_BYTES // (width * itemsize))):
+            panel = self._kept.get(start)
+            if panel is None:
+                panel = np.empty((stop - start, plan.enrol.dim), plan.dtype)
+                list(pool.map(partial(self._prepare, panel, start, centre), range(start, stop, _PREPARED)))
+                if keep:
+                    self._kept[start] = panel
+            yield start, panel
+
+    def _prepare(self, panel: FloatArray, start: int, centre: FloatArray, at: int) -> None:
+        here = slice(at - start, min(at - start + _PREPARED, len(panel)))
+        np.subtract(self.plan.enrol.read(at, start + here.stop), centre, out=panel[here], casting="same_kind")
+
+
+def _few_digits(side: Side) -> bool:
+    """Whether vectors (counts, signs, half precision) have so few digits that products of different ones can tie.
+
+    A scale that is no power of two would then break the ties.
+    """
+    some = side.take(np.unique(np.linspace(0, side.count - 1, _SAMPLED).astype(np.int64))).astype(np.float32)
+    return float(np.mean(some.view(np.uint32) & _LOW_BITS == 0)) > 0.5
+
+
+class Block:
+    """What is known so far about a block of trials.
+
+    Where it may (`fold`), the scale of the exponents goes into the trial vectors, and the products are the exponents.
+    """
+
+    def __init__(self, plan: Plan, rows: IntArray, *, fold: bool) -> None:
+        self.plan, self.indices = plan, rows
+        terms = row_terms(plan, rows)
+        power = terms.slope / LN2  # exponentials are taken as powers of two
+        self.scale: FloatArray = power if fold and (power > 0.0).all() else np.ones(len(rows))
+        self.x: FloatArray = (terms.x * self.scale[:, None]).astype(plan.dtype)
+        # not needed in double precision any more
+        self.mated_vectors: FloatArray = terms.own_vectors.astype(plan.dtype)
+        self.terms = replace(terms, x=terms.x[:0], own_vectors=terms.x[:0])
+        self.mated = plan.mated[rows]
+        count, dtype = len(rows), plan.dtype
+        self.own = np.zeros(count, dtype)  # the true identity's product, as the product routine rounds it
+        self.power = (power / self.scale).astype(dtype)
+        self.folded = self.scale is power
+        limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
+        self.limit = None if limit is None else (limit * self.scale).astype(dtype)
+        self.log_others = np.full(count, -np.inf)
+        self.best, self.best_at = np.full(count, -np.inf), np.zeros(count, np.int64)
+        self.greater, self.equal, self.fires = (np.zeros(count, np.int64) for _ in range(3))
+        # of the panel at hand
+        self.leader, self.top = np.zeros(count, np.intp), np.zeros(count, dtype)
+        self.sums, self.origin = np.zeros(count, dtype), np.zeros(count)
+        self.here, self.column = np.zeros(count, bool), np.zeros(count, np.int64)
+
+    def anchor(self) -> None:
+        """The true identities' products before their panels come, by the same routine, so that ties are seen."""
+        for start in range(0, len(self.x), _ANCHORED):
+            part = slice(start, start + _ANCHORED)
+            own = self.mated_vectors[part]
+            padded = np.resize(own, (_ANCHORED, own.shape[1]))  # small products take other routines
+            self.own[part] = (self.x[part] @ padded.T)[np.arange(len(own)), np.arange(len(own))]
+        self.mated_vectors = self.mated_vectors[:0]
+
+    def add(self, panel: FloatArray, first: int, buffer: FloatArray) -> None:
+        """Take in a run of identities, the first of them numbered `first`."""
+        products = buffer[: len(self.x) * len(panel)].reshape(len(self.x), len(panel))
+        np.matmul(self.x, panel.T, out=products)
+        self.begin(products, first)
+        step = max(1, _GROUP_BYTES // products[0].nbytes)
+        flags = Flags(step, len(panel))
+        for at in range(0, len(products), step):
+            self.work(products[at : at + step], slice(at, at + step), flags)
+        self.end(first)
+
+    def begin(self, products: FloatArray, first: int) -> None:
+        """Find the true identities among the columns and take them out."""
+        self.column = self.mated - first
+        self.here = (self.column >= 0) & (self.column < products.shape[1])
+        at = np.flatnonzero(self.here)
+        self.own[at] = products[at, self.column[at]]
+        products[at, self.column[at]] = -np.inf
+
+    def work(self, products: FloatArray, group: slice, flags: Flags) -> None:
+        """Compare, count and sum a group of rows of the products, which are overwritten."""
+        leader = products.argmax(axis=1)
+        top = products[np.arange(len(products)), leader]
+        own = self.own[group, None]
+        behind = np.flatnonzero(top >= own[:, 0])
+        if 2 * len(behind) > len(products):
+            self.greater[group] += flags.count(np.greater, products, own)
+            self.equal[group] += flags.count(np.equal, products, own, rare=True)
+        elif len(behind):
+            # only rows whose true identity is not ahead have anything to count
+            rows = group.start + behind
+            self.greater[rows] += flags.count(np.greater, products[behind], own[behind])
+            self.equal[rows] += flags.count(np.equal, products[behind], own[behind], rare=True)
+        if self.limit is not None and (top > self.limit[group]).any():
+            self.fires[group] += flags.count(np.greater, products, self.limit[group, None])
+        self.leader[group], self.top[group] = leader, top
+        power = self.power[group, None]
+        here = np.flatnonzero(self.here[group])
+        at = here, self.column[group][here]
+        products[at] = 0.0
+        reach = power[:, 0] * top
+        if power.min() < 0.0 or reach.max(initial=-np.inf) > _SAFE[products.dtype.itemsize]:
+            # rare: take the largest exponent off first
+            high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), np.maximum(reach, 0.0))
+            products *= power
+            products -= high[:, None]
+            self.origin[group] = high
+        else:
+            if not self.folded:
+                products *= power
+            self.origin[group] = 0.0
+        _exponential(products)
+        products[at] = 0.0
+        self.sums[group] = np.einsum("ij->i", products)
+
+    def end(self, first: int) -> None:
+        """Merge what the groups of a panel found."""
+        better = self.top > self.best
+        self.best[better] = self.top[better]
+        self.best_at[better] = self.leader[better] + first
+        with np.errstate(divide="ignore"):
+            log_sums = np.log(self.sums.astype(np.float64)) + self.origin * LN2
+        self.log_others = np.logaddexp(self.log_others, log_sums)
+
+    def finish(self) -> Linkage:
+        """Results, once all panels are in."""
+        fires = None
+        if self.limit is not None:
+            fires = self.fires + (self.own > self.limit)  # the true identity was taken out above
+        terms = self.terms
+        return finish(
+            self.plan,
+            self.indices,
+            terms,
+            log_others=self.log_others - terms.slope * terms.mean,
+            greater=self.greater,
+            equal=self.equal,
+            best=self.best / self.scale,
+            best_at=self.best_at,
+            fires=fires,
+            rounded=self.own / self.scale if self.plan.dtype == np.float32 else None,
+        )
+
+
+def _exponential(powers: FloatArray) -> None:
+    """Two to the power of each, in place, by the function that this processor has vector instructions for."""
+    if powers.dtype == np.float64 or _HAS_FAST_EXP2:
+        np.exp2(powers, out=powers)
+    else:
+        powers *= powers.dtype.type(LN2)
+        np.exp(powers, out=powers)
+
+
+class Flags:
+    """Comparisons of a group of rows, counted by row.
+
+    Flags are bytes of 0 and 1. Eight of them are added at a time, as one word; a run of 255 words cannot carry from
+    one byte into the next, and is what a row is cut into, zeros filling the last.
+    """
+
+    _WORDS = 255
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.runs = -(-columns // (8 * self._WORDS))
+        self.padded = np.zeros((rows, 8 * self._WORDS * self.runs), bool)
+        self.used = self.padded[:, :columns]
+
+    def count(
+        self, compare: Callable[..., object], products: FloatArray, limit: FloatArray, *, rare: bool = False
+    ) -> IntArray | int:
+        """How many products of each row compare with its limit."""
+        rows = len(products)
+        flags = self.used[:rows]
+        compare(products, limit, out=flags)
+        if rare and not self.padded[:rows].any():
+            return 0
+        words = self.padded[:rows].view(np.uint64).reshape(rows * self.runs, self._WORDS)
+        sums: IntArray = words.sum(axis=1).view(np.uint8).reshape(rows, 8 * self.runs).sum(axis=1, dtype=np.int64)
+        return sums
+
+
+@register
+class NumpyEngine(LocalEngine):
+    """Works everywhere; what a scoring function needs it hands on to whole rows."""
+
+    name = "numpy"
+    functions = True
+
+    def goodness(self, need: Need) -> int:  # noqa: ARG002
+        """Behind everything that is made for the search at hand."""
+        return 10
+
+    def linker(self, plan: Plan, request: Request) -> Linker:
+        """Works out runs of trials of a plan."""
+        return NumpyLinker(plan, threads=request.threads) if plan.function is None else WholeRowLinker(plan)

@@ -1,0 +1,270 @@
+"""Engine `torch`: the same blocks as tensors, on a CPU or a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import IntArray
+from zeroevidence.linkage.moments import Moments, sampled_centre
+from zeroevidence.linkage.optional import optional, present
+from zeroevidence.linkage.plan import Plan, Terms, finish, row_terms
+from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
+from zeroevidence.linkage.result import LN2, Linkage
+from zeroevidence.linkage.vectors import Side
+
+_PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # products held at once
+_ROWS = {"cpu": 512, "cuda": 16384}
+_KEPT_SHARE = 0.4  # of the device's free memory that enrolment vectors may take
+
+
+def load_torch() -> Any:
+    """The torch module."""
+    return optional("torch", "torch", "the back-end torch")
+
+
+def pick_device(device: str | None) -> Any:
+    """The device named, else a GPU if there is one."""
+    torch = load_torch()
+    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def upload(side: Side, rows: slice | IntArray, device: Any) -> Any:
+    """Vectors in double precision on the device, checked and, for cosine, of length one."""
+    torch = load_torch()
+    x = torch.from_numpy(np.array(side.vectors[rows], order="C")).to(device).to(torch.float64)
+    good = torch.isfinite(x.sum(1))
+    if side.cosine:
+        largest = x.abs().amax(1, keepdim=True)
+        good &= largest[:, 0] > 0.0
+        x = x / largest
+        x /= torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    if not bool(good.all()):  # the careful reader says what is wrong, if anything is
+        checked = side.read(rows.start, rows.stop) if isinstance(rows, slice) else side.take(rows)
+        x = torch.from_numpy(checked).to(device)
+    return x
+
+
+def torch_moments(enrol: Side, device: str | None = None) -> Moments:
+    """The moments of the enrolment vectors, worked out on the device."""
+    torch = load_torch()
+    where = pick_device(device)
+    centre = sampled_centre(enrol)
+    middle = torch.from_numpy(centre).to(where)
+    first, second, longest = torch.zeros_like(middle), torch.outer(middle, middle) * 0.0, 0.0
+    for start, stop in enrol.blocks():
+        block = upload(enrol, slice(start, stop), where) - middle
+        first += block.sum(0)
+        second += block.T @ block
+        longest = max(longest, float(torch.linalg.vector_norm(block, dim=1).max()))
+    mean = first / enrol.count
+    covariance = second / enrol.count - torch.outer(mean, mean)
+    return Moments(enrol.count, centre, mean.cpu().numpy(), covariance.cpu().numpy(), longest)
+
+
+class TorchLinker:
+    """Works out runs of trials of one plan on one device."""
+
+    def __init__(self, plan: Plan, *, device: str | None = None) -> None:
+        torch = load_torch()
+        self.plan, self.device = plan, pick_device(device)
+        self.dtype = torch.float32 if plan.dtype == np.float32 else torch.float64
+        assert plan.moments is not None
+        self.centre = torch.from_numpy(plan.moments.centre).to(self.device)
+        self.mean = torch.from_numpy(plan.moments.mean).to(self.device)
+        self.covariance = torch.from_numpy(plan.moments.covariance).to(self.device)
+        self._kept: dict[int, Any] = {}
+        kind = self.device.type
+        self.block_rows = _ROWS.get(kind, 512)
+        self.block_columns = max(1, _PRODUCTS.get(kind, 1 << 22) // self.block_rows)
+
+    def rows(self, rows: IntArray) -> Linkage:
+        """Results of some trials."""
+        blocks = [
+            TorchBlock(self, rows[start : start + self.block_rows]) for start in range(0, len(rows), self.block_rows)
+        ]
+        for first, panel in self.panels():
+            for block in blocks:
+                for at in range(0, len(panel), self.block_columns):
+                    block.add(panel[at : at + self.block_columns], first + at)
+        return Linkage.join([block.finish() for block in blocks])
+
+    def panels(self) -> Iterator[tuple[int, Any]]:
+        """Runs of prepared enrolment vectors on the device, kept there between calls where they fit."""
+        enrol = self.plan.enrol
+        keep = self._fits()
+        for start, stop in enrol.blocks(self.panel_rows()):
+            panel = self._kept.get(start)
+            if panel is None:
+                panel = self.prepare(start, stop)
+                if keep:
+                    self._kept[start] = panel
+            yield start, panel
+
+    def _fits(self) -> bool:
+        torch = load_torch()
+        size = self.plan.identities * self.plan.enrol.dim * self.dtype.itemsize
+        if self.device.type != "cuda":
+            return bool(size <= 1 << 28)
+        return bool(size <= _KEPT_SHARE * torch.cuda.mem_get_info(self.device)[1])
+
+    def panel_rows(self) -> int:
+        """Enrolment vectors read at once."""
+        return max(1, (1 << 26) // (8 * self.plan.enrol.dim))
+
+    def prepare(self, start: int, stop: int) -> Any:
+        """A run of enrolment vectors as the products take them."""
+        return (upload(self.plan.enrol, slice(start, stop), self.device) - self.centre).to(self.dtype)
+
+    def terms(self, rows: IntArray) -> tuple[Terms, Any, Any]:
+        """Closed-form terms of some trials on the host; their vectors and those of their true identities here."""
+        plan = self.plan
+        assert plan.moments is not None
+        x = upload(plan.trial, rows, self.device)
+        own = upload(plan.enrol, plan.mated[rows], self.device) - self.centre
+        mean, deviation, doubtful = plan.moments.of_products(
+            _host(x @ self.mean),
+            _host(((x @ self.covariance) * x).sum(1)),
+            _host((x * x).sum(1)),
+            plan.ddof,
+        )
+        terms = Terms.of(
+            plan, rows, _host(x @ self.centre), _host((x * own).sum(1)), mean, deviation, doubtful=doubtful
+        )
+        spoilt = np.flatnonzero(doubtful)
+        if len(spoilt):
+            careful = row_terms(plan, rows[spoilt])
+            for name in ("mean", "deviation", "slope"):
+                getattr(terms, name)[spoilt] = getattr(careful, name)
+        return terms, x, own
+
+
+def _host(tensor: Any) -> Any:
+    return tensor.cpu().numpy()
+
+
+class TorchBlock:
+    """What is known so far about a block of trials."""
+
+    def __init__(self, linker: TorchLinker, rows: IntArray) -> None:
+        torch = load_torch()
+        plan, where, dtype = linker.plan, linker.device, linker.dtype
+        self.plan, self.indices = plan, rows
+        self.terms, x, own = linker.terms(rows)
+        self.x = x.to(dtype)
+        self.mated = torch.from_numpy(plan.mated[rows]).to(where)
+        # by the routine that multiplies the panels, so that ties are seen; small products take another
+        many = own.to(dtype).repeat(-(-128 // len(rows)), 1)
+        self.own = (self.x @ many.T).diagonal().clone()
+        self.power = torch.from_numpy(self.terms.slope / LN2).to(where, dtype)
+        limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
+        self.limit = None if limit is None else torch.from_numpy(limit).to(where, dtype)
+        self.log_others = torch.full((len(rows),), -torch.inf, dtype=torch.float64, device=where)
+        self.best = torch.full((len(rows),), -torch.inf, dtype=dtype, device=where)
+        self.best_at, self.greater, self.equal, self.fires = (torch.zeros_like(self.mated) for _ in range(4))
+
+    def add(self, panel: Any, first: int) -> None:
+        """Take in a run of identities, the first of them numbered `first`."""
+        torch = load_torch()
+        products = self.x @ panel.T
+        column = self.mated - first
+        here = torch.nonzero((column >= 0) & (column < len(panel)))[:, 0]
+        at = here, column[here]
+        self.own[here] = products[at] if len(panel) == self.plan.identities else self.own[here]
+        products[at] = -torch.inf
+        top, leader = products.max(1)
+        better = top > self.best
+        self.best_at = torch.where(better, leader + first, self.best_at)
+        self.best = torch.where(better, top, self.best)
+        own = self.own[:, None]
+        self.greater += (products > own).sum(1)
+        self.equal += (products == own).sum(1)
+        if self.limit is not None:
+            self.fires += (products > self.limit[:, None]).sum(1)
+        products[at] = 0.0
+        power = self.power[:, None]
+        high = torch.where(self.power < 0.0, self.power * products.amin(1), (self.power * top).clamp_min(0.0))
+        products *= power
+        products -= high[:, None]
+        products.exp2_()
+        products[at] = 0.0
+        sums = torch.log(products.sum(1).double()) + high.double() * LN2
+        self.log_others = torch.logaddexp(self.log_others, sums)
+
+    def finish(self) -> Linkage:
+        """Results, once all panels are in."""
+        fires = None if self.limit is None else _host(self.fires + (self.own > self.limit))
+        return finish(
+            self.plan,
+            self.indices,
+            self.terms,
+            log_others=_host(self.log_others) - self.terms.slope * self.terms.mean,
+            greater=_host(self.greater),
+            equal=_host(self.equal),
+            best=_host(self.best.double()),
+            best_at=_host(self.best_at),
+            fires=fires,
+            rounded=_host(self.own.double()) if self.plan.dtype == np.float32 else None,
+        )
+
+
+def cuda_present() -> bool:
+    """Whether torch finds a CUDA device; it takes seconds to import only to say that there is not even a driver."""
+    return present("torch") and _cuda_driver() and bool(load_torch().cuda.is_available())
+
+
+def _cuda_driver() -> bool:
+    for name in ("libcuda.so.1", "nvcuda.dll"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def product_rate(dim: int, device: str | None) -> float | None:
+    """Operations per second of a product of 16-bit inputs, the best of three; None without a CUDA device."""
+    torch = load_torch()
+    where = pick_device(device)
+    if where.type != "cuda":
+        return None
+    x, y = (torch.ones((8192, dim), dtype=torch.float16, device=where) for _ in range(2))
+    times = []
+    for _ in range(3):
+        torch.cuda.synchronize(where)
+        start = time.perf_counter()
+        x @ y.T
+        torch.cuda.synchronize(where)
+        times.append(time.perf_counter() - start)
+    return 2.0 * 8192 * 8192 * dim / min(times)
+
+
+@register
+class TorchEngine(LocalEngine):
+    """Tensors on a CPU or a GPU."""
+
+    name = "torch"
+    needs = "`zeroevidence[torch]`"
+    modules = ("torch",)
+    extra = "torch"
+
+    def goodness(self, need: Need) -> int:
+        """Only a GPU makes it faster than NumPy, and only in single precision."""
+        return 30 if not need.double and cuda_present() else 0
+
+    def moments(self, enrol: Side, request: Request) -> Moments:
+        """Worked out on the device."""
+        return torch_moments(enrol, request.device)
+
+    def device_rate(self, dim: int, request: Request) -> float | None:
+        """That of a 16-bit product where there is a GPU."""
+        return product_rate(dim, request.device)
+
+    def linker(self, plan: Plan, request: Request) -> Linker:
+        """Works out runs of trials of a plan."""
+        return TorchLinker(plan, device=request.device)

@@ -1,0 +1,73 @@
+"""Engine `rows`: whole rows of scores in double precision, a few at a time, for any scoring function.
+
+Where the scoring is not a dot product, mean and deviation of a row need a first pass over its scores, and everything
+else a second; both go over rows that are still in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.linkage.held_rows import centred, held_rows
+from zeroevidence.linkage.moments import Moments
+from zeroevidence.linkage.plan import Plan
+from zeroevidence.linkage.registry import LocalEngine, Need, Request, register
+from zeroevidence.linkage.result import LN2, Linkage
+from zeroevidence.linkage.vectors import Side
+
+
+class WholeRowLinker:
+    """Works out runs of trials of a plan with any scoring."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def rows(self, rows: IntArray) -> Linkage:
+        """Results of some trials."""
+        return Linkage.join([self._block(rows[part], scores) for part, scores in held_rows(self.plan, rows)])
+
+    def _block(self, rows: IntArray, scores: FloatArray) -> Linkage:
+        plan = self.plan
+        index, mated = np.arange(len(rows)), plan.mated[rows]
+        own = scores[index, mated]
+        greater = (scores > own[:, None]).sum(axis=1)
+        equal = (scores == own[:, None]).sum(axis=1) - 1
+        top = scores.argmax(axis=1)
+        fires = np.full(len(rows), -1)
+        if plan.threshold is not None:
+            fires = (scores > plan.threshold[rows][:, None]).sum(axis=1)
+        scores[index, mated] = -np.inf
+        best = scores.max(axis=1)
+        scores[index, mated] = own
+        mean, deviation = centred(scores, plan.ddof)
+        slope = np.where(deviation > 0.0, plan.weight[rows] / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        scores *= slope[:, None]
+        high = scores.max(axis=1)
+        log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
+        lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
+        return Linkage(
+            plan.identities, own, mean, deviation, log_sum + plan.bias[rows], lid, greater, equal, best, top, fires
+        )
+
+
+@register
+class WholeRowEngine(LocalEngine):
+    """Every score of a row at once; slow, and takes any scoring function."""
+
+    name = "rows"
+    precisions = ("float64",)
+    sums = np.float64
+    functions = True
+
+    def goodness(self, need: Need) -> int:
+        """What a scoring function needs."""
+        return 20 if need.function else 0
+
+    def moments(self, enrol: Side, request: Request) -> Moments | None:  # noqa: ARG002
+        """None: they follow from the scores."""
+        return None
+
+    def linker(self, plan: Plan, request: Request) -> WholeRowLinker:  # noqa: ARG002
+        """Works out runs of trials of a plan."""
+        return WholeRowLinker(plan)

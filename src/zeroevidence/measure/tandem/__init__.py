@@ -1,0 +1,1 @@
+"""A verifier behind a countermeasure: costs and error rates of the pair."""

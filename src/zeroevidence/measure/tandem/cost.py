@@ -1,0 +1,351 @@
+r"""What wrong decisions cost: the cost model, and the costs of one score per trial.
+
+The a-DCF of a single spoofing-robust verifier [Shim et al., "a-DCF: an architecture agnostic metric with
+application to spoofing-robust speaker verification", Odyssey 2024] and the costs of a countermeasure (CM) on
+its own [ASVspoof 5 evaluation plan]. `measure.tandem` has the costs of a verifier and a CM together.
+
+Higher scores speak for acceptance (target, bona fide); a score is accepted when it is **at least** the
+threshold, and the threshold ``inf`` rejects everything. Equal scores are accepted or rejected together. Costs
+are divided by the best that can be had without looking at the scores; where that best is already free (0), a
+cost of 0 counts as 1, no better than not looking, and any other as ``inf``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import measure
+from zeroevidence.measure.tandem.thresholds import (
+    Convention,
+    accepted,
+    cheapest,
+    check_convention,
+    crossing,
+    ordered,
+    rejected,
+    scores,
+)
+from zeroevidence.measure.verification import eer
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.tandem.view import TandemView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostModel:
+    """Priors of the three kinds of trial, what each wrong decision costs, and how the costs are put together.
+
+    ``form`` chooses the legacy (2019) or revised (2021) ASV-constrained t-DCF; ``c_miss_cm``, the cost of the
+    CM rejecting a target, is used by the legacy form only. ``convention`` says how the equal-error point of
+    the ASV is found (see `asv_rates`).
+    """
+
+    pi_tar: float
+    pi_non: float
+    pi_spoof: float
+    c_miss: float = 1.0
+    c_fa: float = 10.0
+    c_fa_spoof: float = 10.0
+    c_miss_cm: float = 1.0
+    form: Literal["legacy", "revised"] = "revised"
+    convention: Convention = "pooled"
+
+    def __post_init__(self) -> None:
+        for name in ("pi_tar", "pi_non", "pi_spoof"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InputError(f"{name} must lie in [0, 1], found {getattr(self, name)}")
+        if abs(self.pi_tar + self.pi_non + self.pi_spoof - 1.0) > 1e-9:
+            raise InputError(f"the priors sum to {self.pi_tar + self.pi_non + self.pi_spoof}, not to 1")
+        for name in ("c_miss", "c_fa", "c_fa_spoof", "c_miss_cm"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise InputError(f"{name} must be positive and finite, found {getattr(self, name)}")
+        if self.form not in ("legacy", "revised"):
+            raise InputError(f"unknown form {self.form!r}; known: legacy, revised")
+        check_convention(self.convention)
+
+    @classmethod
+    def preset(cls, name: str) -> CostModel:
+        """The model of an evaluation: ``2019``, ``2021``, ``asvspoof5``, ``adcf`` or ``adcf-paper``."""
+        if name not in PRESETS:
+            raise InputError(f"unknown cost model {name!r}; known: {', '.join(PRESETS)}")
+        return PRESETS[name]
+
+
+# The tables of 2019 and 2021 were made with the public scripts' equal-error point, so their presets keep it.
+PRESETS: dict[str, CostModel] = {
+    "2019": CostModel(pi_tar=0.9405, pi_non=0.0095, pi_spoof=0.05, form="legacy", convention="challenge"),
+    "2021": CostModel(pi_tar=0.9405, pi_non=0.0095, pi_spoof=0.05, convention="challenge"),
+    "asvspoof5": CostModel(pi_tar=0.9405, pi_non=0.0095, pi_spoof=0.05),
+    "adcf": CostModel(pi_tar=0.9405, pi_non=0.0095, pi_spoof=0.05),
+    "adcf-paper": CostModel(pi_tar=0.9, pi_non=0.05, pi_spoof=0.05, c_fa_spoof=20.0),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgnosticCost:
+    """a-DCF of a single verifier at one threshold."""
+
+    adcf: float
+    threshold: float
+    p_miss: float
+    p_fa: float
+    p_fa_spoof: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CmCost:
+    """Normalised detection cost of a countermeasure at one threshold."""
+
+    dcf: float
+    threshold: float
+    p_miss: float
+    p_fa: float
+
+
+def adcf(
+    target: ArrayLike,
+    nontarget: ArrayLike,
+    spoof: ArrayLike,
+    threshold: float,
+    model: CostModel | str = "adcf",
+) -> AgnosticCost:
+    """a-DCF (formula in `adcf_min`) of a spoofing-robust verifier at the threshold it is used with."""
+    if math.isnan(threshold):
+        raise InputError("the threshold is NaN")
+    tar, non = ordered(target, "target"), ordered(nontarget, "non-target")
+    return _adcf_at(tar, non, ordered(spoof, "spoof"), threshold, as_model(model))
+
+
+def adcf_min(
+    target: ArrayLike, nontarget: ArrayLike, spoof: ArrayLike, model: CostModel | str = "adcf"
+) -> AgnosticCost:
+    r"""Minimum over the threshold of the normalised a-DCF of a single spoofing-robust verifier.
+
+    .. math::
+        \frac{C_{miss} \pi_{tar} P_{miss} + C_{fa} \pi_{non} P_{fa} + C_{fa,spoof} \pi_{spoof} P_{fa,spoof}}
+        {\min(C_{miss} \pi_{tar}, C_{fa} \pi_{non} + C_{fa,spoof} \pi_{spoof})}
+
+    In [0, 1]. With :math:`\pi_{spoof} = 0` it is the plain minimum DCF of targets against non-targets.
+    """
+    model = as_model(model)
+    tar, non, spf = ordered(target, "target"), ordered(nontarget, "non-target"), ordered(spoof, "spoof")
+    w_miss, w_fa, w_spoof = priced(model)
+    return _adcf_at(tar, non, spf, cheapest(tar, [non, spf], w_miss, [w_fa, w_spoof]), model)
+
+
+def cm_dcf(
+    bonafide: ArrayLike,
+    spoof: ArrayLike,
+    model: CostModel | str = "asvspoof5",
+    *,
+    threshold: float | None = None,
+) -> CmCost:
+    r"""Actual normalised detection cost of a countermeasure whose scores are taken as LLRs.
+
+    :math:`(w P_{miss} + P_{fa}) / \min(w, 1)` with
+    :math:`w = C_{miss} (1 - \pi_{spoof}) / (C_{fa,spoof} \pi_{spoof})`, at the Bayes threshold :math:`-\ln w`
+    (1.9 and -0.642 in ASVspoof 5), or at the given one.
+    """
+    model = as_model(model)
+    if threshold is None:
+        w_miss, w_fa = _cm_priced(model)
+        threshold = -math.inf if w_fa == 0 else math.inf if w_miss == 0 else math.log(w_fa / w_miss)
+    elif math.isnan(threshold):
+        raise InputError("the CM threshold is NaN")
+    return _cm_at(ordered(bonafide, "bona fide"), ordered(spoof, "spoof"), threshold, model)
+
+
+def cm_dcf_min(bonafide: ArrayLike, spoof: ArrayLike, model: CostModel | str = "asvspoof5") -> CmCost:
+    """Minimum over the threshold of the normalised detection cost (formula in `cm_dcf`); in [0, 1]."""
+    model = as_model(model)
+    bona, spf = ordered(bonafide, "bona fide"), ordered(spoof, "spoof")
+    w_miss, w_fa = _cm_priced(model)
+    return _cm_at(bona, spf, cheapest(bona, [spf], w_miss, [w_fa]), model)
+
+
+def cm_eer(bonafide: ArrayLike, spoof: ArrayLike, *, convention: Convention = "pooled") -> float:
+    """Equal error rate of bona fide against spoofed speech, interpolated on the ROC.
+
+    ``challenge`` gives what the public ASVspoof scripts print: the mean of the two rates where they differ
+    least, tied trials walked singly with bona fide ones first.
+    """
+    check_convention(convention)
+    return crossing(ordered(bonafide, "bona fide"), ordered(spoof, "spoof"), convention).eer
+
+
+def cm_cllr(bonafide: ArrayLike, spoof: ArrayLike) -> float:
+    r"""Log-likelihood-ratio cost in bits, the CM scores taken as natural-log LLRs for bona fide speech.
+
+    :math:`\frac{1}{2 \ln 2} [\text{mean} \ln(1 + e^{-s_{bona}}) + \text{mean} \ln(1 + e^{s_{spoof}})]`; 0 is
+    perfect, 1 no information, ``inf`` an infinite LLR on the wrong side.
+    """
+    bona, spf = scores(bonafide, "bona fide"), scores(spoof, "spoof")
+    total = np.mean(np.logaddexp(0.0, -bona)) + np.mean(np.logaddexp(0.0, spf))
+    return float(total / (2.0 * math.log(2.0)))
+
+
+def as_model(model: CostModel | str) -> CostModel:
+    """A cost model, or the preset of that name."""
+    return CostModel.preset(model) if isinstance(model, str) else model
+
+
+def priced(model: CostModel) -> tuple[float, float, float]:
+    """What missing all targets, accepting all non-targets, accepting all spoofs would cost."""
+    return model.c_miss * model.pi_tar, model.c_fa * model.pi_non, model.c_fa_spoof * model.pi_spoof
+
+
+def _cm_priced(model: CostModel) -> tuple[float, float]:
+    return model.c_miss * (1.0 - model.pi_spoof), model.c_fa_spoof * model.pi_spoof
+
+
+def _adcf_at(tar: FloatArray, non: FloatArray, spf: FloatArray, threshold: float, model: CostModel) -> AgnosticCost:
+    miss, fa, fs = rejected(tar, threshold), accepted(non, threshold), accepted(spf, threshold)
+    w_miss, w_fa, w_spoof = priced(model)
+    value = relative(w_miss * miss + w_fa * fa + w_spoof * fs, min(w_miss, w_fa + w_spoof))
+    return AgnosticCost(adcf=float(value), threshold=threshold, p_miss=miss, p_fa=fa, p_fa_spoof=fs)
+
+
+def _cm_at(bona: FloatArray, spf: FloatArray, threshold: float, model: CostModel) -> CmCost:
+    miss, fa = rejected(bona, threshold), accepted(spf, threshold)
+    w_miss, w_fa = _cm_priced(model)
+    value = relative(w_miss * miss + w_fa * fa, min(w_miss, w_fa))
+    return CmCost(dcf=float(value), threshold=threshold, p_miss=miss, p_fa=fa)
+
+
+def relative(cost: FloatArray | float, default: float) -> FloatArray:
+    """Cost over the default cost; a free default makes 0 count as 1 and anything else as inf."""
+    cost = np.asarray(cost, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        return cost / default if default > 0 else np.where(cost > 0, np.inf, 1.0)
+
+
+@measure(
+    "adcf_min",
+    "min a-DCF",
+    family="tandem",
+    unit="relative cost",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Cost of a single spoofing-robust verifier at its best threshold; 1 is deciding blindly.",
+    references=("shim2024",),
+    place=60,
+    headline=170,
+    method="best threshold",
+    interval="percentile",
+    strength=40,
+)
+def _adcf_min(view: TandemView) -> float | None:
+    return None if view.sasv is None else adcf_min(*view.sasv, view.model).adcf
+
+
+@measure(
+    "sv_eer",
+    "SV-EER",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="A single spoofing-robust verifier errs this often between targets and other speakers.",
+    references=("jung2022",),
+    place=70,
+    headline=200,
+    method="interpolated",
+    interval="percentile",
+)
+def _sv_eer(view: TandemView) -> float | None:
+    return None if view.sasv is None else eer(view.sasv[0], view.sasv[1])
+
+
+@measure(
+    "spf_eer",
+    "SPF-EER",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="A single spoofing-robust verifier errs this often between targets and spoofs.",
+    references=("jung2022",),
+    place=80,
+    headline=210,
+    method="interpolated",
+    interval="percentile",
+)
+def _spf_eer(view: TandemView) -> float | None:
+    return None if view.sasv is None else eer(view.sasv[0], view.sasv[2])
+
+
+@measure(
+    "cm_eer",
+    "CM EER",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="The countermeasure alone errs this often between bona fide and spoofed speech.",
+    references=("wang2024",),
+    place=90,
+    headline=220,
+    method="interpolated",
+    interval="percentile",
+    strength=60,
+)
+def _cm_eer(view: TandemView) -> float | None:
+    return None if view.cm is None else cm_eer(*view.cm)
+
+
+@measure(
+    "cm_cllr",
+    "CM Cllr",
+    family="tandem",
+    unit="bit",
+    range=(0.0, math.inf),
+    discloses="up",
+    meaning="Cost of taking the countermeasure's scores at face value as log-likelihood ratios; above 1 they mislead.",
+    references=("brummer2006",),
+    place=100,
+    interval="percentile",
+)
+def _cm_cllr(view: TandemView) -> float | None:
+    return None if view.cm is None else cm_cllr(*view.cm)
+
+
+@measure(
+    "cm_dcf",
+    "act CM DCF",
+    family="tandem",
+    unit="relative cost",
+    range=(0.0, math.inf),
+    discloses="up",
+    meaning="Cost of the countermeasure's decisions, scores taken as log-likelihood ratios; 1 is deciding blindly.",
+    references=("wang2024",),
+    place=110,
+    method="scores as LLRs",
+    interval="percentile",
+)
+def _cm_dcf(view: TandemView) -> float | None:
+    return None if view.cm is None else cm_dcf(*view.cm, view.model).dcf
+
+
+@measure(
+    "cm_dcf_min",
+    "min CM DCF",
+    family="tandem",
+    unit="relative cost",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="The same with the best threshold; 1 means that the countermeasure does not help.",
+    references=("wang2024",),
+    place=120,
+    headline=230,
+    method="best threshold",
+    interval="percentile",
+)
+def _cm_dcf_min(view: TandemView) -> float | None:
+    return None if view.cm is None else cm_dcf_min(*view.cm, view.model).dcf

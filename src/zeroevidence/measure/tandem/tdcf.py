@@ -1,0 +1,367 @@
+r"""Tandem detection costs: what a verifier (ASV) behind a spoofing countermeasure (CM) costs its owner.
+
+ASV-constrained t-DCF, legacy [ASVspoof 2019 evaluation plan] and revised, and the unconstrained t-DCF
+[Kinnunen et al., "Tandem assessment of spoofing countermeasures and automatic speaker verification:
+fundamentals", TASLP 2020, doi 10.1109/TASLP.2020.3009494]. The cost model and the costs of single systems
+(a-DCF, CM) come from `measure.tandem.cost` and are public here too.
+
+Higher scores speak for acceptance (target, bona fide); a score is accepted when it is **at least** the
+threshold, and the threshold ``inf`` rejects everything. Equal scores are accepted or rejected together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import measure
+from zeroevidence.measure.tandem.cost import (
+    PRESETS,
+    AgnosticCost,
+    CmCost,
+    CostModel,
+    adcf,
+    adcf_min,
+    as_model,
+    cm_cllr,
+    cm_dcf,
+    cm_dcf_min,
+    cm_eer,
+    priced,
+    relative,
+)
+from zeroevidence.measure.tandem.thresholds import (
+    Convention,
+    accepted,
+    cheapest,
+    cheapest_pair,
+    check_convention,
+    crossing,
+    merge,
+    ordered,
+    rejected,
+    scores,
+    spread,
+)
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.tandem.view import TandemView
+
+__all__ = [
+    "PRESETS",
+    "AgnosticCost",
+    "AsvRates",
+    "CmCost",
+    "Convention",
+    "CostModel",
+    "JointCost",
+    "TandemCost",
+    "TandemCurve",
+    "TandemSurface",
+    "adcf",
+    "adcf_min",
+    "asv_rates",
+    "cm_cllr",
+    "cm_dcf",
+    "cm_dcf_min",
+    "cm_eer",
+    "tdcf_curve",
+    "tdcf_joint_min",
+    "tdcf_min",
+    "tdcf_surface",
+    "tdcf_weights",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsvRates:
+    """Error rates of a verifier at one threshold, and its EER; made by hand where only rates are known."""
+
+    p_miss: float
+    p_fa: float
+    p_fa_spoof: float
+    threshold: float = math.nan
+    eer: float = math.nan
+
+    def __post_init__(self) -> None:
+        for name in ("p_miss", "p_fa", "p_fa_spoof"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InputError(f"{name} of the ASV must lie in [0, 1], found {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TandemCost:
+    """Minimum ASV-constrained t-DCF, the CM's operating point there, and the weights that led to it."""
+
+    tdcf_min: float
+    threshold: float
+    p_miss: float
+    p_fa: float
+    c0: float
+    c1: float
+    c2: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TandemCurve:
+    """Normalised ASV-constrained t-DCF at every operating point of the CM, by rising threshold."""
+
+    threshold: FloatArray
+    p_miss: FloatArray
+    p_fa: FloatArray
+    tdcf: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointCost:
+    """Minimum unconstrained t-DCF and both thresholds."""
+
+    tdcf_min: float
+    threshold_cm: float
+    threshold_asv: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TandemSurface:
+    """Normalised unconstrained t-DCF on a grid; ``tdcf[i, j]`` belongs to the i-th CM, j-th ASV threshold."""
+
+    threshold_cm: FloatArray
+    threshold_asv: FloatArray
+    tdcf: FloatArray
+
+
+def asv_rates(
+    target: ArrayLike,
+    nontarget: ArrayLike,
+    spoof: ArrayLike,
+    *,
+    threshold: float | None = None,
+    convention: Convention = "pooled",
+) -> AsvRates:
+    r"""Error rates of a verifier at its equal-error threshold, or at the given one.
+
+    :math:`P_{miss} = P(target < \tau)`, :math:`P_{fa} = P(nontarget \ge \tau)`,
+    :math:`P_{fa,spoof} = P(spoof \ge \tau)`.
+
+    The equal-error threshold is, for ``pooled``, the one where the two rates differ least. ``challenge`` does
+    as the public ASVspoof scripts: tied trials are walked singly, and the threshold is the score just
+    rejected at the equal-error point, which ``>=`` accepts again; so the rates are those one trial below that
+    point. The EER reported beside them is always the linear interpolation on the ROC.
+    """
+    check_convention(convention)
+    tar, non, spf = ordered(target, "target"), ordered(nontarget, "non-target"), scores(spoof, "spoof")
+    if threshold is None:
+        threshold = crossing(tar, non, convention).threshold
+    elif math.isnan(threshold):
+        raise InputError("the ASV threshold is NaN")
+    passed = 0 if threshold == math.inf else int(np.count_nonzero(spf >= threshold))
+    return AsvRates(
+        p_miss=rejected(tar, threshold),
+        p_fa=accepted(non, threshold),
+        p_fa_spoof=passed / spf.size,
+        threshold=threshold,
+        eer=crossing(tar, non).eer,
+    )
+
+
+def tdcf_weights(rates: AsvRates, model: CostModel | str = "2021") -> tuple[float, float, float]:
+    r"""Weights :math:`C_0, C_1, C_2` that a fixed verifier gives to the CM's errors.
+
+    Revised: :math:`C_0 = \pi_{tar} C_{miss} P_{miss} + \pi_{non} C_{fa} P_{fa}`,
+    :math:`C_1 = \pi_{tar} C_{miss} - C_0`, :math:`C_2 = \pi_{spoof} C_{fa,spoof} P_{fa,spoof}`.
+    Legacy: :math:`C_0 = 0`,
+    :math:`C_1 = \pi_{tar} (C_{miss,cm} - C_{miss} P_{miss}) - \pi_{non} C_{fa} P_{fa}`,
+    :math:`C_2` the same. A legacy :math:`C_1 < 0` (a verifier that costs more than rejecting everyone) has no
+    meaning and is an `InputError`; the revised form covers it.
+    """
+    model = as_model(model)
+    asv = model.pi_tar * model.c_miss * rates.p_miss + model.pi_non * model.c_fa * rates.p_fa
+    c2 = model.pi_spoof * model.c_fa_spoof * rates.p_fa_spoof
+    if model.form == "revised":
+        return asv, model.pi_tar * model.c_miss - asv, c2
+    c1 = model.pi_tar * model.c_miss_cm - asv
+    if c1 < 0:
+        raise InputError(
+            f"legacy t-DCF is undefined: the ASV alone costs {asv:.6g}, more than a CM that rejects everyone "
+            f"({model.pi_tar * model.c_miss_cm:.6g}); use the revised form"
+        )
+    return 0.0, c1, c2
+
+
+def tdcf_min(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: CostModel | str = "2021") -> TandemCost:
+    r"""Minimum over the CM threshold of the normalised ASV-constrained t-DCF.
+
+    .. math:: \frac{C_0 + C_1 P_{miss}^{cm}(\tau) + C_2 P_{fa}^{cm}(\tau)}{C_0 + \min(C_1, C_2)}
+
+    1 is a countermeasure that is no better than accepting or rejecting everything; the floor is
+    :math:`C_0 / (C_0 + \min(C_1, C_2))` (0 in the legacy form, where :math:`C_0 = 0`). If no spoof passes the
+    verifier (:math:`C_2 = 0`) there is nothing to gain and the result is 1.
+    """
+    c0, c1, c2 = tdcf_weights(rates, model)
+    bona, spf = ordered(bonafide, "bona fide"), ordered(spoof, "spoof")
+    # Where C1 <= 0 every rejection saves money, so rejecting all is optimal.
+    threshold = cheapest(bona, [spf], c1, [c2]) if c1 > 0 else math.inf
+    miss, fa = rejected(bona, threshold), accepted(spf, threshold)
+    value = float(relative(c0 + c1 * miss + c2 * fa, c0 + min(c1, c2)))
+    return TandemCost(tdcf_min=value, threshold=threshold, p_miss=miss, p_fa=fa, c0=c0, c1=c1, c2=c2)
+
+
+def tdcf_curve(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: CostModel | str = "2021") -> TandemCurve:
+    """Normalised ASV-constrained t-DCF (formula in `tdcf_min`) at each distinct CM score and at ``inf``."""
+    c0, c1, c2 = tdcf_weights(rates, model)
+    threshold, (hit, fa) = merge(ordered(bonafide, "bona fide"), ordered(spoof, "spoof"))
+    cost = c0 + c1 * (1.0 - hit) + c2 * fa
+    return TandemCurve(threshold=threshold, p_miss=1.0 - hit, p_fa=fa, tdcf=relative(cost, c0 + min(c1, c2)))
+
+
+def tdcf_joint_min(
+    asv_target: ArrayLike,
+    asv_nontarget: ArrayLike,
+    asv_spoof: ArrayLike,
+    cm_bonafide: ArrayLike,
+    cm_spoof: ArrayLike,
+    model: CostModel | str = "2021",
+) -> JointCost:
+    r"""Minimum over both thresholds of the normalised unconstrained t-DCF.
+
+    .. math::
+        \frac{C_{miss} \pi_{tar} [P_m^{cm} + (1 - P_m^{cm}) P_m^{asv}]
+        + C_{fa} \pi_{non} (1 - P_m^{cm}) P_{fa}^{asv}
+        + C_{fa,spoof} \pi_{spoof} P_{fa}^{cm} P_{fa,spoof}^{asv}}
+        {\min(C_{miss} \pi_{tar}, C_{fa} \pi_{non} + C_{fa,spoof} \pi_{spoof})}
+
+    In [0, 1]. CM and ASV decisions are taken as independent given the kind of trial, as in the t-DCF itself.
+    ``cm_bonafide`` holds the CM scores of target and non-target speech together. The form and convention of
+    the model do not matter here.
+    """
+    model = as_model(model)
+    bona, spf = ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof")
+    tar = ordered(asv_target, "ASV target")
+    others = ordered(asv_nontarget, "ASV non-target"), ordered(asv_spoof, "ASV spoof")
+    cm, asv = cheapest_pair(bona, spf, tar, others, *priced(model))
+    passed = [np.asarray(accepted(one, asv)) for one in (tar, *others)]
+    cost = _joint_cost(np.asarray(accepted(bona, cm)), np.asarray(accepted(spf, cm)), passed, model)
+    return JointCost(tdcf_min=float(cost), threshold_cm=cm, threshold_asv=asv)
+
+
+def tdcf_surface(
+    asv_target: ArrayLike,
+    asv_nontarget: ArrayLike,
+    asv_spoof: ArrayLike,
+    cm_bonafide: ArrayLike,
+    cm_spoof: ArrayLike,
+    model: CostModel | str = "2021",
+    *,
+    points: int = 201,
+) -> TandemSurface:
+    """Normalised unconstrained t-DCF (formula in `tdcf_joint_min`) on at most ``points`` thresholds a side.
+
+    The thresholds are operating points equally spaced by rank, ends included. For drawing: the minimum of the
+    grid is an upper bound of `tdcf_joint_min`.
+    """
+    if points < 2:
+        raise InputError(f"a surface needs at least 2 points a side, found {points}")
+    cm, (bona, spf) = merge(ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof"))
+    asv, rates = merge(
+        ordered(asv_target, "ASV target"),
+        ordered(asv_nontarget, "ASV non-target"),
+        ordered(asv_spoof, "ASV spoof"),
+    )
+    i, j = spread(cm.size, points), spread(asv.size, points)
+    tdcf = _joint_cost(bona[i, None], spf[i, None], [r[None, j] for r in rates], as_model(model))
+    return TandemSurface(threshold_cm=cm[i], threshold_asv=asv[j], tdcf=tdcf)
+
+
+def _joint_cost(u: FloatArray, v: FloatArray, asv: list[FloatArray], model: CostModel) -> FloatArray:
+    """Normalised unconstrained t-DCF of the shares that the CM (bona fide u, spoof v) and the ASV accept."""
+    tar, non, spf = asv
+    w_miss, w_fa, w_spoof = priced(model)
+    cost = w_miss * (1.0 - u * tar) + w_fa * u * non + w_spoof * v * spf
+    return relative(cost, min(w_miss, w_fa + w_spoof))
+
+
+def _at_equal_error(view: TandemView) -> str:
+    return f"ASV at its equal-error point ({view.model.convention})"
+
+
+@measure(
+    "tdcf_min",
+    "min t-DCF",
+    family="tandem",
+    unit="relative cost",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Cost of a fixed verifier with the countermeasure at its best threshold; at 1 it might as "
+    "well be left out.",
+    references=("kinnunen2020",),
+    place=10,
+    headline=150,
+    method=lambda view: f"{view.model.form}, {_at_equal_error(view)}",
+    interval="percentile",
+    strength=30,
+)
+def _tdcf_min(view: TandemView) -> float | None:
+    if view.rates is None or view.cm is None:
+        return None
+    return tdcf_min(*view.cm, view.rates, view.model).tdcf_min
+
+
+@measure(
+    "tdcf_joint_min",
+    "joint min t-DCF",
+    family="tandem",
+    unit="relative cost",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="The same with both thresholds set together; 1 is deciding blindly.",
+    references=("kinnunen2020",),
+    place=20,
+    method="best threshold",
+    interval="percentile",
+)
+def _tdcf_joint_min(view: TandemView) -> float | None:
+    if view.asv is None or view.cm is None:
+        return None
+    return tdcf_joint_min(*view.asv, *view.cm, view.model).tdcf_min
+
+
+@measure(
+    "asv_eer",
+    "ASV EER",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="The verifier alone errs this often between its targets and other speakers.",
+    references=("kinnunen2020",),
+    place=40,
+    headline=180,
+    method="interpolated",
+    interval="percentile",
+)
+def _asv_eer(view: TandemView) -> float | None:
+    return None if view.rates is None else view.rates.eer
+
+
+@measure(
+    "p_fa_spoof",
+    "spoofs past ASV",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Share of spoofs that the verifier alone accepts: what there is for a countermeasure to stop.",
+    references=("kinnunen2020",),
+    place=50,
+    headline=190,
+    method=_at_equal_error,
+    interval="percentile",
+)
+def _p_fa_spoof(view: TandemView) -> float | None:
+    return None if view.rates is None else view.rates.p_fa_spoof

@@ -1,0 +1,242 @@
+r"""Tandem equal error rate: one error rate for a countermeasure and a verifier in tandem, free of costs.
+
+Kinnunen, Lee, Tak, Evans, Nautsch, "t-EER: parameter-free tandem evaluation of countermeasures and biometric
+comparators", TPAMI 2023, doi 10.1109/TPAMI.2023.3313648.
+
+With the CM accepting a share u of bona fide and v of spoofed speech, and the ASV missing :math:`P_m` of the
+targets and accepting :math:`P_{non}`, :math:`P_{spf}` of the others, the tandem errs at the rates
+
+.. math::
+    P_{miss} = 1 - u (1 - P_m), \qquad P_{fa} = (1 - \rho) u P_{non} + \rho v P_{spf}
+
+where :math:`\rho` is the share of spoofs among impostors. For each ASV threshold with
+:math:`P_m < (1 - \rho) P_{non} + \rho P_{spf}` some CM threshold makes both equal: the t-EER path. One point
+of it, the concurrent t-EER, does not depend on :math:`\rho`: where :math:`P_{non} / P_{spf} = v / u`.
+
+Scores are accepted when they are at least the threshold. Both sweeps are merges of sorted scores; the CM
+threshold of an ASV threshold is a binary search, since the gap
+:math:`P_{miss} - P_{fa} = 1 - u (1 - P_m + (1 - \rho) P_{non}) - \rho v P_{spf}` rises with either threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import measure
+from zeroevidence.measure.tandem.thresholds import Convention, check_convention, merge, ordered, ratio, spread
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.tandem.view import TandemView
+
+_STEP = 512  # ASV operating points in a block of `teer`
+_EQUAL = 1e-12  # differences that rounding could have made or hidden count as none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TandemEqualError:
+    """Concurrent t-EER: thresholds and the three tandem error rates, which agree up to the trials at hand."""
+
+    teer: float
+    threshold_asv: float
+    threshold_cm: float
+    p_miss: float
+    p_fa: float
+    p_fa_spoof: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TandemPath:
+    """t-EER path by rising ASV threshold: both thresholds, and the mean of the two error rates there."""
+
+    threshold_asv: FloatArray
+    threshold_cm: FloatArray
+    teer: FloatArray
+
+
+class _Curves(NamedTuple):
+    tau_asv: FloatArray
+    hit: FloatArray
+    non: FloatArray
+    spf: FloatArray
+    tau_cm: FloatArray
+    u: FloatArray
+    v: FloatArray
+    rho: float
+
+    def allowed(self) -> int:
+        """How many ASV points, from the lowest threshold on, have a point on the path."""
+        return int(np.count_nonzero(1.0 - self.hit < (1.0 - self.rho) * self.non + self.rho * self.spf))
+
+    def gap(self, j: IntArray, i: IntArray) -> FloatArray:
+        """Tandem miss minus false-alarm rate."""
+        return 1.0 - self.u[i] * (self.hit[j] + (1.0 - self.rho) * self.non[j]) - self.rho * self.v[i] * self.spf[j]
+
+    def first_above(self, j: IntArray) -> IntArray:
+        """Lowest CM point whose gap is not negative, for each rising ASV point j; falls as j rises."""
+        high, low = np.full(j.size, self.u.size - 1), np.zeros(j.size, np.int64)  # rejecting all has gap 1
+        if j.size > 64 * 64:  # every 64th first: its neighbours enclose the rest, and bisection is short
+            coarse = self.first_above(j[::64])
+            high = np.repeat(coarse, 64)[: j.size]
+            low[: 64 * (coarse.size - 1)] = np.repeat(coarse[1:], 64)
+        weight_u, weight_v = self.hit[j] + (1.0 - self.rho) * self.non[j], self.rho * self.spf[j]
+        for _ in range(int(np.max(high - low, initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            above = weight_u * self.u[middle] + weight_v * self.v[middle] <= 1.0
+            high, low = np.where(above, middle, high), np.where(above, low, np.minimum(middle + 1, high))
+        return high
+
+    def nearest(self, j: IntArray, above: IntArray) -> IntArray:
+        """CM point with the smallest absolute gap: the first not below zero, or the one before it."""
+        before = np.maximum(above - 1, 0)
+        return np.where(np.abs(self.gap(j, before)) <= np.abs(self.gap(j, above)) + _EQUAL, before, above)
+
+    def mismatch(self, j: IntArray, i: IntArray) -> FloatArray:
+        """How far from the concurrent point: abs(P_non / P_spf - v / u), inf where a ratio has none."""
+        left, right = ratio(self.non[j], self.spf[j]), ratio(self.v[i], self.u[i])
+        apart = np.full(j.shape, np.inf)
+        both = np.isfinite(left) & np.isfinite(right)
+        apart[both] = np.abs(left[both] - right[both])
+        return apart
+
+
+def teer(
+    asv_target: ArrayLike,
+    asv_nontarget: ArrayLike,
+    asv_spoof: ArrayLike,
+    cm_bonafide: ArrayLike,
+    cm_spoof: ArrayLike,
+    *,
+    rho: float = 0.5,
+    convention: Convention = "pooled",
+) -> TandemEqualError:
+    r"""Concurrent t-EER, in [0, 1]: the t-EER that does not depend on the share of spoofs.
+
+    The point of the t-EER path where :math:`|P_{non} / P_{spf} - v / u|` is smallest (of equals the one with
+    the lowest ASV threshold); its value is the tandem's spoof acceptance rate :math:`v P_{spf}` there. With
+    finitely many trials :math:`\rho` still chooses among neighbouring points, hence the argument.
+    ``cm_bonafide`` holds the CM scores of target and non-target speech together. ``challenge`` walks equal
+    scores one trial at a time, as the public scripts; without equal scores there is no difference.
+    """
+    curves = _curves(asv_target, asv_nontarget, asv_spoof, cm_bonafide, cm_spoof, rho, convention)
+    j = _blocks_that_may_win(curves, curves.allowed())
+    i = curves.nearest(j, curves.first_above(j))
+    mismatch = curves.mismatch(j, i)
+    best = int(np.argmax(mismatch <= mismatch.min() + _EQUAL))  # the first of equals
+    a, c = int(j[best]), int(i[best])
+    u, v = float(curves.u[c]), float(curves.v[c])
+    spoofed = v * float(curves.spf[a])
+    return TandemEqualError(
+        teer=spoofed,
+        threshold_asv=float(curves.tau_asv[a]),
+        threshold_cm=float(curves.tau_cm[c]),
+        p_miss=1.0 - u * float(curves.hit[a]),
+        p_fa=u * float(curves.non[a]),
+        p_fa_spoof=spoofed,
+    )
+
+
+def teer_path(
+    asv_target: ArrayLike,
+    asv_nontarget: ArrayLike,
+    asv_spoof: ArrayLike,
+    cm_bonafide: ArrayLike,
+    cm_spoof: ArrayLike,
+    *,
+    rho: float = 0.5,
+    points: int | None = None,
+    convention: Convention = "pooled",
+) -> TandemPath:
+    r"""The t-EER path for a share :math:`\rho` of spoofs, at all ASV operating points or at most ``points``.
+
+    With :math:`\rho = 0` its low end (CM accepting all) is the ASV's own EER against non-targets, with
+    :math:`\rho = 1` against spoofs; :math:`\rho = 1` with an ASV that accepts all is the EER of the CM.
+    """
+    if points is not None and points < 1:
+        raise InputError(f"a path needs at least 1 point, found {points}")
+    curves = _curves(asv_target, asv_nontarget, asv_spoof, cm_bonafide, cm_spoof, rho, convention)
+    j = spread(curves.allowed(), points)
+    i = curves.nearest(j, curves.first_above(j))
+    miss = 1.0 - curves.u[i] * curves.hit[j]
+    return TandemPath(
+        threshold_asv=curves.tau_asv[j], threshold_cm=curves.tau_cm[i], teer=miss - curves.gap(j, i) / 2.0
+    )
+
+
+def _curves(
+    asv_target: ArrayLike,
+    asv_nontarget: ArrayLike,
+    asv_spoof: ArrayLike,
+    cm_bonafide: ArrayLike,
+    cm_spoof: ArrayLike,
+    rho: float,
+    convention: Convention,
+) -> _Curves:
+    check_convention(convention)
+    if not 0.0 <= rho <= 1.0:
+        raise InputError(f"rho must lie in [0, 1], found {rho}")
+    asv = (
+        ordered(asv_target, "ASV target"),
+        ordered(asv_nontarget, "ASV non-target"),
+        ordered(asv_spoof, "ASV spoof"),
+    )
+    cm = ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof")
+    tau_asv, (hit, non, spf) = merge(*asv, convention=convention)
+    tau_cm, (u, v) = merge(*cm, convention=convention)
+    return _Curves(tau_asv, hit, non, spf, tau_cm, u, v, rho)
+
+
+def _blocks_that_may_win(curves: _Curves, allowed: int) -> IntArray:
+    """ASV points that can be the concurrent one.
+
+    Between two ASV points all rates lie between those at the two, and so does the first CM point with a gap
+    not below zero; the nearest CM point is that or the one before. This encloses both ratios and bounds their
+    distance from below; a block whose bound exceeds what the edges reach cannot hold the concurrent point.
+    """
+    if allowed <= 4 * _STEP:
+        return np.arange(allowed)
+    edges = np.append(np.arange(0, allowed - 1, _STEP), allowed - 1)
+    above = curves.first_above(edges)
+    reached = curves.mismatch(edges, curves.nearest(edges, above)).min()
+    first, last = edges[:-1], edges[1:]
+    i_high, i_low = above[:-1], np.maximum(above[1:] - 1, 0)
+    left = ratio(curves.non[last], curves.spf[first]), ratio(curves.non[first], curves.spf[last])
+    low_u, high_v = curves.u[i_low], curves.v[i_high]
+    right = np.where(low_u > 0, ratio(high_v, low_u), 0.0), ratio(curves.v[i_low], curves.u[i_high])
+    apart = np.maximum(_excess(left[0], right[1]), _excess(right[0], left[1]))
+    keep = np.repeat(apart <= reached + 2.0 * _EQUAL, np.diff(edges))
+    mask = np.append(keep, True)
+    mask[edges] = True
+    return np.flatnonzero(mask)
+
+
+def _excess(low: FloatArray, high: FloatArray) -> FloatArray:
+    """How far a lower end lies above an upper end; an infinite upper end excludes nothing."""
+    bounded = np.isfinite(high)
+    return np.where(bounded, low - np.where(bounded, high, 0.0), 0.0)
+
+
+@measure(
+    "teer",
+    "t-EER",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="The equal rate at which the pair rejects targets, accepts other speakers and accepts spoofs.",
+    references=("kinnunen2023",),
+    place=30,
+    headline=160,
+    method=lambda view: f"concurrent ({view.model.convention})",
+    interval="percentile",
+    strength=50,
+)
+def _teer(view: TandemView) -> float | None:
+    if view.asv is None or view.cm is None:
+        return None
+    return teer(*view.asv, *view.cm, convention=view.model.convention).teer

@@ -1,0 +1,53 @@
+"""What the scores of a tandem, or a replicate of them, offer the tandem measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.measure.tandem.cost import CostModel
+from zeroevidence.measure.tandem.tdcf import AsvRates, asv_rates
+
+Three: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class TandemView:
+    """Scores of each kind of trial (``asv_target``, ``cm_spoof``, ...) and the costs.
+
+    Parameters
+    ----------
+    scores
+        Ascending scores by kind of trial.
+    model
+        Priors, costs and conventions.
+    """
+
+    def __init__(self, scores: Mapping[str, FloatArray], model: CostModel) -> None:
+        self.scores, self.model = scores, model
+
+    @property
+    def asv(self) -> Three | None:
+        """Targets, non-targets and spoofs of the verifier behind the countermeasure."""
+        return self._three("asv")
+
+    @property
+    def sasv(self) -> Three | None:
+        """Targets, non-targets and spoofs of a single spoofing-robust verifier."""
+        return self._three("sasv")
+
+    def _three(self, side: str) -> Three | None:
+        if f"{side}_spoof" not in self.scores:
+            return None
+        return self.scores[f"{side}_target"], self.scores[f"{side}_nontarget"], self.scores[f"{side}_spoof"]
+
+    @property
+    def cm(self) -> tuple[FloatArray, FloatArray] | None:
+        """Bona fide and spoofed speech of the countermeasure."""
+        return (self.scores["cm_bonafide"], self.scores["cm_spoof"]) if "cm_spoof" in self.scores else None
+
+    @cached_property
+    def rates(self) -> AsvRates | None:
+        """Error rates of the verifier at its equal-error point."""
+        return None if self.asv is None else asv_rates(*self.asv, convention=self.model.convention)

@@ -1,0 +1,173 @@
+"""Views: what a set of scores, a bootstrap replicate of it or a permutation of it offers the measures.
+
+Measures are functions of a view, so that one definition serves the value, its interval and its null.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, pool, pool_laplace
+from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.linkability import LinkabilityMethod, linkability_of
+from zeroevidence.measure.rank import rank_distribution
+from zeroevidence.measure.registry import MEASURES
+
+
+@dataclass(frozen=True, slots=True)
+class PairSettings:
+    """What the one-to-one measures leave to choose."""
+
+    linkability: LinkabilityMethod = "density"
+    dcf_prior: float = 0.05
+    seed: int = 0
+
+
+class PairView(ABC):
+    """Two classes of scores as counts: what one-to-one measures are computed from.
+
+    Parameters
+    ----------
+    counts
+        Targets and non-targets per atom, in ascending order of score.
+    settings
+        What the measures leave to choose.
+    stepped
+        Atoms that hold targets below non-targets instead of ties of both; None where there are none.
+    """
+
+    def __init__(self, counts: Counts, settings: PairSettings, stepped: BoolArray | None = None) -> None:
+        self.counts, self.settings, self.stepped = counts, settings, stepped
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """PAV blocks."""
+        return pool(self.counts)
+
+    @cached_property
+    def laplace(self) -> Blocks:
+        """PAV blocks by Laplace's rule."""
+        return pool_laplace(self.blocks)
+
+    @abstractmethod
+    def class_means(self, name: str) -> tuple[float, float] | None:
+        """Means of a measure's cost of single scores over targets and non-targets; None where scores are not known."""
+
+    @abstractmethod
+    def linkability(self) -> float:
+        """Linkability by the estimator of the settings."""
+
+
+class ScoreView(PairView):
+    """The scores themselves."""
+
+    def __init__(self, ranked: Ranked, settings: PairSettings | None = None) -> None:
+        super().__init__(ranked.counts, settings or PairSettings())
+        self.ranked = ranked
+
+    def class_means(self, name: str) -> tuple[float, float] | None:
+        """Means over all scores of each class."""
+        cost = MEASURES[name].per_score
+        if cost is None:
+            return None
+        target, nontarget = self.ranked.target, self.ranked.nontarget
+        if cost.mean is not None:
+            return cost.mean(target, nontarget, self.settings)
+        return (
+            float(np.mean(cost.target(target, self.settings))),
+            float(np.mean(cost.nontarget(nontarget, self.settings))),
+        )
+
+    def linkability(self) -> float:
+        """Linkability of the scores."""
+        return linkability_of(self.ranked, self.blocks, method=self.settings.linkability, seed=self.settings.seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchView:
+    """Sums over the trials of a search, for one or several replicates at once: every array has a replicate per row.
+
+    Parameters
+    ----------
+    identities
+        Enrolled people.
+    trials
+        Number of trials.
+    lid, positive, lid_positive
+        Sum of LID, number of trials with positive LID, and the sum of these.
+    first, linked
+        Trials at rank 1, ties in equal parts; trials whose true identity scored strictly above all others.
+    singled
+        Trials whose predicate fired on exactly one identity; None where nobody counted.
+    highest
+        The largest LID.
+    ranks
+        Share of trials at each rank that anybody holds; None where that table would be too large.
+    """
+
+    identities: int
+    trials: FloatArray
+    lid: FloatArray
+    positive: FloatArray
+    lid_positive: FloatArray
+    first: FloatArray
+    linked: FloatArray
+    singled: FloatArray | None
+    highest: FloatArray
+    ranks: FloatArray | None
+
+    @classmethod
+    def of_trials(cls, evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
+        """All trials, each counted once."""
+        lid, identities = evidence.lid, evidence.identities
+        sums = (np.array([column.sum()], dtype=np.float64) for column in trial_columns(evidence, singled))
+        total, positive, lid_positive, first, linked, *more = sums
+        return cls(
+            identities,
+            np.array([float(len(lid))]),
+            total,
+            positive,
+            lid_positive,
+            first,
+            linked,
+            more[0] if more else None,
+            np.array([lid.max()]),
+            rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
+        )
+
+
+def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> list[FloatArray]:
+    """What each trial adds to the sums of a `SearchView`: lid, positive, lid_positive, first, linked, singled."""
+    lid = evidence.lid
+    positive = lid > 0.0
+    columns = [
+        lid,
+        positive.astype(np.float64),
+        np.where(positive, lid, 0.0),
+        np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
+        ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
+    ]
+    return columns if singled is None else [*columns, singled.astype(np.float64)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeView:
+    """Vectors and the label of each."""
+
+    vectors: FloatArray
+    labels: StrArray
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimilarityView:
+    """Voice similarity matrices of original speech, and of what is compared with it: by side of the comparison."""
+
+    original: FloatArray
+    compared: FloatArray
+    enrolment: str  # of the compared ones: original or anonymised

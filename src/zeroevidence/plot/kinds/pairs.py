@@ -1,0 +1,283 @@
+"""Figures of one-to-one scores: what a single comparison tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
+from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
+from zeroevidence.plot.registry import figure
+from zeroevidence.plot.words import class_names, joined, measured, row_names, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NEEDS = "target and non-target scores"
+_DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
+
+
+def _zebra(row: Evaluation) -> str:
+    """Expected disclosure, worst case and tag in short, as ZEBRA writes them."""
+    numbers = [measured(row, name) for name in ("d_ece", "worst_case")]
+    tag = row.metrics["tag"].value if "tag" in row.metrics else "-"
+    return f"({', '.join('-' if value is None else f'{value:.3g}' for value in numbers)}, {tag})"
+
+
+@figure(
+    "Evidence profile (ECE)",
+    place=110,
+    needs=_NEEDS,
+    caption="How uncertain the attacker remains, whatever they believed before: the further a line lies below that of "
+    "zero evidence, the more these voices give away.",
+    has=has_curves("ece", baseline=True),
+    from_scores=True,
+)
+def ece(
+    rows: Sequence[Evaluation],
+    ax: Axes,
+    *,
+    x: Annotated[
+        Literal["log-odds", "prior"],
+        "What to draw the profile over: prior log-odds, or the prior probability, where the shaded area is D_ECE to "
+        "scale.",
+    ] = "log-odds",
+) -> None:
+    """Empirical cross-entropy over the prior, with expected disclosure D_ECE, worst case and tag.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.ece([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.get_ylabel()
+    'empirical cross-entropy (bits)'
+    """
+
+    def across(values: Sequence[float]) -> FloatArray:
+        return expit(np.array(values)) if x == "prior" else np.array(values)
+
+    first = rows[0].curves["ece"]
+    assert first.baseline is not None
+    ax.plot(across(first.x), first.baseline, color=BLACK, lw=1.0, label="zero evidence")
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        curve, seen = row.curves["ece"], look(number)
+        ax.plot(across(curve.x), curve.y, color=seen.colour, ls=seen.line, label=f"{name} {_zebra(row)}")
+        if len(rows) == 1:
+            assert curve.baseline is not None
+            ax.fill_between(across(curve.x), curve.y, curve.baseline, color=seen.colour, alpha=0.15, lw=0.0)
+            if "ece_actual" in row.curves:
+                actual = row.curves["ece_actual"]
+                ax.plot(across(actual.x), actual.y, color=GREY, ls=":", label="scores taken as LLRs")
+    one, _ = class_names(rows)
+    what = "a mated pair" if one == "mated" else one
+    ax.set_xlabel(f"prior probability of {what}" if x == "prior" else f"prior log-odds of {what} (natural log)")
+    ax.set_ylabel("empirical cross-entropy (bits)")
+    ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0], first.x[-1]))
+    ax.set_ylim(0.0, 1.05)
+    legend(ax, most_inside=0, title="(D_ECE in bits, log10 of the worst case, tag)")
+
+
+@figure(
+    "Score distributions",
+    place=120,
+    needs=_NEEDS,
+    caption="Scores of pairs of recordings of the same person and of different people: where the two hills overlap, "
+    "the attacker cannot tell them apart.",
+    has=has_curves("histogram_target", "histogram_nontarget"),
+    together=False,
+    from_scores=True,
+)
+def histogram(row: Evaluation, ax: Axes) -> None:
+    """Densities of mated and non-mated scores over the same bins.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.histogram([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.get_xlabel()
+    'score'
+    """
+    _densities(row, ax)
+    ax.set_ylabel("density")
+    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])
+    ax.plot([], [], " ", label=written(row, "eer"))
+    legend(ax, inside="upper right")
+
+
+def _densities(row: Evaluation, ax: Axes) -> None:
+    one, other = class_names([row])
+    for name, label, colour, line, hatch in (
+        ("nontarget", other, NONMATED, "--", "////"),
+        ("target", one, MATED, "-", None),
+    ):
+        centre, density = curve_arrays(row.curves[f"histogram_{name}"])
+        edges = bin_edges(centre)
+        count = row.counts.get(name)
+        said = label if count is None else f"{label} ({count:,})".replace(",", "\u2009")
+        ax.stairs(density, edges, fill=True, facecolor=colour, alpha=0.18, hatch=hatch, edgecolor=colour, lw=0.0)
+        ax.stairs(density, edges, color=colour, ls=line, lw=1.0, label=said)
+    ax.set_xlabel("score")
+
+
+@figure(
+    "Detection error trade-off (DET)",
+    place=130,
+    needs=_NEEDS,
+    caption="How often the attacker misses a match against how often they claim a false one, for every threshold: the "
+    "closer to the dotted diagonal, the closer to guessing.",
+    has=has_curves("det"),
+    from_scores=True,
+    height=3.1,
+)
+def det(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Miss rate over false-alarm rate on normal deviate axes; the marker is the equal error rate.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.det([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.get_xlabel()
+    'false-alarm rate (%)'
+    """
+    lowest = 0.5
+    for row in rows:
+        rates = np.concatenate(curve_arrays(row.curves["det"]))
+        inside = rates[(rates > 0.0) & (rates < 1.0)]
+        lowest = min(lowest, *np.minimum(inside, 1.0 - inside)) if len(inside) else lowest
+    lowest = max(1e-5, min(0.02, lowest / 2.0))
+    low, high = ndtri(lowest), ndtri(1.0 - lowest)
+    ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        false_alarm, miss = curve_arrays(row.curves["det"])
+        seen = look(number)
+        x, y = (np.clip(ndtri(np.clip(rate, 0.0, 1.0)), low, high) for rate in (false_alarm, miss))
+        ax.plot(x, y, color=seen.colour, ls=seen.line, label=joined(name, written(row, "eer")))
+        error = measured(row, "eer")
+        if error is not None:
+            at = np.clip(ndtri(error), low, high)
+            ax.plot([at], [at], seen.marker, color=seen.colour, mec="white", mew=0.5)
+    ticks = [rate for rate in _DET_TICKS if lowest <= rate <= 1.0 - lowest]
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(ndtri(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
+    ax.set(xlim=(low, high), ylim=(low, high), xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
+    legend(ax, most_inside=3, inside="upper right")
+
+
+@figure(
+    "Tippett plot",
+    place=140,
+    needs=_NEEDS,
+    caption="What share of pairs yields evidence of at least a given strength: to the right of zero it speaks for the "
+    "same person, to the left against.",
+    has=has_curves("tippett_target", "tippett_nontarget"),
+    from_scores=True,
+)
+def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Share of oracle-calibrated LRs above each strength: mated pairs solid, non-mated ones dashed.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.tippett([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.get_xlabel()
+    'log10 LR after PAV'
+    """
+    finite = np.concatenate([x[np.isfinite(x)] for row in rows for x in [np.array(row.curves["tippett_target"].x)]])
+    reach = 1.15 * max(1.0, *np.abs(finite)) if len(finite) else 1.0
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        seen = look(number)
+        for kind, line in (("target", "-"), ("nontarget", "--")):
+            strength, above = curve_arrays(row.curves[f"tippett_{kind}"])
+            # A block of infinite LLR lies beyond the axis: the line begins or ends at the share without it.
+            first = above[0] if strength[0] == -np.inf else 1.0
+            finite_steps = np.isfinite(strength)
+            x = np.concatenate(([-reach], strength[finite_steps], [reach]))
+            y = np.concatenate(([first], above[finite_steps]))
+            said = joined(name, written(row, "cllr_min")) if kind == "target" else None
+            ax.step(x, np.append(y, y[-1]), where="post", color=seen.colour, ls=line, label=said)
+    ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
+    ax.set(xlabel="log10 LR after PAV", ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
+    percent_ticks(ax.yaxis)
+    for line, said in zip(("-", "--"), class_names(rows), strict=True):
+        ax.plot([], [], color=GREY, ls=line, label=said)
+    legend(ax, most_inside=0)
+
+
+@figure(
+    "From score to evidence (PAV)",
+    place=150,
+    needs=_NEEDS,
+    caption="What a score of the attacker's system is worth as evidence: above zero it speaks for the same person, "
+    "below zero against.",
+    has=has_curves("pav"),
+    from_scores=True,
+)
+def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Oracle-calibrated LLR over the score; carets mark ends that go to infinity.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.pav([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.get_ylabel()
+    'LLR after PAV (natural log)'
+    """
+    finite = np.concatenate([y[np.isfinite(y)] for row in rows for y in [np.array(row.curves["pav"].y)]])
+    reach = 1.25 * max(1.0, *np.abs(finite)) if len(finite) else 1.0
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        score, llr = curve_arrays(row.curves["pav"])
+        seen, shown = look(number), np.isfinite(score)
+        score, llr = score[shown], llr[shown]
+        label = joined(name, written(row, "cllr_min"))
+        ax.step(score, np.clip(llr, -reach, reach), where="post", color=seen.colour, ls=seen.line, label=label)
+        for end, at, marker in ((-np.inf, 0, "v"), (np.inf, -1, "^")):
+            if len(llr) and llr[at] == end:
+                ax.plot([score[at]], [np.clip(end, -reach, reach)], marker, color=seen.colour, ms=4, clip_on=False)
+    ax.axhline(0.0, color=GREY, lw=0.6, ls=":")
+    ax.set(xlabel="score", ylabel="LLR after PAV (natural log)", ylim=(-reach, reach))
+    legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
+
+
+@figure(
+    "Local linkability",
+    place=160,
+    needs=_NEEDS,
+    caption="Which scores give a person away: where the red line rises towards 1, a score that high links two "
+    "recordings to one person.",
+    has=has_curves("local_linkability", "histogram_target", "histogram_nontarget"),
+    together=False,
+    from_scores=True,
+)
+def linkability(row: Evaluation, ax: Axes) -> None:
+    """Local linkability D(s), on the right axis, over the densities of mated and non-mated scores.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.linkability([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.figure.axes[1].get_ylabel()
+    'local linkability D(s)'
+    """
+    _densities(row, ax)
+    ax.set_ylabel("density")
+    ax.set_ylim(0.0, 1.45 * ax.get_ylim()[1])
+    score, local = curve_arrays(row.curves["local_linkability"])
+    ends = bin_edges(np.array(row.curves["histogram_target"].x))[[0, -1]]
+    shown = np.isfinite(score)
+    right = ax.twinx()
+    right.set_zorder(ax.get_zorder() + 1)
+    right.patch.set_visible(False)
+    x, y = np.append(score[shown], max(ends[1], score[shown][-1])), np.append(local[shown], local[shown][-1])
+    right.step(x, y, where="post", color=VERMILION, ls="-", lw=1.2)
+    right.set(ylim=(0.0, 1.45), yticks=[0.0, 0.5, 1.0], ylabel="local linkability D(s)")
+    right.yaxis.label.set_color(VERMILION)
+    right.tick_params(axis="y", colors=VERMILION)
+    right.spines["right"].set_visible(True)
+    ax.plot([], [], color=VERMILION, label=joined("D(s)", written(row, "linkability")))
+    ax.set_xlim(*ends)
+    legend(ax, inside="upper left")

@@ -1,0 +1,367 @@
+"""Figures of a search: what a recording tells about which of many people spoke."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+import numpy as np
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, look, percent_ticks, plain_ticks
+from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
+from zeroevidence.plot.registry import figure
+from zeroevidence.plot.words import joined, measured, row_names, shortened, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_PEOPLE = 30
+_NEEDS = "a search through several people"
+OverIdentities = Literal["link_probability", "singling_out"]
+OverUtterances = Literal["alid", "lid_max", "link_probability", "singling_out"]
+_FUSIONS = {"sum": "independent", "fitted": "fitted", "mean": "averaged"}
+
+
+@figure(
+    "Belief in the true person",
+    place=210,
+    needs=_NEEDS,
+    caption="How sure the attacker is of the right person, recording by recording from the least to the most exposed: "
+    "above the dotted line they do better than guessing.",
+    has=has_curves("posterior"),
+)
+def posterior(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Posterior probability of the true identity over sorted trials, against chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.posterior(result)
+    >>> ax.get_ylabel()
+    'probability of the true identity'
+    """
+    drawn: set[Any] = set()
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        curve, seen = row.curves["posterior"], look(number)
+        share, probability = curve_arrays(curve)
+        ax.plot(share, probability, color=seen.colour, ls=seen.line, label=joined(name, written(row, "pdr")))
+        if curve.baseline is not None and curve.baseline not in drawn:
+            low, high = min(curve.baseline), max(curve.baseline)
+            said = f"chance {low:.2g}" if low == high else "prior"
+            ax.plot(share, curve.baseline, color=VERMILION, ls=":", lw=1.0, label=said)
+            drawn.add(curve.baseline)
+    ax.set_yscale("log")
+    plain_ticks(ax.yaxis)
+    ax.set(xlabel="trials, least to most exposed (%)", ylabel="probability of the true identity", xlim=(0.0, 1.0))
+    ax.set_ylim(top=1.2)
+    percent_ticks(ax.xaxis)
+    legend(ax, most_inside=2)
+
+
+@figure(
+    "Disclosure per recording",
+    place=220,
+    needs=_NEEDS,
+    caption="How many bits each recording tells about who spoke: to the right of zero it points to the right person, "
+    "to the left it misleads.",
+    has=has_curves("lid_histogram"),
+    together=False,
+)
+def lid_histogram(row: Evaluation, ax: Axes) -> None:
+    """Distribution of Local Information Disclosure over trials.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.lid_histogram(result)
+    >>> ax.get_xlabel()
+    'LID (bits)'
+    """
+    centre, share = curve_arrays(row.curves["lid_histogram"])
+    edges = bin_edges(centre)
+    colours = np.where(centre > 0.0, BLUE, "#9A9A9A")
+    ax.bar(centre, share, width=np.diff(edges), color=colours, edgecolor="white", lw=0.3)
+    ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
+    mean = measured(row, "alid")
+    if mean is not None:
+        ax.axvline(mean, color=VERMILION, ls="--", lw=1.0, label=written(row, "alid"))
+    ax.plot([], [], " ", label=written(row, "lid_max"))
+    ax.set(xlabel="LID (bits)", ylabel="trials (%)")
+    ax.margins(y=0.15)
+    percent_ticks(ax.yaxis)
+    legend(ax)
+
+
+@figure(
+    "Recordings that disclose more than a level",
+    place=230,
+    needs=_NEEDS,
+    caption="What share of recordings gives away more than a number of bits: the further right a line reaches, the "
+    "more the most exposed recordings disclose.",
+    has=has_curves("lid_ccdf"),
+)
+def lid_ccdf(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Share of trials whose Local Information Disclosure exceeds each level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.lid_ccdf(result)
+    >>> ax.get_ylabel()
+    'trials above (%)'
+    """
+    left = min(min(row.curves["lid_ccdf"].x) for row in rows)
+    right = max(max(row.curves["lid_ccdf"].x) for row in rows)
+    left, right = (value if np.isfinite(value) else end for value, end in ((left, -10.0), (right, 10.0)))
+    space = 0.04 * max(right - left, 0.1)
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        level, share = curve_arrays(row.curves["lid_ccdf"])
+        seen = look(number)
+        x = np.concatenate(([left - space], level, [right + space]))
+        label = joined(name, written(row, "lid_max"))
+        y = np.concatenate(([1.0], share, share[-1:]))
+        ax.step(x, y, where="post", color=seen.colour, ls=seen.line, label=label)
+    ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
+    ax.set(xlabel="LID (bits)", ylabel="trials above (%)", xlim=(left - space, right + space), ylim=(-0.02, 1.03))
+    percent_ticks(ax.yaxis)
+    legend(ax, most_inside=2, inside="lower left")
+
+
+def _rank_axis(ax: Axes, most: float) -> None:
+    if most > 30:
+        ax.set_xscale("log")
+        plain_ticks(ax.xaxis)
+    ax.set_xlim(0.9 if most > 30 else 0.5, most + 0.5)
+
+
+@figure(
+    "Rank of the true person (CMC)",
+    place=240,
+    needs=_NEEDS,
+    caption="How often the true person is among the attacker's first guesses, against guessing blindly (dotted).",
+    has=has_curves("cmc"),
+)
+def cmc(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Cumulative match characteristic: share of trials whose true identity is among the first k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.cmc(result)
+    >>> ax.get_xlabel()
+    'rank'
+    """
+    drawn: set[Any] = set()
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        curve, seen = row.curves["cmc"], look(number)
+        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, label=joined(name, written(row, "top1")))
+        if curve.baseline is not None and curve.baseline not in drawn:
+            said = None if drawn else "chance"
+            ax.plot(curve.x, curve.baseline, color=VERMILION, ls=":", lw=1.0, label=said)
+            drawn.add(curve.baseline)
+    _rank_axis(ax, max(row.curves["cmc"].x[-1] for row in rows))
+    ax.set(xlabel="rank", ylabel="true identity among the first (%)", ylim=(0.0, 1.03))
+    percent_ticks(ax.yaxis)
+    legend(ax, most_inside=2, inside="lower right")
+
+
+@figure(
+    "Disclosure by rank",
+    place=250,
+    needs=_NEEDS,
+    caption="What a place in the attacker's list tells about the true person, in bits: a flat line at zero means that "
+    "the order of the list says nothing.",
+    has=has_curves("rank_disclosure"),
+)
+def rank_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """log2(N gamma_k) over the rank k of the true identity; ranks without a trial are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.rank_disclosure(result)
+    >>> ax.get_xlabel()
+    'rank of the true identity'
+    """
+    ax.axhline(0.0, color=VERMILION, ls=":", lw=1.0, label="chance")
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        rank, bits = curve_arrays(row.curves["rank_disclosure"])
+        seen = look(number)
+        label = joined(name, written(row, "mean_rank_disclosure"))
+        ax.plot(rank, bits, color=seen.colour, ls=seen.line, marker=seen.marker, ms=2.5, lw=0.9, label=label)
+    _rank_axis(ax, max(row.counts.get("identities", row.curves["rank_disclosure"].x[-1]) for row in rows))
+    ax.set(xlabel="rank of the true identity", ylabel="disclosure (bits)")
+    legend(ax, most_inside=2)
+
+
+@figure(
+    "Risk over the number of people",
+    place=260,
+    needs=_NEEDS,
+    caption="How the risk of being linked or singled out changes with the number of people that the attacker searches "
+    "through; dotted lines are chance.",
+    has=lambda row: any(f"{name}_over_identities" in row.curves for name in get_args(OverIdentities)),
+)
+def over_identities(
+    rows: Sequence[Evaluation],
+    ax: Axes,
+    *,
+    y: Annotated[
+        OverIdentities | None, "The measure to draw; unless given, both of one result, and link_probability of several."
+    ] = None,
+) -> None:
+    """Link probability and singling out over the number of enrolled identities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.over_identities(result)
+    >>> ax.get_xlabel()
+    'enrolled identities'
+    """
+    measures = get_args(OverIdentities)[: 2 if len(rows) == 1 else 1] if y is None else (y,)
+    drawn: set[Any] = set()
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        for line, measure in zip(("-", "--"), measures, strict=False):
+            curve = row.curves.get(f"{measure}_over_identities")
+            if curve is None:
+                continue
+            seen = look(number)
+            said = name if line == "-" else None
+            ax.plot(curve.x, curve.y, color=seen.colour, ls=line, marker=seen.marker, ms=3.0, label=said)
+            if curve.baseline is not None and curve.baseline not in drawn:
+                ax.plot(curve.x, curve.baseline, color=GREY, ls=":", lw=0.9, label=None if drawn else "chance")
+                drawn.add(curve.baseline)
+    for line, measure in zip(("-", "--"), measures, strict=False):
+        if any(f"{measure}_over_identities" in row.curves for row in rows):
+            ax.plot([], [], color=GREY, ls=line, label=measure.replace("_", " "))
+    ax.set_xscale("log", base=2)
+    plain_ticks(ax.xaxis)
+    ax.set(xlabel="enrolled identities", ylabel="share of trials (%)", ylim=(0.0, 1.03))
+    percent_ticks(ax.yaxis)
+    legend(ax, most_inside=3)
+
+
+def _has_utterances(row: Evaluation) -> bool:
+    return any(f"alid_over_utterances_{fusion}" in row.curves for fusion in _FUSIONS)
+
+
+@figure(
+    "Risk over the number of recordings",
+    place=270,
+    needs="a search with several recordings of the same person",
+    caption="What the attacker learns from several recordings of the same unknown person. A line that falls means that "
+    "the attacker is misled by treating recordings as independent.",
+    has=_has_utterances,
+)
+def over_utterances(
+    rows: Sequence[Evaluation],
+    ax: Axes,
+    *,
+    y: Annotated[OverUtterances, "The measure to draw."] = "alid",
+) -> None:
+    """Disclosure, or another measure, over the number of utterances of one speaker put together.
+
+    Disclosures are shown for each way of putting utterances together: scores summed as independent, scaled by a factor
+    fitted on development data, or averaged. Several results are shown for the first way that all of them have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> scores = np.tile(3 * np.eye(4) + np.arange(4), (2, 1))
+    >>> result = ze.evaluate(ze.ScoreMatrix(scores, [0, 1, 2, 3] * 2))
+    >>> ax = ze.plot.over_utterances(result)
+    >>> ax.get_ylabel()
+    'ALID (bits)'
+    """
+    rate = y in ("link_probability", "singling_out")
+    shared = [f for f in _FUSIONS if all(f"{y}_over_utterances_{f}" in row.curves for row in rows)]
+    endings = [""] if rate else [f"_{fusion}" for fusion in (shared[:1] if len(rows) > 1 else shared)]
+    if not endings:
+        raise UsageError(
+            f"the utterances of these results were put together in different ways; draw {y} of one result at a time"
+        )
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        for place, ending in enumerate(endings):
+            curve = row.curves.get(f"{y}_over_utterances{ending}")
+            if curve is None:
+                continue
+            seen = look(number + place)
+            said = _FUSIONS[ending[1:]] if len(endings) > 1 else name
+            ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=said)
+            if curve.baseline is not None and number == 0:
+                ax.plot(curve.x, curve.baseline, color=GREY, ls=":", lw=0.9, label="chance")
+    ax.set_xscale("log", base=2)
+    plain_ticks(ax.xaxis)
+    title = {"alid": "ALID (bits)", "lid_max": "LID_max (bits)"}.get(y, f"{y.replace('_', ' ')} (%)")
+    how = f" ({_FUSIONS[endings[0][1:]]})" if len(endings) == 1 and not rate else ""
+    ax.set(xlabel=f"utterances put together{how}", ylabel=title)
+    if rate:
+        ax.set_ylim(0.0, 1.03)
+        percent_ticks(ax.yaxis)
+    else:
+        ax.axhline(0.0, color=GREY, lw=0.8, ls=":")
+    legend(ax, most_inside=3)
+
+
+@figure(
+    "Risk per person",
+    place=280,
+    needs=_NEEDS,
+    caption="How much the recordings of each person disclose, on average (dot) and at most (end of the line): the "
+    "people at the top are the most exposed.",
+    has=lambda row: row.people is not None and bool(row.people.speaker),
+    together=False,
+    height=3.6,
+)
+def people(
+    row: Evaluation, ax: Axes, *, hide: Annotated[bool, "Number people instead of naming them."] = False
+) -> None:
+    """Mean and largest disclosure of each speaker, the most exposed on top; filled where most trials are linked.
+
+    Of many speakers the first thirty are shown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.people(result)
+    >>> ax.get_xlabel()
+    'LID (bits)'
+    """
+    assert row.people is not None
+    risk = row.people
+    shown = min(len(risk.speaker), _MOST_PEOPLE)
+    place = np.arange(shown)
+    names = [f"person {number + 1}" for number in place] if hide else list(risk.speaker[:shown])
+    mean, most = np.array(risk.alid[:shown]), np.array(risk.lid_max[:shown])
+    linked = np.array(risk.linked[:shown])
+    ax.hlines(place, mean, most, color=GREY, lw=0.8)
+    ax.plot(most, place, "|", color=GREY, ms=5.0, label="largest")
+    for often, face, said in ((False, "white", "mean"), (True, BLUE, "mean (mostly linked)")):
+        chosen = (linked > 0.5) == often
+        if chosen.any():
+            ax.plot(mean[chosen], place[chosen], "o", color=BLUE, mfc=face, ms=4.0, label=said)
+    ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
+    ax.set_yticks(place, labels=[shortened(name) for name in names], fontsize=6.0, parse_math=False)
+    ax.set(ylim=(shown - 0.4, -0.6), xlabel="LID (bits)")
+    total = row.counts.get("speakers", len(risk.speaker))
+    if shown < len(risk.speaker):
+        ax.set_ylabel(f"the {shown} most exposed of {max(total, len(risk.speaker))}")
+    legend_below(ax, columns=3)

@@ -1,0 +1,110 @@
+"""Figures of tandem cost: a countermeasure before a verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.plot.canvas import GREY, VERMILION, colour_bar, legend, look
+from zeroevidence.plot.curves import curve_arrays, has_curves
+from zeroevidence.plot.registry import figure
+from zeroevidence.plot.words import joined, row_names, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NEEDS = "scores of a verifier behind a countermeasure"
+
+
+@figure(
+    "Tandem cost (t-DCF)",
+    place=510,
+    needs=_NEEDS,
+    caption="What wrong decisions cost when a detector of faked voices guards a verifier, for every setting of "
+    "the detector: at the dotted line the detector is of no use.",
+    has=has_curves("t_dcf"),
+)
+def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Normalised t-DCF over the countermeasure's threshold; the marker is the minimum.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.data.tandem import TandemScores, TrialScores
+    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
+    >>> scores = TandemScores(
+    ...     asv_target=TrialScores([3.1, 2.4, 1.9]),
+    ...     asv_nontarget=TrialScores([0.2, -0.4, 1.1]),
+    ...     asv_spoof=TrialScores([2.2, 1.5, 0.8]),
+    ...     cm_bonafide=TrialScores([2.0, 1.2, 0.7]),
+    ...     cm_spoof=TrialScores([0.9, 0.1, -0.6]),
+    ... )
+    >>> ax = ze.plot.t_dcf(evaluate_tandem(scores, intervals=0))
+    >>> ax.get_ylabel()
+    'normalised t-DCF'
+    """
+    ax.axhline(1.0, color=VERMILION, ls=":", lw=1.0)
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        threshold, cost = curve_arrays(row.curves["t_dcf"])
+        shown = np.isfinite(threshold) & np.isfinite(cost)
+        threshold, cost = threshold[shown], cost[shown]
+        seen = look(number)
+        ax.plot(threshold, cost, color=seen.colour, ls=seen.line, label=joined(name, written(row, "tdcf_min")))
+        if len(cost):
+            best = int(cost.argmin())
+            ax.plot(threshold[best], cost[best], seen.marker, color=seen.colour, mec="white", mew=0.5, ms=5.0)
+    ax.set(xlabel="threshold of the countermeasure", ylabel="normalised t-DCF")
+    ax.set_ylim(0.0, min(max(1.1, ax.get_ylim()[1]), 2.0))
+    legend(ax, most_inside=2)
+
+
+@figure(
+    "Tandem cost over both thresholds",
+    place=520,
+    needs=_NEEDS,
+    caption="What wrong decisions cost for every setting of the detector of faked voices and of the verifier: the dark "
+    "valley is where the two work best together.",
+    has=lambda row: "t_dcf" in row.surfaces,
+    together=False,
+    height=3.0,
+)
+def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
+    """Normalised unconstrained t-DCF over both thresholds, cut off at 1; the cross is the least cost drawn.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.data.tandem import TandemScores, TrialScores
+    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
+    >>> scores = TandemScores(
+    ...     asv_target=TrialScores([3.1, 2.4, 1.9]),
+    ...     asv_nontarget=TrialScores([0.2, -0.4, 1.1]),
+    ...     asv_spoof=TrialScores([2.2, 1.5, 0.8]),
+    ...     cm_bonafide=TrialScores([2.0, 1.2, 0.7]),
+    ...     cm_spoof=TrialScores([0.9, 0.1, -0.6]),
+    ... )
+    >>> ax = ze.plot.t_dcf_surface(evaluate_tandem(scores, intervals=0))
+    >>> ax.get_ylabel()
+    'threshold of the verifier'
+    """
+    surface = row.surfaces["t_dcf"]
+    cm, asv, cost = (np.array(part, dtype=np.float64) for part in (surface.x, surface.y, surface.z))
+    rows, columns = np.isfinite(cm), np.isfinite(asv)
+    cm, asv, cost = cm[rows], asv[columns], cost[rows][:, columns]
+    if len(cm) < 2 or len(asv) < 2:
+        raise UsageError("cannot draw a surface with fewer than two finite thresholds on each side")
+    levels = np.linspace(0.0, 1.0, 21)
+    drawn = ax.contourf(cm, asv, np.clip(cost, 0.0, 1.0).T, levels=levels, cmap="cividis")
+    drawn.set_edgecolor("face")
+    i, j = np.unravel_index(int(cost.argmin()), cost.shape)
+    ax.plot(cm[i], asv[j], "x", color="white", ms=6.0, mew=1.4, label=f"{written(row, 'tdcf_joint_min')}")
+    ax.set(xlabel="threshold of the countermeasure", ylabel="threshold of the verifier")
+    bar = colour_bar(ax, drawn, "normalised t-DCF")
+    bar.set_ticks([0.0, 0.25, 0.5, 0.75, 1.0], labels=["0", "0.25", "0.5", "0.75", "≥ 1"])
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles[
+        0
+    ].set_color(GREY)  # type: ignore[union-attr]

@@ -1,0 +1,116 @@
+"""What a painter says about itself: the options it takes, and the signature and documentation of its figure.
+
+A painter draws rows on Axes: ``paint(rows, ax, *, option=default)``. Its keyword-only parameters are the options of the
+figure, annotated with their type and meaning: ``Annotated[Literal["a", "b"], "Which of the two to draw."]``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from zeroevidence.errors import UsageError
+
+Painter = Callable[..., None]
+
+_WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "a string"}
+_WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a kind of figure."""
+
+    name: str
+    annotation: Any
+    default: Any
+    meaning: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that it may have, () where they are not fixed."""
+        return next((get_args(part) for part in self._parts if get_origin(part) is Literal), ())
+
+    @property
+    def type(self) -> type:
+        """Type of its values, None left aside."""
+        return type(self.choices[0]) if self.choices else next(part for part in self._parts if part is not type(None))
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        """The members of a union, or the annotation itself."""
+        fixed = get_origin(self.annotation) is Literal
+        return (self.annotation,) if fixed else get_args(self.annotation) or (self.annotation,)
+
+    def check(self, value: object) -> None:
+        """Raise `UsageError` for a value that the annotation does not allow."""
+        if value is self.default:
+            return
+        if self.choices:
+            if value not in self.choices:
+                raise UsageError(f"{self.name}: expected one of {', '.join(self.choices)}, got {value!r}")
+        elif not isinstance(value, (int, float) if self.type is float else self.type):
+            raise UsageError(f"{self.name}: expected {_WORDS.get(self.type, self.type.__name__)}, got {value!r}")
+
+
+def read_options(paint: Painter) -> dict[str, Option]:
+    """The options of a painter by name, in the order of its signature."""
+    own = [one for one in inspect.signature(paint).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    # Only theirs: the annotation of the Axes cannot be looked up without matplotlib.
+    written = SimpleNamespace(__annotations__={one.name: one.annotation for one in own})
+    hints = get_type_hints(written, paint.__globals__, include_extras=True)
+    options = {}
+    for one in own:
+        hint = hints[one.name]
+        kind, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
+        options[one.name] = Option(one.name, kind, one.default, meaning)
+    return options
+
+
+def public_signature(options: Mapping[str, Option], *, from_scores: bool) -> inspect.Signature:
+    """The signature of the function that draws results."""
+    either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    results = "Evaluation | Sequence[Evaluation]"
+    annotation = f"{results} | ArrayLike" if from_scores else results
+    parameters = [inspect.Parameter("results", either, annotation=annotation)]
+    if from_scores:
+        parameters.append(inspect.Parameter("nontarget", either, default=None, annotation="ArrayLike | None"))
+    parameters.append(inspect.Parameter("ax", keyword, default=None, annotation="Axes | None"))
+    parameters += [
+        inspect.Parameter(one.name, keyword, default=one.default, annotation=one.annotation) for one in options.values()
+    ]
+    return inspect.Signature(parameters, return_annotation="Axes")
+
+
+def public_doc(paint: Painter, options: Mapping[str, Option], *, needs: str, together: bool, from_scores: bool) -> str:
+    """The documentation of that function: what the painter's says, what is needed, parameters, examples."""
+    said, _, examples = inspect.cleandoc(paint.__doc__ or "").partition("\n\nExamples\n--------\n")
+    results = "A result of `evaluate`, or several to share the axes" if together else "A result of `evaluate`"
+    parameters = {
+        "results": f"{results}; or target scores, together with `nontarget`." if from_scores else f"{results}."
+    }
+    if from_scores:
+        parameters["nontarget"] = "Non-target scores: a list, or an array of NumPy, polars, pandas or torch."
+    parameters["ax"] = "Axes to draw on; a new figure, one column of a paper wide, unless given."
+    parameters |= {one.name: one.meaning for one in options.values()}
+    lines = [said, "", f"Needs {needs}.", "", "Parameters", "----------"]
+    for name, meaning in parameters.items():
+        lines += [name, textwrap.fill(meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ")]
+    lines += ["", "Returns", "-------", "Axes", "    The Axes drawn on."]
+    if examples:
+        lines += ["", "Examples", "--------", examples.rstrip()]
+    return "\n".join(lines) + "\n"
+
+
+def publish(function: Any, paint: Painter, signature: inspect.Signature, doc: str) -> None:
+    """Give the function that draws results the name of its painter and its own signature and documentation."""
+    function.__name__ = function.__qualname__ = paint.__name__
+    function.__module__ = paint.__module__
+    function.__doc__ = doc
+    function.__signature__ = signature
+    function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    function.__annotations__["return"] = signature.return_annotation

@@ -1,0 +1,56 @@
+"""Vectors in two dimensions, for figures."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import MissingExtra
+from zeroevidence.evaluation import Points
+from zeroevidence.protect.assessment.roles import attribute_labels
+
+MapMethod: TypeAlias = Literal["pca", "umap", "none"]
+_MAPPED_POINTS = 2000
+
+
+def draw_maps(
+    test: Embeddings, attribute: str, method: MapMethod, seed: int, protector: Any, original: Embeddings
+) -> dict[str, Points]:
+    """Test vectors in two dimensions and, of a flow, its first two latent coordinates."""
+    if method == "none":
+        return {}
+    some = np.random.default_rng(seed).permutation(len(test))[:_MAPPED_POINTS]
+    labels = tuple(str(label) for label in attribute_labels(test, attribute)[some])
+
+    def points(plane: FloatArray) -> Points:
+        return Points(tuple(float(v) for v in plane[:, 0]), tuple(float(v) for v in plane[:, 1]), labels)
+
+    maps = {"vectors": points(flat(np.asarray(test.vectors)[some], method, seed))}
+    if hasattr(protector, "to_latent"):
+        maps["latent"] = points(protector.to_latent(np.asarray(original.vectors, dtype=np.float64)[some])[:, :2])
+    return maps
+
+
+def flat(vectors: FloatArray, method: MapMethod = "pca", seed: int = 0) -> FloatArray:
+    """Vectors in two dimensions: their first principal components, or UMAP (30 neighbours, as in the paper)."""
+    if method == "umap":
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import umap
+
+                made = umap.UMAP(n_neighbors=min(30, len(vectors) - 1), random_state=seed, n_jobs=1)
+                plane: FloatArray = made.fit_transform(vectors).astype(np.float64)
+        except ImportError as error:
+            raise MissingExtra("umap", "a map by UMAP") from error
+        return plane
+    centred = vectors - vectors.mean(axis=0)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    u = u[:, :2] * s[:2]
+    signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # else the sign is the library's whim
+    components: FloatArray = u * np.where(signs == 0.0, 1.0, signs)
+    return components

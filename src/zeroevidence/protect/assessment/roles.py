@@ -1,0 +1,84 @@
+"""Who is used for what, and what is known about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zeroevidence._typing import StrArray
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Roles:
+    """Three groups of people: to train protectors (and the PLDA), to train attackers, and to test.
+
+    Examples
+    --------
+    >>> people = np.repeat([f"p{i}" for i in range(12)], 2)
+    >>> sex = np.where(np.arange(24) < 12, "f", "m")
+    >>> vectors = np.random.default_rng(0).normal(size=(24, 4))
+    >>> data = Embeddings(vectors, np.arange(24).astype(str), people, {"sex": sex})
+    >>> roles = Roles.split(data, "sex")
+    >>> len(roles.train), len(roles.attack), len(roles.test)
+    (8, 8, 8)
+    """
+
+    train: Embeddings
+    attack: Embeddings
+    test: Embeddings
+
+    def __post_init__(self) -> None:
+        for one, other in (("train", "attack"), ("train", "test"), ("attack", "test")):
+            common = np.intersect1d(speaker_names(getattr(self, one), one), speaker_names(getattr(self, other), other))
+            if len(common):
+                raise InputError(
+                    f"{one} and {other} share {len(common)} speaker(s), among them {str(common[0])!r}; expected other "
+                    "people, or a classifier recognises them instead of the attribute"
+                )
+
+    @classmethod
+    def split(cls, embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
+        """Thirds of the speakers of each class, at random."""
+        speakers, labels = speaker_names(embeddings), attribute_labels(embeddings, attribute)
+        rng = np.random.default_rng(seed)
+        part = np.zeros(len(speakers), dtype=np.int64)
+        start = 0
+        for label in np.unique(labels):
+            names = np.unique(speakers[labels == label])
+            if len(names) < 3:
+                raise InputError(
+                    f"{attribute} {str(label)!r}: {len(names)} speaker(s); thirds of people need at least three"
+                )
+            for number, name in enumerate(rng.permutation(names)):
+                # classes of few people do not all fill the same third
+                part[speakers == name] = (start + number) % 3
+            start += len(names)
+        return cls(*(embeddings.take(part == number) for number in range(3)))
+
+
+def speaker_names(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
+    """Speakers, which must be known."""
+    if embeddings.speakers is None:
+        raise InputError(f"{name}: speakers are not known; they must be, so that nobody is in two groups")
+    return embeddings.speakers
+
+
+def attribute_labels(embeddings: Embeddings, attribute: str) -> StrArray:
+    """Labels of an attribute, one per vector and the same for all vectors of a speaker."""
+    try:
+        labels = embeddings.attributes[attribute]
+    except KeyError:
+        known = ", ".join(embeddings.attributes) or "none"
+        raise InputError(f"no attribute {attribute!r} comes with the embeddings; there is {known}") from None
+    empty = np.flatnonzero(labels == "")
+    if len(empty):
+        raise InputError(f"row {empty[0]} ({str(embeddings.ids[empty[0]])!r}): no {attribute}; expected a label")
+    if embeddings.speakers is not None:
+        pairs = np.unique(np.stack([embeddings.speakers, labels], axis=1), axis=0)
+        twice = np.flatnonzero(pairs[1:, 0] == pairs[:-1, 0])
+        if len(twice):
+            raise InputError(f"speaker {str(pairs[twice[0], 0])!r} has more than one {attribute}; expected one")
+    return labels

@@ -1,0 +1,310 @@
+"""The adversarial baseline: an autoencoder whose code a classifier fails to read [Noé et al. 2021].
+
+The decoder gets the attribute as a score of its own, so that the code need not carry it. A classifier learns to read
+the attribute from the code, and the encoder learns to leave the classifier undecided. To protect a vector, the score is
+set to the same value for every class. Needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence.errors import UsageError
+from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.latent import against_others
+from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
+from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
+
+_CODE = 128
+_BLOCK = 65536
+_UNDECIDED = 0.9  # of the classifier's cross-entropy at chance: with less a state does not count as protected
+_LOST = 100.0  # times the variance: no training that went well reconstructs as badly
+
+
+@protector("Encodes vectors so that a classifier cannot read the attribute, and decodes them again.", extra=EXTRA)
+class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
+    """Encode vectors, hide the attribute, decode.
+
+    Training keeps the state that reconstructs held-out people best, among those that leave the classifier undecided.
+
+    Parameters
+    ----------
+    code
+        Width of the code; ``auto`` is 128, or half the dimension where that is less.
+    hidden
+        Width of the hidden layers of encoder, decoder and classifier.
+    strength
+        Weight of leaving the classifier undecided, relative to the error of reconstruction.
+    epochs, patience, held_out
+        The largest number of passes over the data, the number without gain on held-out people after which training
+        ends, and the share of people held out in each class.
+    batch, learning_rate, weight_decay
+        Vectors in a batch, the step size of the optimiser, and how strongly it pulls weights towards zero.
+    device
+        Where to compute, as torch names it; ``auto`` takes a GPU where there is one.
+    random_state
+        Seed of the initial weights, the order of vectors and the choice of held-out people.
+
+    Attributes
+    ----------
+    losses_
+        On held-out people after each epoch: the error of reconstruction, and the classifier's cross-entropy divided by
+        that of chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import AdversarialAutoencoder
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat(["f", "m"], 50)
+    >>> x = rng.normal(size=(100, 4))
+    >>> x[:, 0] += np.where(sex == "m", 2.0, -2.0)
+    >>> coder = AdversarialAutoencoder(epochs=2).fit(x, sex)
+    >>> coder.transform(x).shape
+    (100, 4)
+    >>> len(coder.losses_)
+    2
+    """
+
+    kind: ClassVar[str] = "adversarial"
+    networks: ClassVar[tuple[str, ...]] = ("encoder_", "decoder_")
+
+    def __init__(
+        self,
+        *,
+        code: int | Literal["auto"] = "auto",
+        hidden: int = 256,
+        strength: float = 1.0,
+        epochs: int = 200,
+        patience: int = 30,
+        held_out: float = 0.2,
+        batch: int = 128,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-4,
+        device: str = "cpu",
+        random_state: int = 0,
+    ) -> None:
+        self.code = code
+        self.hidden = hidden
+        self.strength = strength
+        self.epochs = epochs
+        self.patience = patience
+        self.held_out = held_out
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, speakers: Any = None, progress: Callable[[int, int], None] | None = None) -> Self:
+        """Learn from vectors and labels.
+
+        Parameters
+        ----------
+        speakers
+            Who each vector is from; held-out vectors then come from other people.
+        progress
+            Called after each epoch with the number of epochs done and the number wanted.
+        """
+        self._fit(self._training(X, y, speakers), progress)
+        return self._learned()
+
+    def _fit(self, data: Training, progress: Callable[[int, int], None] | None = None) -> None:
+        torch = need_torch("AdversarialAutoencoder")
+        for name in ("hidden", "epochs", "batch"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        share = data.weights / data.weights.sum()
+        self.mean_ = share @ data.x
+        scale = np.sqrt(share @ (data.x - self.mean_) ** 2)
+        self.scale_ = np.where(scale > 0.0, scale, 1.0)
+        self._fit_scores(data)
+        self.device_ = choose_device(self.device, "AdversarialAutoencoder")
+        with one_thread(torch), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.random_state)
+            self._train(torch, data, progress)
+
+    def _fit_scores(self, data: Training) -> None:
+        """Fit a logistic classifier whose posterior, at equal priors, is the score that the decoder gets."""
+        from sklearn.linear_model import LogisticRegression
+
+        model = LogisticRegression(C=1.0, max_iter=1000)
+        model.fit(self._standard(data.x), data.labels[:, 0], sample_weight=data.weights)
+        weights, bias = model.coef_, model.intercept_
+        if len(self.classes_) == 2:
+            weights, bias = np.concatenate([-weights, weights]) / 2.0, np.concatenate([-bias, bias]) / 2.0
+        self.score_weights_, self.score_bias_ = weights, bias
+
+    def _standard(self, x: FloatArray) -> FloatArray:
+        standard: FloatArray = (x - self.mean_) / self.scale_
+        return standard
+
+    def _logits(self, standard: FloatArray) -> FloatArray:
+        logits: FloatArray = standard @ self.score_weights_.T + self.score_bias_
+        return logits
+
+    def _posterior(self, standard: FloatArray) -> FloatArray:
+        logits = self._logits(standard)
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        posterior: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+        return posterior
+
+    def _train(self, torch: Any, data: Training, progress: Callable[[int, int], None] | None) -> None:
+        """Train until the epochs are used up or held-out people gain nothing, and keep the best state."""
+        game = self._game(torch, data.x.shape[1])
+        held = held_out_rows(data, self.held_out, self.random_state)
+        if held.all():
+            held = np.zeros(len(held), dtype=bool)
+        part = self._tensors(torch, data, ~held)
+        held_part = self._tensors(torch, data, held) if held.any() else None
+        best, self.losses_, kept = None, [], _states(self.encoder_, self.decoder_)
+        for epoch in range(1, self.epochs + 1):
+            for rows in torch.randperm(len(part[0])).split(self.batch):
+                if len(rows) > 1:
+                    game.step(tuple(tensor[rows] for tensor in part))
+            if progress is not None:
+                progress(epoch, self.epochs)
+            if held_part is None:
+                continue
+            self.losses_.append(game.losses(held_part))
+            error, read = self.losses_[-1]
+            if not np.isfinite(error):
+                break
+            # protected states first, the best reconstruction among them
+            rank = (max(0.0, _UNDECIDED - read), error)
+            if best is None or rank < best[0]:
+                best, kept = (rank, epoch), _states(self.encoder_, self.decoder_)
+            elif epoch - best[1] >= self.patience:
+                break
+        if best is not None:
+            self.encoder_.load_state_dict(kept[0])
+            self.decoder_.load_state_dict(kept[1])
+        if not game.losses(tuple(tensor[:_BLOCK] for tensor in part))[0] <= _LOST:
+            raise self._diverged("the decoder no longer reconstructs vectors")
+
+    def _game(self, torch: Any, dimension: int) -> _Game:
+        """New networks, with what trains them."""
+        classes = len(self.classes_)
+        code = min(_CODE, max(2, dimension // 2)) if self.code == "auto" else self.code
+        self.encoder_, self.decoder_ = _networks(torch, dimension, code, self.hidden, classes)
+        classifier = _perceptron(torch, code, self.hidden, classes)
+        for network in (self.encoder_, self.decoder_, classifier):
+            network.to(self.device_)
+        return _Game(
+            torch,
+            (self.encoder_, self.decoder_, classifier),
+            self.strength,
+            lr=self.learning_rate,
+            weight_decay=self.weight_decay,
+        )
+
+    def _tensors(self, torch: Any, data: Training, rows: BoolArray) -> tuple[Any, ...]:
+        """Vectors, scores for the decoder, weights and labels of some rows, on the device."""
+        standard = self._standard(data.x[rows])
+        parts = (standard, self._posterior(standard), data.weights[rows])
+        floats = (torch.as_tensor(part, dtype=torch.float32, device=self.device_) for part in parts)
+        return *floats, torch.as_tensor(data.labels[rows, 0], device=self.device_)
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """The score that the decoder gets, as evidence."""
+        logits = self._logits(self._standard(x))
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else against_others(logits)
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        """Decode the codes of vectors, with the same score for everybody."""
+        torch = need_torch("AdversarialAutoencoder")
+        standard = self._standard(x)
+        classes = len(self.classes_)
+        parts = []
+        with torch.no_grad():
+            for start in range(0, len(standard), _BLOCK):
+                block = torch.as_tensor(standard[start : start + _BLOCK], dtype=torch.float32, device=self.device_)
+                score = torch.full((len(block), classes), 1.0 / classes, device=self.device_)
+                parts.append(self.decoder_(torch.cat([self.encoder_(block), score], dim=1)).double().cpu().numpy())
+        rebuilt: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
+        return rebuilt
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        arrays = {
+            "mean": self.mean_,
+            "scale": self.scale_,
+            "score_weights": self.score_weights_,
+            "score_bias": self.score_bias_,
+        }
+        for part in ("encoder", "decoder"):
+            state = getattr(self, f"{part}_").state_dict()
+            arrays |= {f"{part}.{name}": value.cpu().numpy() for name, value in state.items()}
+        return arrays
+
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        torch = need_torch("AdversarialAutoencoder")
+        for name in ("mean", "scale", "score_weights", "score_bias"):
+            setattr(self, f"{name}_", arrays[name])
+        hidden, code = arrays["encoder.0.weight"].shape[0], arrays["encoder.2.weight"].shape[0]
+        networks = _networks(torch, len(self.mean_), code, hidden, len(self.score_bias_))
+        for part, network in zip(("encoder", "decoder"), networks, strict=True):
+            names = [name for name in arrays if name.startswith(f"{part}.")]
+            network.load_state_dict(
+                {name.removeprefix(f"{part}."): torch.as_tensor(arrays[name].copy()) for name in names}
+            )
+            setattr(self, f"{part}_", network)
+        self._place()
+
+
+class _Game:
+    """The two sides of the training: a classifier that reads the code, and coders that leave it undecided."""
+
+    def __init__(self, torch: Any, networks: tuple[Any, Any, Any], strength: float, **settings: float) -> None:
+        self.torch, self.strength = torch, strength
+        self.encoder, self.decoder, self.classifier = networks
+        coders = [*self.encoder.parameters(), *self.decoder.parameters()]
+        self.coding = torch.optim.AdamW(coders, **settings)
+        self.reading = torch.optim.AdamW(self.classifier.parameters(), **settings)
+
+    def step(self, part: tuple[Any, ...]) -> None:
+        """Let the classifier learn from a batch, then the coders."""
+        _, read, _ = self._error_and_reading(part, through_code=False)
+        self.reading.zero_grad()
+        read.backward()
+        self.reading.step()
+        error, _, logits = self._error_and_reading(part, through_code=True)
+        undecided = -self.torch.nn.functional.log_softmax(logits, dim=1).mean(dim=1) - np.log(logits.shape[1])
+        weights = part[2]
+        loss = error + self.strength * (weights * undecided).sum() / weights.sum()
+        self.coding.zero_grad()
+        loss.backward()
+        self.coding.step()
+
+    def losses(self, part: tuple[Any, ...]) -> tuple[float, float]:
+        """Error of reconstruction, and the classifier's cross-entropy divided by that of chance."""
+        with self.torch.no_grad():
+            error, read, logits = self._error_and_reading(part, through_code=False)
+        return float(error), float(read) / float(np.log(logits.shape[1]))
+
+    def _error_and_reading(self, part: tuple[Any, ...], *, through_code: bool) -> tuple[Any, Any, Any]:
+        """Error of reconstruction, cross-entropy and logits; gradients of the last two reach the encoder on request."""
+        vectors, score, weight, label = part
+        code = self.encoder(vectors)
+        rebuilt = self.decoder(self.torch.cat([code, score], dim=1))
+        error = (weight * ((rebuilt - vectors) ** 2).mean(dim=1)).sum() / weight.sum()
+        logits = self.classifier(code if through_code else code.detach())
+        cross_entropy = self.torch.nn.functional.cross_entropy(logits, label, reduction="none")
+        return error, (weight * cross_entropy).sum() / weight.sum(), logits
+
+
+def _perceptron(torch: Any, inputs: int, hidden: int, outputs: int) -> Any:
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.LeakyReLU(), nn.Linear(hidden, outputs))
+
+
+def _networks(torch: Any, dimension: int, code: int, hidden: int, classes: int) -> tuple[Any, Any]:
+    encoder = _perceptron(torch, dimension, hidden, code)
+    return encoder, _perceptron(torch, code + classes, hidden, dimension)
+
+
+def _states(*networks: Any) -> list[dict[str, Any]]:
+    return [{name: value.detach().clone() for name, value in network.state_dict().items()} for network in networks]

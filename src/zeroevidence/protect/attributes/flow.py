@@ -1,0 +1,389 @@
+"""The zero-evidence flow: a normalising flow whose first latent coordinate is the LLR [Noé et al. 2022].
+
+The flow is trained so that the classes become Gaussians that differ in that coordinate alone (see `latent`). Setting it
+to zero and mapping back gives a vector that is equally likely in both classes. Needs torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.flow_training import ClassDensities, Data, History, Recipe, train
+from zeroevidence.protect.front import Front, FrontKind
+from zeroevidence.protect.latent import Evidence
+from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
+from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
+
+Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+_MANY = 200_000  # vectors from which training takes large batches
+_ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
+_FEW_COMPONENTS = 64
+_FEW_PEOPLE = 100
+_INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
+_LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
+_CHECKED_ROWS = 2048
+_BLOCK = 32768
+# the published configuration: standardised inputs, all dimensions, Adam 1e-4 in batches of 64, mu from 10
+_PAPER: dict[str, Any] = {
+    "front": "none",
+    "batch": 64,
+    "learning_rate": 1e-4,
+    "weight_decay": 0.0,
+    "epochs": 100,
+    "held_out": 0.2,
+}
+
+
+@protector(
+    "Maps vectors by a normalising flow to where the evidence is one coordinate, and sets it to zero.",
+    extra=EXTRA,
+    presets={"paper": _PAPER},
+)
+class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
+    """Map vectors so that the evidence about an attribute becomes one coordinate, and set it.
+
+    The defaults depend on the size of the data. With few vectors the flow works on the leading principal components and
+    starts from linear discriminant analysis. With many people it keeps the state that held-out people find most likely;
+    with few it trains briefly on everybody. `ZeroEvidenceFlow.paper()` is the published configuration.
+
+    Parameters
+    ----------
+    front
+        ``lda``: the flow starts as linear discriminant analysis on the leading components; ``pca``: as whitening;
+        ``none``: inputs are only standardised.
+    components
+        Principal components that are transformed; the others are left alone. ``auto`` takes all of them where there
+        are 20 vectors for each dimension, and 64 otherwise.
+    shrinkage
+        How far the front ``lda`` shrinks the covariance within classes towards a multiple of the identity; ``auto`` is
+        r / (r + S) for r components and S people, which vanishes as the number of people grows.
+    layers, hidden
+        Number of couplings, and the width of their networks; ``auto`` is twice the number of components.
+    epochs, patience, held_out
+        The largest number of passes over the data, the number without gain on held-out people after which training
+        ends, and the share of people held out in each class. ``auto``: 100 passes and a fifth of the people; with fewer
+        than 100 people 20 passes and nobody held out, because each is needed. With few people either can be better: try
+        both.
+    batch, learning_rate
+        Vectors in a batch, and the step size of the optimiser. ``auto``: 64 to 1024, depending on the number of
+        vectors, and 1e-3; from 200 000 vectors on, 2048 and 2e-4, falling.
+    weight_decay
+        How strongly the optimiser pulls the networks' weights towards zero.
+    mu, alpha
+        Where the class densities start (fronts ``pca`` and ``none``), and how slowly they follow the data (eq. 6).
+    device
+        ``auto`` takes a GPU where there is one.
+    precision
+        Of products during training on a GPU: ``auto`` is bfloat16 in large batches, and float32 otherwise.
+    random_state
+        Seed of the initial weights, the order of vectors and the choice of held-out people.
+
+    Attributes
+    ----------
+    history_
+        Loss on held-out people before training and after each epoch.
+    inversion_error_
+        Largest error of mapping training vectors there and back, in standard deviations.
+    evidence_
+        Latent class densities, of the concealed attribute and, if there is one, of the kept one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import ZeroEvidenceFlow
+    >>> rng = np.random.default_rng(0)
+    >>> accent = np.repeat(["north", "south"], 50)
+    >>> x = rng.normal(size=(100, 4))
+    >>> x[:, 0] += np.where(accent == "south", 2.0, -2.0)
+    >>> flow = ZeroEvidenceFlow(epochs=2).fit(x, accent)
+    >>> flow.llr(x).shape
+    (100,)
+    >>> bool(np.abs(flow.llr(flow.transform(x))).max() < 1e-3)
+    True
+    >>> bool(np.abs(flow.llr(flow.set_evidence(x, 1.5)) - 1.5).max() < 1e-3)
+    True
+    """
+
+    kind: ClassVar[str] = "flow"
+    networks: ClassVar[tuple[str, ...]] = ("network_",)
+
+    def __init__(
+        self,
+        *,
+        front: FrontKind = "lda",
+        components: int | Literal["auto"] = "auto",
+        shrinkage: float | Literal["auto"] = "auto",
+        layers: int = 6,
+        hidden: int | Literal["auto"] = "auto",
+        epochs: int | Literal["auto"] = "auto",
+        patience: int = 10,
+        held_out: float | Literal["auto"] = "auto",
+        batch: int | Literal["auto"] = "auto",
+        learning_rate: float | Literal["auto"] = "auto",
+        weight_decay: float = 1e-2,
+        mu: float = 10.0,
+        alpha: float = 0.99,
+        device: str = "auto",
+        precision: Precision = "auto",
+        random_state: int = 0,
+    ) -> None:
+        self.front = front
+        self.components = components
+        self.shrinkage = shrinkage
+        self.layers = layers
+        self.hidden = hidden
+        self.epochs = epochs
+        self.patience = patience
+        self.held_out = held_out
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.mu = mu
+        self.alpha = alpha
+        self.device = device
+        self.precision = precision
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The published configuration: standardised inputs, all dimensions, Adam 1e-4 in batches of 64, mu from 10."""
+        return cls(**(_PAPER | changes))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        speakers: Any = None,
+        keep: Any = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Self:
+        """Learn from vectors and labels.
+
+        Parameters
+        ----------
+        speakers
+            Who each vector is from; held-out vectors then come from other people.
+        keep
+            Labels of a second attribute, whose evidence gets coordinates of its own and is left alone.
+        progress
+            Called after each epoch with the number of epochs done and the number wanted.
+        """
+        self._fit(self._training(X, y, speakers, keep), progress)
+        return self._learned()
+
+    def _fit(self, data: Training, progress: Callable[[int, int], None] | None = None) -> None:
+        torch = need_torch("ZeroEvidenceFlow")
+        self._check_parameters()
+        rows, dimension = data.x.shape
+        width = dimension
+        if self.components != "auto":
+            width = min(self.components, dimension)
+        elif rows < _ROWS_PER_DIMENSION * dimension and self.front != "none":
+            width = min(_FEW_COMPONENTS, dimension)
+        shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
+        self.front_, evidence = Front.fit(
+            data.x,
+            data.labels,
+            data.weights,
+            kind=self.front,
+            components=width,
+            shrinkage=shrinkage,
+            mu=self.mu,
+        )
+        self.device_ = choose_device(self.device, "ZeroEvidenceFlow")
+        small = self.device_.type == "cpu" and rows < _MANY
+        with one_thread(torch) if small else contextlib.nullcontext():
+            self.history_ = self._train(torch, data, evidence, progress)
+        if self.history_.diverged:
+            raise self._diverged("the loss is not finite")
+        self._choose_precision(data.x)
+
+    def _choose_precision(self, x: FloatArray) -> None:
+        """Single precision if it maps vectors there and back without loss, else double."""
+        self.double_ = False
+        self.inversion_error_ = self._inversion_error(x)
+        if self.inversion_error_ > _INVERTED:
+            self.double_ = True
+            self.network_.double()
+            self.inversion_error_ = self._inversion_error(x)
+        if not self.inversion_error_ <= _LOST:
+            raise self._diverged("the flow no longer maps vectors there and back")
+
+    def _check_parameters(self) -> None:
+        for name in ("layers", "epochs", "patience"):
+            if getattr(self, name) != "auto" and getattr(self, name) < 1:
+                raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        for name, choices in (("front", get_args(FrontKind)), ("precision", get_args(Precision))):
+            if getattr(self, name) not in choices:
+                there = f"{', '.join(choices[:-1])} or {choices[-1]}"
+                raise UsageError(f"{name}: expected {there}, got {getattr(self, name)!r}")
+        for name in ("shrinkage", "held_out"):
+            if getattr(self, name) != "auto" and not 0.0 <= getattr(self, name) < 1.0:
+                raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
+
+    def _train(
+        self, torch: Any, data: Training, evidence: list[Evidence], progress: Callable[[int, int], None] | None
+    ) -> History:
+        from zeroevidence.protect.couplings import make_couplings
+
+        front, device = self.front_, self.device_
+        many = len(data.x) >= _MANY
+        few = len(np.unique(data.people)) < _FEW_PEOPLE
+        share = (0.0 if few else 0.2) if self.held_out == "auto" else self.held_out
+        held = held_out_rows(data, share, self.random_state) if share > 0.0 else None
+        if held is not None and (not held.any() or held.all()):
+            held = None
+        hidden = 2 * front.width if self.hidden == "auto" else self.hidden
+        self.network_: Any = make_couplings(front.width, self.layers, hidden, seed=self.random_state).to(device)
+        densities = ClassDensities([(one.means, one.variance) for one in evidence], device)
+        recipe = Recipe(
+            epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
+            patience=self.patience,
+            batch=_batch(len(data.x)) if self.batch == "auto" else self.batch,
+            learning_rate=(2e-4 if many else 1e-3) if self.learning_rate == "auto" else self.learning_rate,
+            decay_rate=many and self.learning_rate == "auto",
+            weight_decay=self.weight_decay,
+            alpha=self.alpha,
+            bfloat16=self.precision == "bfloat16" or (self.precision == "auto" and many and device.type == "cuda"),
+            seed=self.random_state,
+        )
+        u = front.forward(data.x)[:, _order(front.width, densities.width)]
+
+        def part(rows: Any) -> Data:
+            return Data(
+                torch.as_tensor(u[rows], dtype=torch.float32).to(device),
+                torch.as_tensor(data.labels[rows]).to(device),
+                torch.as_tensor(data.weights[rows], dtype=torch.float32).to(device),
+            )
+
+        rest = slice(None) if held is None else ~held
+        history = train(
+            self.network_, densities, part(rest), None if held is None else part(held), recipe, progress=progress
+        )
+        self.evidence_ = [
+            Evidence(means.double().cpu().numpy(), float(variance))
+            for means, variance in zip(densities.means, densities.variances, strict=True)
+        ]
+        return history
+
+    def _inversion_error(self, x: FloatArray) -> float:
+        some = x[np.linspace(0, len(x) - 1, min(len(x), _CHECKED_ROWS)).astype(np.int64)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = np.abs(self._backward(self._forward(some)) - some) / self.front_.scale
+        return float(error.max())
+
+    def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
+        """The first coordinates through the network, in blocks; the others as they are."""
+        torch = need_torch("ZeroEvidenceFlow")
+        width = self.front_.width
+        order = _order(width, sum(one.means.shape[1] for one in self.evidence_))
+        dtype = torch.float64 if self.double_ else torch.float32
+        result = u.copy()
+        with torch.no_grad():
+            for start in range(0, len(u), _BLOCK):
+                rows = slice(start, start + _BLOCK)
+                block = torch.as_tensor(u[rows][:, order], dtype=dtype).to(self.device_)
+                out = self.network_.inverse(block) if inverse else self.network_(block)[0]
+                result[rows, order] = out.double().cpu().numpy()
+        return result
+
+    def _forward(self, x: FloatArray) -> FloatArray:
+        return self._mapped(self.front_.forward(x), inverse=False)
+
+    def _backward(self, z: FloatArray) -> FloatArray:
+        return self.front_.inverse(self._mapped(z, inverse=True))
+
+    def to_latent(self, X: Any) -> FloatArray:
+        """Latent vectors, n x d: first the evidence (the LLR for two classes), then the residual."""
+        return self._finite("latent vectors", self._forward, self._checked(X))
+
+    def from_latent(self, Z: Any) -> FloatArray:
+        """The vectors that have these latent vectors: the inverse of `to_latent`."""
+        return self._finite("vectors", self._backward, self._checked(Z))
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        evidence = self.evidence_[0]
+        return evidence.llr(self._forward(x)[:, : evidence.means.shape[1]])
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return self._moved(x, self.evidence_[0].centre()[None])
+
+    def set_evidence(self, X: Any, llr: Any) -> FloatArray:
+        """Vectors with the evidence asked for: one number for all of them, or one for each.
+
+        For more than two classes give a log-likelihood for each class, up to a constant: K numbers, or n x K.
+        """
+        x = self._checked(X)
+        rows = len(x)
+        evidence = self.evidence_[0]
+        wanted = np.asarray(llr, dtype=np.float64)
+        if not np.isfinite(wanted).all():
+            raise InputError("evidence to set: expected finite numbers")
+        if evidence.classes == 2:
+            if wanted.shape not in ((), (rows,)):
+                raise InputError(f"evidence to set: expected one number or {rows}, got shape {wanted.shape}")
+            wanted = np.stack([np.zeros(wanted.shape), wanted], axis=-1)
+        if wanted.shape not in ((evidence.classes,), (rows, evidence.classes)):
+            raise InputError(
+                f"evidence to set: expected {evidence.classes} numbers, one per class, or {rows} times that many, got "
+                f"shape {np.shape(llr)}"
+            )
+        point = evidence.point(wanted)
+        what = f"vectors with evidence as large as {np.abs(wanted).max():.3g}"
+        return self._finite(what, lambda given: self._moved(given, point), x)
+
+    def _moved(self, x: FloatArray, coordinates: FloatArray) -> FloatArray:
+        z = self._forward(x)
+        z[:, : coordinates.shape[1]] = coordinates
+        return self._backward(z)
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        arrays = {f"front.{name.name}": getattr(self.front_, name.name) for name in dataclasses.fields(self.front_)}
+        for number, one in enumerate(self.evidence_):
+            arrays[f"evidence.{number}.means"] = one.means
+            arrays[f"evidence.{number}.variance"] = np.array([one.variance])
+        arrays |= {f"network.{name}": value.cpu().numpy() for name, value in self.network_.state_dict().items()}
+        return arrays
+
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        torch = need_torch("ZeroEvidenceFlow")
+        from zeroevidence.protect.couplings import make_couplings
+
+        self.front_ = Front(*(arrays[f"front.{name.name}"] for name in dataclasses.fields(Front)))
+        self.evidence_ = []
+        while f"evidence.{len(self.evidence_)}.means" in arrays:
+            stem = f"evidence.{len(self.evidence_)}"
+            self.evidence_.append(Evidence(arrays[f"{stem}.means"], float(arrays[f"{stem}.variance"][0])))
+        state = {
+            name.removeprefix("network."): torch.as_tensor(value.copy())
+            for name, value in arrays.items()
+            if name.startswith("network.")
+        }
+        hidden = len(state["couplings.0.first"]) // 2
+        layers = 1 + max(int(name.split(".")[1]) for name in state)
+        self.network_ = make_couplings(self.front_.width, layers, hidden, seed=0)
+        self.double_ = state["couplings.0.first"].dtype == torch.float64
+        if self.double_:
+            self.network_.double()
+        self.network_.load_state_dict(state)
+        self._place()
+
+
+def _batch(rows: int) -> int:
+    """Size of a batch, from 64 to 2048, by which an epoch has about fifty to two hundred steps."""
+    return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, _MANY)) if rows < most), 2048)
+
+
+def _order(width: int, evidence: int) -> IntArray:
+    """The evidence, then every second coordinate, then the others, so that both sides get strong components."""
+    rest = np.arange(evidence, width)
+    return np.concatenate([np.arange(evidence), rest[0::2], rest[1::2]])

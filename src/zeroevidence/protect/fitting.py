@@ -1,0 +1,165 @@
+"""Protectors from labelled embeddings, fitted here or read from disk, and embeddings through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.assessment.roles import Roles, attribute_labels, speaker_names
+from zeroevidence.protect.attributes import find, kinds
+from zeroevidence.protect.models import Model, load_model, make_protector, new_model
+from zeroevidence.protect.transformers import EmbeddingProtector
+from zeroevidence.uncertainty.draws import Progress
+
+USUAL_PROTECTOR = "flow"
+
+
+def keeping_protectors() -> list[str]:
+    """Names of the attribute protectors that can keep a second attribute."""
+    return [kind.name for kind in kinds() if "keep" in kind.fit_options]
+
+
+def fit_protector(
+    data: Embeddings,
+    attribute: str,
+    kind: str = USUAL_PROTECTOR,
+    *,
+    keep: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Model:
+    """Fit a protector to embeddings.
+
+    Parameters
+    ----------
+    data
+        The embeddings, with the attribute among their columns of words.
+    attribute
+        What to conceal.
+    kind
+        Name of an attribute protector, as `attributes.names` lists them.
+    keep
+        A second attribute that must survive, for a protector that can do that.
+    parameters
+        Parameters of the protector.
+    preset
+        Parameters to start from, by name.
+    seed
+        Of all random choices, where the protector draws any.
+    progress
+        Called with the number of epochs done and wanted, by a protector that trains in epochs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import Embeddings
+    >>> sex = np.repeat(["f", "m"], 20)
+    >>> vectors = np.random.default_rng(0).normal(size=(40, 4)) + 2.0 * (sex == "m")[:, None]
+    >>> model = fit_protector(Embeddings(vectors, attributes={"sex": sex}), "sex", "linear")
+    >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
+    True
+    """
+    chosen = find(kind)
+    if keep is not None and "keep" not in chosen.fit_options:
+        raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(keeping_protectors())} can")
+    seeded = {"random_state": seed} if chosen.seeded else {}
+    made = make_protector(kind, {**seeded, **(parameters or {})}, preset=preset)
+    given = {
+        "speakers": data.speakers,
+        "keep": None if keep is None else attribute_labels(data, keep),
+        "progress": progress,
+    }
+    more = {name: value for name, value in given.items() if value is not None and name in chosen.fit_options}
+    made.fit(data.vectors, attribute_labels(data, attribute), **more)
+    return new_model(made, attribute, keep=keep, speakers=data.speakers)
+
+
+def fit_protectors(
+    names: Sequence[str] | None,
+    data: Embeddings,
+    attribute: str,
+    *,
+    keep: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: Callable[[str], Progress | None] = lambda _: None,
+) -> dict[str, EmbeddingProtector]:
+    """Fit several kinds of protectors, all unless named, to the same embeddings.
+
+    Parameters are those of `fit_protector`. Protectors that can keep a second attribute do; `progress` is given the
+    name of a protector.
+    """
+    return {
+        kind: fit_protector(
+            data,
+            attribute,
+            kind,
+            keep=keep if kind in keeping_protectors() else None,
+            parameters=parameters,
+            seed=seed,
+            progress=progress(kind),
+        ).protector
+        for kind in (names or [one.name for one in kinds()])
+    }
+
+
+def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str) -> dict[str, EmbeddingProtector]:
+    """Fitted protectors by the names of their folders, refused where an assessment with these roles would be unfair.
+
+    A model must be for vectors of this dimension, conceal this attribute, and have been trained on nobody among the
+    people that attackers are trained and tested on.
+    """
+    found: dict[str, EmbeddingProtector] = {}
+    people = sorted({*speaker_names(roles.attack).tolist(), *speaker_names(roles.test).tolist()})
+    for folder in folders:
+        model = load_model(folder)
+        _check_dimension(model, roles.test, folder)
+        if model.attribute != attribute:
+            raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)
+        seen = model.seen(people)
+        if seen:
+            raise InputError(f"was trained on {len(seen)} of these speakers, among them {seen[0]!r}", path=folder)
+        name = Path(folder).name
+        if name in found:
+            raise UsageError(f"two models are called {name!r}; expected different folder names")
+        found[name] = model.protector
+    return found
+
+
+def protect_embeddings(model: Model, data: Embeddings, *, llr: float | None = None) -> Embeddings:
+    """Embeddings without the evidence about the model's attribute, and without its labels.
+
+    Parameters
+    ----------
+    model
+        A fitted protector and what it is for.
+    data
+        The embeddings; identifiers, speakers and other attributes stay.
+    llr
+        Evidence to set instead of none, as a natural logarithm; for a protector of two classes that can set it.
+    """
+    _check_dimension(model, data, None)
+    vectors = np.asarray(data.vectors, dtype=np.float64)
+    if llr is None:
+        protected = model.protector.transform(vectors)
+    elif hasattr(model.protector, "set_evidence") and len(model.protector.classes_) == 2:
+        protected = model.protector.set_evidence(vectors, llr)
+    else:
+        raise UsageError("only a flow over two classes sets evidence to a value")
+    precision = np.promote_types(data.vectors.dtype, np.float32)
+    # the label itself would tell what was taken out of the vectors
+    others = {name: values for name, values in data.attributes.items() if name != model.attribute}
+    return Embeddings(protected.astype(precision), data.ids, data.speakers, others)
+
+
+def _check_dimension(model: Model, data: Embeddings, folder: str | Path | None) -> None:
+    expected, found = model.protector.n_features_in_, data.vectors.shape[1]
+    if found != expected:
+        raise InputError(f"the model is for vectors of {expected} entries; these have {found}", path=folder)

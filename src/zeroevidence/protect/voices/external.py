@@ -1,0 +1,160 @@
+"""Any program that maps a wav file to a wav file, as a protector.
+
+The files are 16-bit PCM, which every audio tool reads and writes. A folder that an anonymiser has already written needs
+no protector: it is read as a corpus.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.voices import Spelling, voice
+from zeroevidence.protect.waves import Utterance, Wave, fitted, limited
+
+_VERSION = 1  # of what surrounds the program: enters cache keys
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """Runs a command once for each utterance, without a shell, on files in a temporary folder.
+
+    Parameters
+    ----------
+    command
+        Program and arguments, quoted as in a shell; ``{input}`` and ``{output}`` stand for the two files.
+    timeout
+        Seconds after which the command is stopped and the utterance refused.
+    tolerance
+        Seconds by which the output may be longer or shorter than the input; it is cut, or silence is added.
+    version
+        Of the program, as you name it; it enters the fingerprint, which cannot see that a program has changed.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import External
+    >>> sox = External("sox {input} {output} pitch 300", version="14.4")
+    >>> sox.name
+    'command:sox'
+    >>> sox.fingerprint
+    "command/1('sox {input} {output} pitch 300', tolerance=0.1, version='14.4')"
+    """
+
+    command: str
+    timeout: float = 600.0
+    tolerance: float = 0.1
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a command that cannot work, before any audio is read."""
+        arguments = self._arguments()
+        for placeholder in ("{input}", "{output}"):
+            if not any(placeholder in argument for argument in arguments[1:]):
+                raise UsageError(f"the command {self.command!r} has no {placeholder} among its arguments")
+        if not self.timeout > 0 or not self.tolerance >= 0:
+            raise UsageError("a command needs a timeout above 0 and a tolerance of at least 0 seconds")
+
+    def _arguments(self) -> list[str]:
+        try:
+            return shlex.split(self.command)
+        except ValueError as error:
+            raise UsageError(f"the command {self.command!r} cannot be split into arguments: {error}") from None
+
+    @property
+    def name(self) -> str:
+        """The program, without its arguments."""
+        return f"command:{Path(self._arguments()[0]).name}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Enters cache keys."""
+        return f"command/{_VERSION}({self.command!r}, tolerance={self.tolerance!r}, version={self.version!r})"
+
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+        """What the program makes of the waveform, at the same rate and of the same length."""
+        from zeroevidence.data.audio import load_audio, write_audio
+
+        wave = np.asarray(wave)
+        if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating) or not np.isfinite(wave).all():
+            raise InputError(f"utterance {utterance.id}: expected one channel of finite floats")
+        if not len(wave):
+            return wave.astype(np.float32)
+        # The user's own folder stays the current one, so that relative paths in the command mean what they say.
+        with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
+            source, target = Path(folder, "input.wav"), Path(folder, "output.wav")
+            errors = Path(folder, "stderr")
+            write_audio(source, limited(wave.astype(np.float64)), rate)
+            self._run(source, target, errors, utterance)
+            if not target.is_file():
+                raise self._failure(utterance, "wrote no output", errors)
+            try:
+                result = load_audio(target, rate)
+            except InputError as error:
+                raise self._failure(utterance, f"wrote no usable wav file ({error.reason})", errors) from None
+        difference = abs(len(result) - len(wave)) / rate
+        if difference > self.tolerance:
+            raise InputError(
+                f"utterance {utterance.id}: the output of {self.name} differs by {difference:.2f} s in length "
+                f"(allowed: {self.tolerance:g} s); protect to a folder and audit that instead"
+            )
+        return limited(fitted(result.astype(np.float64), len(wave)))
+
+    def _run(self, source: Path, target: Path, errors: Path, utterance: Utterance) -> None:
+        replaced = [
+            argument.replace("{input}", str(source)).replace("{output}", str(target)) for argument in self._arguments()
+        ]
+        with errors.open("wb") as stream:  # a file and no pipe: a grandchild that keeps it open does not hold us up
+            try:
+                status = _status(replaced, stream, self.timeout)
+            except OSError as error:
+                raise InputError(
+                    f"utterance {utterance.id}: {self.name} cannot be run: {error.strerror or error}"
+                ) from None
+            except subprocess.TimeoutExpired:
+                raise self._failure(utterance, f"did not end within {self.timeout:g} s", errors) from None
+        if status:
+            raise self._failure(utterance, f"ended with status {status}", errors)
+
+    def _failure(self, utterance: Utterance, what: str, errors: Path) -> InputError:
+        lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        said = f": {lines[-1].strip()}" if lines else ""
+        return InputError(f"utterance {utterance.id}: {self.name} {what}{said}")
+
+
+@voice(
+    "command",
+    "Runs a program that maps a wav file to a wav file.",
+    Spelling("command:'PROGRAM {input} {output}'"),
+)
+def command(text: str, seed: int) -> External:  # noqa: ARG001 (a program draws for itself)
+    """By a program of your own."""
+    return External(text)
+
+
+def _status(arguments: list[str], errors: IO[bytes], timeout: float) -> int:
+    """Run to the end; on time-out or interruption stop the program and whatever it has started."""
+    process = subprocess.Popen(
+        arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+    )
+    try:
+        return process.wait(timeout)
+    except BaseException:
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise

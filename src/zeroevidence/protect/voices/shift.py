@@ -1,0 +1,259 @@
+"""Pitch without formants, formants without pitch.
+
+Pitch: the waveform is stretched in time, resampled to its former length, and given back its spectral envelope.
+Formants: the spectral envelope is stretched in frequency. The envelope is the true envelope: cepstral smoothing that
+follows the harmonics and not the valleys between them [Röbel & Rodet 2005].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.protect.stretching import repitched
+from zeroevidence.protect.voices import Spelling, voice
+from zeroevidence.protect.waves import (
+    Per,
+    Setting,
+    Utterance,
+    Wave,
+    checked,
+    number_or_range,
+    overlap_add,
+    protected,
+)
+
+_VERSION = 1  # of the algorithms: enters cache keys, so raise it with any change of the output
+_HOP = 0.010  # seconds; spectra of four hops, which tell the harmonics of a low voice apart
+_PERIODS = (0.0025, 0.0125)  # seconds: voices from 80 to 400 Hz
+_LIFTER = (0.0015, 0.0045)  # seconds: how fine an envelope may be, from high to low voices
+_ROUNDS = 12  # of the true envelope
+_PRODUCT = 2**18  # multiplications: larger products OpenBLAS spreads over cores, which wait for one another
+_LARGEST_GAIN = 3.5  # natural log, 30 dB: envelopes are uncertain where there is nothing but noise
+_FLOOR = 1e-6  # of a frame's largest amplitude: digital silence has a logarithm
+
+
+@dataclass(frozen=True, slots=True)
+class PitchShift:
+    """Moves the pitch by semitones; formants and timing stay.
+
+    After a shift down, the band above ``2 ** (semitones / 12)`` of half the sampling rate is nearly empty.
+
+    Parameters
+    ----------
+    semitones
+        How far, or a range from which each speaker gets a number; 0 changes (nearly) nothing.
+    per
+        With a range: whether a speaker (default) or an utterance gets a number of its own.
+    seed
+        Decides the numbers drawn from a range.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from zeroevidence.protect import PitchShift
+    >>> wave = np.sin(np.arange(1600) / 10.0).astype(np.float32)
+    >>> shift = PitchShift((-4.0, 4.0), per="utterance")
+    >>> shift(wave, 16000, SimpleNamespace(id="u1", speaker="ada")).shape
+    (1600,)
+    >>> shift.name
+    'pitch:-4..4:utterance'
+    """
+
+    semitones: float | tuple[float, float] = 4.0
+    per: Per | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be computed, before any audio is read."""
+        self._setting()
+
+    def _setting(self) -> Setting:
+        return Setting("pitch", self.semitones, self.per, self.seed, lowest=-12.0, highest=12.0)
+
+    @property
+    def name(self) -> str:
+        """As `load_protector` reads it."""
+        return f"pitch:{self._setting().text}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Enters cache keys."""
+        return f"pitch/{_VERSION}(semitones={self._setting().record})"
+
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+        """The protected waveform."""
+        ratio = Fraction(2.0 ** (self._setting().of(utterance) / 12.0)).limit_denominator(128)
+
+        def change(speech: FloatArray) -> FloatArray:
+            return _with_envelope(speech, repitched(speech, ratio, rate), rate)
+
+        return protected(checked(wave, rate, utterance), change)
+
+
+@dataclass(frozen=True, slots=True)
+class FormantShift:
+    """Moves the formants by a ratio, as if the vocal tract were shorter (above 1) or longer; pitch and timing stay.
+
+    Parameters
+    ----------
+    ratio
+        By which formant frequencies are multiplied, or a range from which each speaker gets a ratio; 1 changes nothing.
+    per
+        With a range: whether a speaker (default) or an utterance gets a ratio of its own.
+    seed
+        Decides the ratios drawn from a range.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from zeroevidence.protect import FormantShift
+    >>> wave = np.sin(np.arange(1600) / 10.0).astype(np.float32)
+    >>> FormantShift(1.2)(wave, 16000, SimpleNamespace(id="u1", speaker="ada")).shape
+    (1600,)
+    """
+
+    ratio: float | tuple[float, float] = 1.2
+    per: Per | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be computed, before any audio is read."""
+        self._setting()
+
+    def _setting(self) -> Setting:
+        return Setting("formant", self.ratio, self.per, self.seed, lowest=0.5, highest=2.0)
+
+    @property
+    def name(self) -> str:
+        """As `load_protector` reads it."""
+        return f"formant:{self._setting().text}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Enters cache keys."""
+        return f"formant/{_VERSION}(ratio={self._setting().record})"
+
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+        """The protected waveform."""
+        ratio = self._setting().of(utterance)
+
+        def change(speech: FloatArray) -> FloatArray:
+            return _with_envelope_stretched(speech, ratio, rate)
+
+        return protected(checked(wave, rate, utterance), change)
+
+
+@voice(
+    "pitch",
+    "Moves the pitch; formants stay.",
+    Spelling("pitch:4", "semitones"),
+    Spelling("pitch:-4..4"),
+)
+def pitch(text: str, seed: int) -> PitchShift:
+    """By semitones, or by some from a range."""
+    return PitchShift(*number_or_range(text), seed)
+
+
+@voice(
+    "formant",
+    "Moves the formants; the pitch stays.",
+    Spelling("formant:1.2", "ratio"),
+    Spelling("formant:0.8..1.25"),
+)
+def formant(text: str, seed: int) -> FormantShift:
+    """By a ratio, or by one from a range."""
+    return FormantShift(*number_or_range(text), seed)
+
+
+def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArray]:
+    """Natural log of the true envelope of each row, from the non-negative frequencies of spectra of the same frames.
+
+    It is a curve of few cepstral coefficients that touches the peaks: smooth the spectrum, raise it to the smooth curve
+    wherever it lies below, repeat. Harmonics show an envelope no finer than half a period of the voice, which is found
+    by its peak in the cepstrum. Envelopes of the same frames are equally fine.
+    """
+    logs = np.concatenate([_log_amplitude(spectrum) for spectrum in spectra])
+    shortest, longest = (round(rate * seconds) for seconds in _PERIODS)
+    cepstra = scipy.fft.dct(logs, type=1, axis=1)
+    periods = shortest + cepstra[:, shortest:longest].argmax(axis=1).reshape(len(spectra), -1)
+    coarsest, finest = (round(rate * seconds) for seconds in _LIFTER)
+    orders = np.clip(periods.min(axis=0) // 2, coarsest, finest)
+    cosines = _cosines(logs.shape[1], finest + 1)
+    return np.split(_touching(logs, np.tile(orders, len(spectra)), *cosines), len(spectra))
+
+
+def _log_amplitude(spectrum: NDArray[np.complex128]) -> FloatArray:
+    amplitude = np.abs(spectrum)
+    floor = _FLOOR * amplitude.max(axis=1, keepdims=True)
+    result: FloatArray = np.log(np.maximum(amplitude, np.maximum(floor, np.finfo(np.float64).tiny)))
+    return result
+
+
+def _touching(log_amplitude: FloatArray, orders: IntArray, analysis: FloatArray, synthesis: FloatArray) -> FloatArray:
+    """The curve through the peaks of each row.
+
+    So few coefficients are kept that products with their cosines are faster than Fourier transforms. Rows that keep
+    about as many are taken together, the finest first.
+    """
+    result = np.empty_like(log_amplitude)
+    by_order = np.argsort(-orders, kind="stable")
+    start = 0
+    while start < len(by_order):
+        count = int(orders[by_order[start]]) + 1
+        rows = by_order[start : start + max(_PRODUCT // (count * log_amplitude.shape[1]), 1)]
+        start += len(rows)
+        kept = np.arange(count) <= orders[rows, None]
+        given = log_amplitude[rows]
+        smooth = given
+        for _ in range(_ROUNDS):
+            smooth = (np.maximum(given, smooth) @ analysis[:, :count] * kept) @ synthesis[:count]
+        result[rows] = smooth
+    return result
+
+
+@lru_cache(maxsize=8)
+def _cosines(bins: int, count: int) -> tuple[FloatArray, FloatArray]:
+    """From so many bins (rows) to the first cepstral coefficients, and from these to the bins."""
+    cosine = np.cos(np.pi / (bins - 1) * np.outer(np.arange(bins), np.arange(count)))
+    twice = np.where(np.arange(count) == 0, 1.0, 2.0)[:, None]
+    ends = np.where(np.arange(bins) % (bins - 1) == 0, 0.5, 1.0)[:, None]
+    return ends * cosine / (bins - 1), np.ascontiguousarray(twice * cosine.T)
+
+
+def _with_envelope_stretched(speech: FloatArray, ratio: float, rate: int) -> FloatArray:
+    def transform(frames: FloatArray) -> FloatArray:
+        spectrum = scipy.fft.rfft(frames, axis=1)
+        (envelope,) = log_envelopes(spectrum, rate=rate)
+        last = spectrum.shape[1] - 1
+        source = np.minimum(np.arange(last + 1) / ratio, last)
+        below = np.minimum(source.astype(np.int64), last - 1)
+        part = source - below
+        stretched = envelope[:, below] * (1.0 - part) + envelope[:, below + 1] * part
+        return _filtered(spectrum, stretched - envelope)
+
+    return overlap_add((speech,), round(rate * _HOP), 4, transform)
+
+
+def _with_envelope(model: FloatArray, speech: FloatArray, rate: int) -> FloatArray:
+    def transform(model_frames: FloatArray, frames: FloatArray) -> FloatArray:
+        spectrum = scipy.fft.rfft(frames, axis=1)
+        wanted, envelope = log_envelopes(scipy.fft.rfft(model_frames, axis=1), spectrum, rate=rate)
+        return _filtered(spectrum, wanted - envelope)
+
+    return overlap_add((model, speech), round(rate * _HOP), 4, transform)
+
+
+def _filtered(spectrum: NDArray[np.complex128], log_gain: FloatArray) -> FloatArray:
+    gain = np.exp(np.clip(log_gain, -_LARGEST_GAIN, _LARGEST_GAIN))
+    result: FloatArray = scipy.fft.irfft(spectrum * gain, 2 * (spectrum.shape[1] - 1), axis=1)
+    return result

@@ -1,0 +1,76 @@
+"""The folder of an audit: everything that was found, in files that other commands read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from zeroevidence.auditing import Audit
+from zeroevidence.data.writing import write_whole
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.report import render
+from zeroevidence.report.text.console import terminal_console, wrapped
+from zeroevidence.report.trialtable import speaker_table, trial_table, write_table
+from zeroevidence.report.verdict import verdict
+
+_RESULT = "result.json"
+
+
+def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """The folder, refused where it is a file, or holds results that must not be replaced."""
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise UsageError(f"{folder}: is a file; expected a folder")
+    if (home / _RESULT).exists() and not overwrite:
+        raise UsageError(f"{folder}: holds results; --overwrite replaces them")
+    return home
+
+
+def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Write rows, attackers' cards, the finding, and what each trial and each speaker disclosed.
+
+    Parameters
+    ----------
+    audit
+        What every attacker learned.
+    folder
+        Made where it is missing. Results that are there are kept unless `overwrite`.
+
+    Returns
+    -------
+    list
+        The files, ``result.json`` last, so that a folder without it is seen to be incomplete.
+    """
+    home = check_folder(folder, overwrite=overwrite)
+    cards = json.dumps([card.to_dict() for card in audit.cards], indent=1, ensure_ascii=False) + "\n"
+    tables = {"trials.csv": trial_table(audit.rows), "speakers.csv": speaker_table(audit.rows)}
+    texts = {"attackers.json": cards, "summary.txt": summary(audit), _RESULT: to_json(audit.rows)}
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        for name, frame in tables.items():
+            write_table(frame, home / name)
+        for name, text in texts.items():
+            _write(home / name, text)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return [home / name for name in (*tables, *texts)]
+
+
+def summary(audit: Audit) -> str:
+    """The finding in words: one line, and the reasons for it."""
+    words = verdict(audit.rows)
+    return f"{words.headline}\n\n{words.paragraph}\n"
+
+
+def audit_text(audit: Audit, *, signatures: bool = False) -> str:
+    """The finding, the strongest attacker's card and a table of all, for a terminal."""
+    width = terminal_console().width
+    card = audit.cards[audit.finding.strongest].to_text(width)
+    left_out = [f"Not tried: {one}" for one in audit.left_out]
+    found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
+    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures)
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))

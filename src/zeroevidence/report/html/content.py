@@ -1,0 +1,250 @@
+"""What an HTML report shows, as plain values for its template; nothing here knows of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from zeroevidence.evaluation import Evaluation, Finding, Flag, Measured
+from zeroevidence.evaluation.frames import used_labels
+from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.report.cells import bounds, label_words, number, size, value
+
+# What people ask first, first; measures that are not here follow in the order of the tables.
+_FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
+_UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
+MOST_PEOPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Places on a line from 0 (nothing learned) to 1 (everything), in percent of its length."""
+
+    value: float
+    low: float | None
+    high: float | None
+    null: float | None
+    plain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One headline number with all that it takes to read it."""
+
+    name: str
+    title: str
+    value: str
+    unit: str
+    bounds: str
+    null: str
+    p_value: str
+    plain: str
+    noise: str
+    meaning: str
+    strip: Strip | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table: what is shown, what is below it, and what it is sorted by."""
+
+    text: str
+    note: str = ""
+    order: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Headings and rows; the first `n_text` columns are text, the others numbers."""
+
+    headings: tuple[tuple[str, str], ...]  # what is shown, and its meaning
+    body: tuple[tuple[Cell, ...], ...]
+    n_text: int
+    strong: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """One flag and the rows that have it."""
+
+    flag: Flag
+    rows: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentence with a capital."""
+        return self.flag.sentence[:1].upper() + self.flag.sentence[1:]
+
+
+def measure_title(name: str) -> str:
+    """What a measure is called; unknown ones by their name."""
+    return MEASURES[name].title if name in MEASURES else name.replace("_", " ")
+
+
+def headline_names(rows: Sequence[Evaluation]) -> list[str]:
+    """Measures to show, most asked for first; where a result has none of the usual ones, all of its numbers."""
+    present = {name for row in rows for name in row.metrics}
+    usual = [name for name in dict.fromkeys((*_FIRST, *headline_measures())) if name in present]
+    if usual:
+        return usual
+    scalars = [n for row in rows for n, metric in row.metrics.items() if isinstance(metric.value, (str, int, float))]
+    return list(dict.fromkeys(scalars))
+
+
+def numbers(rows: Sequence[Evaluation], finding: Finding) -> list[Number]:
+    """The headline numbers of the strongest row beside its bounds."""
+    row = rows[finding.strongest]
+    plain, noise = (None if i is None else rows[i] for i in (finding.control, finding.floor))
+    return [_number(name, row, plain, noise) for name in headline_names([row]) if name in row.metrics]
+
+
+def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluation | None) -> Number:
+    metric = row.metrics[name]
+    null = ""
+    if metric.null is not None:
+        null = f"{number(metric.null.mean, metric.unit)} (95 %: {number(metric.null.q95, metric.unit)})"
+    return Number(
+        name,
+        measure_title(name),
+        value(metric),
+        _UNITS.get(metric.unit, ""),
+        bounds(metric),
+        null,
+        "" if metric.p_value is None else f"p = {metric.p_value:.2g}",
+        _shown_value(plain, name),
+        _shown_value(noise, name),
+        _meaning(name, row),
+        _strip(name, row, plain),
+    )
+
+
+def _meaning(name: str, row: Evaluation) -> str:
+    entry = MEASURES.get(name)
+    if entry is None:
+        return ""
+    return (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
+
+
+def _shown_value(row: Evaluation | None, name: str) -> str:
+    return value(row.metrics[name]) if row is not None and name in row.metrics else ""
+
+
+def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None:
+    """Where the number lies between nothing and everything; None where that is not a line."""
+    metric = row.metrics[name]
+    most = _most(name, metric, row)
+    if most is None or not isinstance(metric.value, float) or not math.isfinite(metric.value):
+        return None
+    nothing, everything = most
+
+    def place(x: float | None) -> float | None:
+        if x is None or not math.isfinite(x):
+            return None
+        return round(100.0 * min(1.0, max(0.0, (x - nothing) / (everything - nothing))), 2)
+
+    at = place(metric.value)
+    assert at is not None
+    other = None if plain is None or name not in plain.metrics else plain.metrics[name].value
+    ends = sorted(x for x in (place(metric.low), place(metric.high)) if x is not None)
+    low, high = ends if len(ends) == 2 else (None, None)
+    null = None if metric.null is None else place(metric.null.q95)
+    return Strip(at, low, high, null, place(other) if isinstance(other, float) else None)
+
+
+def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] | None:
+    """The values of a measure at nothing learned and at everything; None where its range is not such a line."""
+    entry = MEASURES.get(name)
+    if entry is None or entry.family == "tandem" or entry.discloses == "none":
+        return None
+    if entry.high_words == "log2 N":
+        people = row.counts.get("identities", 0)
+        return (0.0, math.log2(people)) if people > 1 else None
+    if name == "eer":  # half is guessing; beyond it the scores point the wrong way
+        return 0.5, 0.0
+    if not (math.isfinite(entry.low) and math.isfinite(entry.high)) or metric.unit == "relative cost":
+        return None
+    return (entry.low, entry.high) if entry.discloses == "up" else (entry.high, entry.low)
+
+
+def all_rows(rows: Sequence[Evaluation], strong: int | None) -> Table:
+    """Every row with its labels and headline measures."""
+    labels = [label for label in used_labels(rows) if len(rows) == 1 or _telling(rows, label)]
+    names = [name for name in headline_names(rows) if any(name in row.metrics for row in rows)]
+    headings = [("row", "Number of the row"), *((label, "") for label in labels), ("n", "Scores of each class")]
+    headings += [(_heading(rows, name), MEASURES[name].meaning if name in MEASURES else "") for name in names]
+    body = []
+    for position, row in enumerate(rows, 1):
+        cells = [Cell(str(position), order=str(position))]
+        for label in labels:
+            cells.append(Cell(label_words(row, label)))
+        cells.append(Cell(size(row, " + "), order=str(sum(row.counts.get(k, 0) for k in ("target", "nontarget")))))
+        cells += [_cell(row.metrics.get(name)) for name in names]
+        body.append(tuple(cells))
+    return Table(tuple(headings), tuple(body), 1 + len(labels), strong)
+
+
+def _telling(rows: Sequence[Evaluation], label: str) -> bool:
+    return len({row.labels.get(label) for row in rows}) > 1
+
+
+def shared_labels(rows: Sequence[Evaluation]) -> Mapping[str, str]:
+    """Labels that all rows have in common, said once."""
+    if len(rows) < 2:
+        return dict(rows[0].labels) if rows else {}
+    return {label: rows[0].labels.get(label, "") for label in used_labels(rows) if not _telling(rows, label)}
+
+
+def _heading(rows: Sequence[Evaluation], name: str) -> str:
+    unit = next(_UNITS.get(row.metrics[name].unit) for row in rows if name in row.metrics)
+    return f"{measure_title(name)} [{unit}]" if unit else measure_title(name)
+
+
+def _cell(metric: Measured | None) -> Cell:
+    if metric is None:
+        return Cell("")
+    order = repr(metric.value) if isinstance(metric.value, (int, float)) else ""
+    return Cell(value(metric), bounds(metric), order)
+
+
+def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[Table | None, int]:
+    """The people most at risk from the strongest attacker on each system, and how many are not shown.
+
+    Beside an attribute that should be concealed, recognising people is what should go on working, and no risk.
+    """
+    chosen = [i for i in finding.by_system if rows[i].people is not None] if finding.question == "identity" else []
+    if not chosen and finding.question == "identity":
+        chosen = [i for i, row in enumerate(rows) if row.people is not None and row.about.role != "utility"][:1]
+    several = len(chosen) > 1
+    lines: list[tuple[tuple[float, ...], tuple[Cell, ...]]] = []
+    for i in chosen:
+        people = rows[i].people
+        assert people is not None
+        for who, trials, alid, worst, linked in zip(
+            people.speaker, people.trials, people.alid, people.lid_max, people.linked, strict=True
+        ):
+            cells = [Cell(who), *([Cell(rows[i].labels.get("system", ""))] if several else [])]
+            cells += [Cell(str(trials), order=str(trials)), Cell(f"{100 * linked:.0f}", order=repr(linked))]
+            cells += [Cell(f"{alid:.2f}", order=repr(alid)), Cell(f"{worst:.2f}", order=repr(worst))]
+            lines.append(((-linked, -alid, -worst), tuple(cells)))
+    if not lines:
+        return None, 0
+    lines.sort(key=lambda line: line[0])
+    headings = [("person", ""), *([("system", "")] if several else [])]
+    headings += [
+        ("recordings", "Recordings of this person that the attacker heard"),
+        ("named [%]", "Share of them whose speaker scored above everybody else"),
+        ("mean [bit]", "What one recording gives away on average"),
+        ("largest [bit]", "What the most telling recording gives away; each bit doubles the attacker's chance"),
+    ]
+    body = tuple(cells for _, cells in lines[:MOST_PEOPLE])
+    return Table(tuple(headings), body, 2 if several else 1), len(lines) - len(body)
+
+
+def cautions(rows: Sequence[Evaluation]) -> list[Caution]:
+    """Each flag once, with the rows that have it."""
+    found: dict[Flag, list[int]] = {}
+    for position, row in enumerate(rows, 1):
+        for flag in row.flags:
+            found.setdefault(flag, []).append(position)
+    return [Caution(flag, tuple(whose)) for flag, whose in found.items()]

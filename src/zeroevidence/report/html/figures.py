@@ -1,0 +1,161 @@
+"""Figures of a report as inline SVG, and what their curves hold, for reading values off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding import same_setting, strongest
+from zeroevidence.plot import KINDS, available, draw
+from zeroevidence.plot.canvas import svg_text
+from zeroevidence.plot.words import row_names
+from zeroevidence.report.html.readoff import Panel, readable_panels
+
+# What one person may ask first; the other kinds follow in their own order.
+_FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-identities", "eer-lid", "ece", "histogram")
+_WIDTH = 4.6  # inches: room for the names of several rows
+_MOST = 6  # curves that can be told apart in one figure
+_MOST_SYSTEMS = 24
+_OVER_SYSTEMS = ("eer-lid", "scatter")
+_SHADED = ("similarity", "t-dcf-surface")
+# Of an attribute the two kinds of scores are of two classes, not of pairs of recordings.
+_ATTRIBUTE_CAPTIONS = {
+    "ece": "How uncertain the attacker remains about the attribute, whatever they believed before: the deeper a line "
+    "lies below that of zero evidence, the more these voices give away.",
+    "histogram": "The attacker's scores of recordings of one class and of the other: where the two hills overlap, the "
+    "attacker cannot tell the classes apart.",
+    "det": "How often the attacker overlooks one class against how often they claim it falsely, for every threshold: "
+    "the closer to the dotted diagonal, the closer to guessing.",
+    "tippett": "What share of recordings yields evidence of at least a given strength: right of zero it speaks for one "
+    "class, left of it for the other.",
+    "pav": "What a score of the attacker's classifier is worth as evidence: above zero it speaks for one class, below "
+    "zero for the other.",
+    "linkability": "Which scores give the class away: where the red line rises towards 1, a score as high as that "
+    "tells it.",
+    "map": "Recordings as points, near where their vectors are alike: classes that lie apart can still be told apart.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure: `svg` is markup of ours, everything else is text."""
+
+    id: str
+    title: str
+    caption: str
+    shows: str
+    svg: str
+    wide: bool  # as wide as the page
+    dense: bool  # too fine to be shrunk to a small screen
+    shaded: bool  # light and dark stand for numbers, so they must not be exchanged on a dark page
+    readable: bool
+
+
+def draw_figures(
+    rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False
+) -> tuple[list[Figure], dict[str, list[Panel]]]:
+    """Every figure that these results allow, and the curves of those that can be read off.
+
+    Curves of several rows share a figure: the strongest attacker, the others on the same system, its bounds, and the
+    strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side.
+    """
+    from markupsafe import Markup
+
+    strong = rows[finding.strongest]
+    about_attribute = finding.question == "attribute"
+    together = _of_attribute(rows, finding) if about_attribute else _chosen(rows, finding)
+    mapped = [row for row in rows if row.maps and (not about_attribute or _same_attribute(row, strong))][:_MOST]
+    rows = together if about_attribute else list(rows)
+    kinds = [kind for kind in KINDS if any(kind in available(row) for row in (*rows, *mapped))]
+    order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
+    figures, readoff = [], {}
+    for kind in order:
+        shown = mapped if kind == "map" else _rows_for(kind, rows, together, strong)
+        if not shown or (kind in _OVER_SYSTEMS and len(shown) < 2):
+            continue
+        drawn = draw(kind, shown, hide=hide, width=_WIDTH if KINDS[kind].together else None)
+        svg = svg_text(drawn, name=kind, title=KINDS[kind].title)
+        panels = readable_panels(drawn, kind)
+        name = f"figure-{kind}"
+        if panels:
+            readoff[name] = panels
+        inches = drawn.get_size_inches()[0]
+        others = mapped if kind == "map" else rows
+        words = "" if len(shown) > 1 or len(others) == 1 else f"Shown: {_words(others, shown[0])}."
+        figures.append(
+            Figure(
+                name,
+                KINDS[kind].title,
+                _ATTRIBUTE_CAPTIONS.get(kind, KINDS[kind].caption) if about_attribute else KINDS[kind].caption,
+                words,
+                Markup(svg),  # made by us; names in it are escaped where it is written
+                wide=inches > 5.0,
+                dense=inches > 4.0,
+                shaded=kind in _SHADED,
+                readable=bool(panels),
+            )
+        )
+    return figures, readoff
+
+
+def _words(rows: Sequence[Evaluation], row: Evaluation) -> str:
+    return next(name for name, other in zip(row_names(rows), rows, strict=True) if other is row)
+
+
+def _rows_for(
+    kind: str, rows: Sequence[Evaluation], together: Sequence[Evaluation], strong: Evaluation
+) -> list[Evaluation]:
+    if kind in _OVER_SYSTEMS:
+        return [row for row in rows if kind in available(row)][:_MOST_SYSTEMS]
+    if KINDS[kind].together:
+        return [row for row in together if kind in available(row)]
+    return [row for row in (strong, *together, *rows) if kind in available(row)][:1]
+
+
+def _of_attribute(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
+    """The rows on the same attribute and class, tested; of many the strongest attacker on each system."""
+    strong = rows[finding.strongest]
+    same = [
+        i for i, row in enumerate(rows) if _same_attribute(row, strong) and row.about.of_class == strong.about.of_class
+    ]
+    if len(same) > _MOST:
+        systems: dict[str, list[int]] = {}
+        for i in same:
+            systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
+        first = [finding.strongest, *([] if finding.control is None else [finding.control])]
+        others = [strongest(rows, own, finding.chance) for own in systems.values() if not set(own) & set(first)]
+        same = sorted([*first, *others][:_MOST])
+    return [rows[i] for i in same]
+
+
+def _same_attribute(row: Evaluation, other: Evaluation) -> bool:
+    """Whether a row tests how well the same attribute is told in the same data."""
+    return (
+        row.about.role in ("attack", "control")
+        and row.about.attribute == other.about.attribute
+        and row.labels.get("dataset") == other.labels.get("dataset")
+    )
+
+
+def _chosen(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
+    """Rows to draw together, in the order they came."""
+    if len(rows) <= _MOST:
+        return list(rows)
+    strong = rows[finding.strongest]
+    wanted = [finding.strongest, *(i for i in (finding.control, finding.floor) if i is not None)]
+    wanted += [
+        i
+        for i, row in enumerate(rows)
+        if row.about.role == "attack"
+        and row.labels.get("system") == strong.labels.get("system")
+        and same_setting(row, strong)
+    ]
+    kept = list(dict.fromkeys([*wanted, *finding.by_system]))[:_MOST]
+    return [rows[i] for i in sorted(kept)]
+
+
+def plain_panels(readoff: dict[str, list[Panel]]) -> dict[str, Any]:
+    """The curves as plain values."""
+    return {name: [panel.to_dict() for panel in panels] for name, panels in readoff.items()}

@@ -1,0 +1,90 @@
+"""How the numbers of a report were computed, in sentences that follow from the results themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.measure.registry import MEASURES
+from zeroevidence.report.verdict.words import outside
+
+_ATTRIBUTES = (
+    "Attributes: classifiers learned to tell the classes from recordings protected in the same way, of people "
+    "whom the protection had not seen, and were tested on others again. Their scores for one class against the "
+    "rest are turned into likelihood ratios by the calibration that suits the attacker best (pool adjacent "
+    "violators). Expected disclosure (D_ECE) is what a recording tells about the class, averaged over all prior "
+    "beliefs."
+)
+_PAIRS = (
+    "Comparisons one at a time: scores of pairs of one person (target) and of two (nontarget) are turned into "
+    "likelihood ratios by the calibration that suits the attacker best (pool adjacent violators), equal scores "
+    "always taken together. Expected disclosure (D_ECE) is what a comparison tells, averaged over all prior "
+    "beliefs; the worst case and its tag are about the most telling comparison."
+)
+_SPOOFING = (
+    "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "
+    "(t-DCF) weighs the errors of both by their priors and costs; its minimum is over the countermeasure's "
+    "threshold, and 1 is the cost with a useless countermeasure."
+)
+_NULL = (
+    "What shows if nothing leaked (the null) is the same measure after exchanging who is who, many times; its "
+    "mean, the level that 95 % of these repetitions stay below, and p, the share that reach the observed value. "
+    "The verdict tests all attackers together, so the chance that it calls anything a leak where nothing leaks is"
+    " at most 5 %."
+)
+_BOUNDS = {
+    "control": "unprotected voices show that the attack works at all",
+    "floor": "noise in the place of voices shows what the same search finds where there is nothing to find",
+}
+_OUTSIDE = (
+    " Some values lie outside their intervals: measures after the best calibration are too favourable to the "
+    "attacker on few people, and their intervals are corrected for it."
+)
+
+
+def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
+    """Paragraphs on what was done; only on what the rows say was done."""
+    return list(_paragraphs(rows, names))
+
+
+def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[str]:
+    if any(row.about.question == "attribute" for row in rows):
+        yield _ATTRIBUTES
+    paired = {name for row in rows for name in row.metrics if row.about.question == "identity"} if rows else set(names)
+    if any(MEASURES[name].family == "one-to-one" for name in paired if name in MEASURES):
+        yield _PAIRS
+    if any(MEASURES[name].family == "search" for name in names if name in MEASURES):
+        yield _search(rows)
+    if "tdcf_min" in names:
+        yield _SPOOFING
+    if any(one.low is not None for row in rows for one in row.metrics.values()):
+        yield _intervals(rows)
+    if any(one.null is not None for row in rows for one in row.metrics.values()):
+        yield _NULL
+    bounds = [words for role, words in _BOUNDS.items() if any(row.about.role == role for row in rows)]
+    if bounds:
+        yield f"Bounds: {', '.join(bounds)}."
+    seeds = sorted({row.setup.seed for row in rows if row.setup.recorded is None})
+    if seeds:
+        said = ", ".join(f"seed {seed}" for seed in seeds)
+        yield f"Random choices are fixed ({said}); the same input gives the same numbers."
+
+
+def _search(rows: Sequence[Evaluation]) -> str:
+    how = sorted({str(row.setup.search) for row in rows if row.setup.search is not None})
+    calibration = f" (calibration: {'; '.join(how)})" if how else ""
+    return (
+        "Search: each recording is compared with every known person, its scores become probabilities over these "
+        f"people{calibration}, and Local Information Disclosure is how many bits the right person's probability "
+        "gained over what it was before. A negative value misleads the attacker."
+    )
+
+
+def _intervals(rows: Sequence[Evaluation]) -> str:
+    units = sorted({row.setup.intervals.unit for row in rows if row.setup.intervals is not None})
+    by = f" by {' or '.join(unit.replace('-', ' ') for unit in units)}" if units else ""  # older files do not say
+    return (
+        f"Intervals cover 95 % and come from resampling{by}: "
+        "recordings of one person are alike, so where people are known, people are drawn and not single scores."
+        + (_OUTSIDE if any(outside(one) for row in rows for one in row.metrics.values()) else "")
+    )

@@ -1,0 +1,259 @@
+"""Results as one self-contained HTML file: verdict first, then everything that it rests on.
+
+The page loads nothing. Its only script is inlined and named by its hash in the content security policy, so no other
+can run; every string from outside is escaped by the template engine, and data for the script are JSON in which ``<`` is
+written as an escape.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zeroevidence._version import __version__
+from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.plot.words import printable, row_names
+from zeroevidence.report.cells import label_words
+from zeroevidence.report.html import content
+from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
+from zeroevidence.report.html.figures import draw_figures, plain_panels
+from zeroevidence.report.html.hide import hidden
+from zeroevidence.report.html.methods import describe_methods
+from zeroevidence.report.html.references import references
+from zeroevidence.report.material import Card
+from zeroevidence.report.verdict import Verdict, verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
+_CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
+_CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
+
+
+def to_html(
+    rows: Sequence[Evaluation],
+    *,
+    title: str | None = None,
+    cards: Sequence[Card | None] = (),
+    comparisons: Sequence[Comparison] = (),
+    command: str | None = None,
+    hide: bool = False,
+) -> str:
+    """The report of one or several results.
+
+    Parameters
+    ----------
+    rows
+        The results.
+    title
+        Heading of the page; made of the systems' names unless given.
+    cards
+        What is known of each row's attacker, one for each row, as `AttackerCard.to_dict` gives it.
+    comparisons
+        Measures compared between systems.
+    command
+        The command line that made the report.
+    hide
+        Write people as numbers; their names are then nowhere in the file.
+    """
+    if not rows and not comparisons:
+        raise UsageError("a report needs at least one result")
+    environment = templates()
+    if hide:
+        rows = hidden(rows)
+    words = verdict(rows) if rows else comparison_verdict(comparisons)
+    measured = [name for name in content.headline_names(rows) if any(name in row.metrics for row in rows)]
+    measured += [one.measure for one in comparisons]
+    script = template_text("report.js")
+    context = {
+        "title": title or _title(rows),
+        "subtitle": _subtitle(rows),
+        "version": __version__,
+        "policy": policy(script),
+        "css": _own(template_text("report.css")),
+        "script": _own(script),
+        "verdict": words,
+        "n_rows": len(rows),
+        "hide": hide,
+        **_of_cards(rows, cards, words),
+        **_of_rows(rows, words, hide=hide),
+        "comparisons": [comparison_tables(one) for one in comparisons],
+        "comparison_note": "Systems of one group are not told apart by these trials; the first discloses least.",
+        "methods": describe_methods(rows, measured),
+        "references": references(measured),
+        "command": command,
+        "signatures": list(dict.fromkeys([row.signature for row in rows] + [one.signature for one in comparisons])),
+        "environment": environment_words(),
+    }
+    context["sections"] = _sections(context)
+    return environment.get_template("report.html").render(context).lstrip()
+
+
+def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[str, Any]:
+    """What the template shows of the results."""
+    finding = words.finding
+    if finding is None:
+        nothing = {"rows": None, "people": None, "people_left": 0, "shared_words": "", "readoff": ""}
+        return {"numbers": [], "cautions": [], "figures": [], **nothing}
+    numbers = content.numbers(rows, finding)
+    people, people_left = content.people_table(rows, finding)
+    figures, readoff = draw_figures(rows, finding, hide=hide)
+    shared = content.shared_labels(rows) if len(rows) > 1 else {}
+    return {
+        "numbers": numbers,
+        "strong": finding.strongest,
+        "row_words": row_names(rows)[finding.strongest],
+        "has_bounds": any(one.bounds for one in numbers),
+        "has_null": any(one.null for one in numbers),
+        "has_plain": any(one.plain for one in numbers),
+        "has_noise": any(one.noise for one in numbers),
+        "cautions": content.cautions(rows),
+        "people": people,
+        "people_left": people_left,
+        "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None),
+        "shared_words": ", ".join(f"{name}: {value}" for name, value in shared.items()),
+        "figures": figures,
+        "readoff": _own(_json(plain_panels(readoff))) if readoff else "",
+    }
+
+
+def _of_cards(rows: Sequence[Evaluation], cards: Sequence[Card | None], words: Verdict) -> dict[str, Any]:
+    """What the template shows of the attackers."""
+    strong = None if words.finding is None else words.finding.strongest
+    card = cards[strong] if strong is not None and len(cards) > strong else None
+    return {
+        "card": _card(card),
+        "cards": [card for card in cards if card is not None],
+        "card_table": _card_table(rows, cards),
+        "attackers": list(dict.fromkeys(row.labels["attacker"] for row in rows if "attacker" in row.labels)),
+    }
+
+
+def templates(*folders: Path) -> Environment:
+    """The template engine, escaping everything; it looks into `folders` first."""
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingExtra("report", "an HTML page") from None
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: object) -> object:
+    """What a template writes: of text from outside no control characters."""
+    return value if not isinstance(value, str) or hasattr(value, "__html__") else printable(value)
+
+
+def template_text(name: str) -> str:
+    """A style sheet or script of ours."""
+    return (_TEMPLATES / name).read_text(encoding="utf-8").strip()
+
+
+def policy(script: str) -> str:
+    """A content security policy under which only this script runs and nothing is loaded."""
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def environment_words() -> list[str]:
+    """Versions of what computed and drew the report."""
+    words = [f"zeroevidence {__version__}", f"{platform.python_implementation()} {platform.python_version()}"]
+    for name in _PACKAGES:
+        try:
+            words.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return words
+
+
+def _own(text: str) -> str:
+    """Text of ours, or made safe by us, that the template must not escape."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _json(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _title(rows: Sequence[Evaluation]) -> str:
+    systems = dict.fromkeys(row.labels.get("system", "") for row in rows if row.about.role == "attack")
+    names = [name for name in systems if name]
+    if not names or len(names) > 4:
+        return "How much do these voices give away?"
+    return f"How much do voices give away? {', '.join(names)}"
+
+
+def _subtitle(rows: Sequence[Evaluation]) -> str:
+    if not rows:
+        return ""
+    parts = []
+    datasets = list(dict.fromkeys(row.labels["dataset"] for row in rows if row.labels.get("dataset")))
+    if datasets:
+        parts.append(f"{'data' if len(datasets) == 1 else 'data sets'}: {', '.join(datasets[:6])}")
+    parts.append("one result" if len(rows) == 1 else f"{len(rows)} results")
+    for name, words in (("speakers", "speakers"), ("trials", "recordings"), ("identities", "known people")):
+        counts = {row.counts[name] for row in rows if name in row.counts}
+        if len(counts) == 1:
+            parts.append(f"{counts.pop()} {words}")
+    return " · ".join(parts)
+
+
+def _card(card: Card | None) -> dict[str, Any] | None:
+    if card is None:
+        return None
+    fields = [(name, card[name]) for name in (*_CARD_FIELDS, "trained_on", "calibrated_on") if card.get(name)]
+    return {"name": card.get("name", ""), "fields": [(name.replace("_", " "), value) for name, value in fields]}
+
+
+def _card_table(rows: Sequence[Evaluation], cards: Sequence[Card | None]) -> content.Table | None:
+    """All attackers side by side, the same one once."""
+    lines: dict[tuple[str, ...], list[int]] = {}
+    for position, (row, card) in enumerate(zip(rows, cards, strict=False), 1):
+        if card is not None:
+            name = label_words(row, "attacker")
+            lines.setdefault((name, *(str(card.get(column, "")) for column in _CARD_COLUMNS)), []).append(position)
+    if not lines:
+        return None
+    body = tuple(
+        (*(content.Cell(text) for text in texts), content.Cell(", ".join(map(str, whose))))
+        for texts, whose in lines.items()
+    )
+    headings = ("attacker", *(name.replace("_", " ") for name in _CARD_COLUMNS), "rows")
+    return content.Table(tuple((name, "") for name in headings), body, len(headings))
+
+
+def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = (
+        ("verdict", "Verdict", True),
+        ("attackers", "Who attacks", context["cards"] or context["attackers"]),
+        ("numbers", "Numbers", context["numbers"]),
+        ("warnings", "Keep in mind", context["rows"]),
+        ("people", "People at risk", context["people"]),
+        ("differences", "Differences", context["comparisons"]),
+        ("rows", "All results", context["rows"]),
+        ("figures", "Figures", context["figures"]),
+        ("methods", "Methods", True),
+        ("reproduce", "Reproduce", True),
+    )
+    return [(anchor, words) for anchor, words, there in names if there]

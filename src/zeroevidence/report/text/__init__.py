@@ -1,0 +1,62 @@
+"""Results on a terminal: one in full with a sentence for each number, several as a table.
+
+Nothing is wider than the terminal but signatures, which must stay whole to be of use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from zeroevidence.evaluation import Evaluation, joint_signature
+from zeroevidence.evaluation.flags import Severity
+from zeroevidence.report.cells import Flagged, flagged
+from zeroevidence.report.grid import Grid
+from zeroevidence.report.text.console import say, say_signatures, terminal_console, written
+from zeroevidence.report.text.grids import say_grid
+from zeroevidence.report.text.rows import say_rows
+from zeroevidence.report.text.single import say_row
+
+_STYLES: dict[Severity, str] = {"fault": "red", "warning": "yellow", "note": "dim"}
+
+
+def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
+    """The rows as they are shown on a terminal; plain characters when the output is not one."""
+    console = terminal_console()
+    if len(rows) == 1:
+        say_row(console, rows[0], measures)
+    else:
+        say_rows(console, rows, measures)
+    own = [row.signature for row in rows]
+    _close(console, flagged(rows), own, all_of_them=signatures, joint=joint_signature(own))
+    return written(console)
+
+
+def grids_to_text(
+    grids: Sequence[Grid],
+    notes: Sequence[str],
+    flags: Sequence[Flagged],
+    signatures: Sequence[str],
+    *,
+    all_of_them: bool,
+    joint: str = "",
+) -> str:
+    """Tables for a terminal, with notes, warnings and signatures below."""
+    console = terminal_console()
+    for grid in grids:
+        say_grid(console, grid)
+    for note in notes:
+        say(console, note)
+    _close(console, flags, signatures, all_of_them=all_of_them, joint=joint)
+    return written(console)
+
+
+def _close(
+    console: Console, flags: Sequence[Flagged], signatures: Sequence[str], *, all_of_them: bool, joint: str
+) -> None:
+    """Print warnings and signatures."""
+    for one in flags:
+        text = f"{one.name}: {one.flag.sentence}"
+        say(console, text, style=_STYLES[one.flag.severity], first=one.flag.severity, indent=len("warning") + 2)
+    say_signatures(console, signatures, all_of_them=all_of_them, joint=joint)

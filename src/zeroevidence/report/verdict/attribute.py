@@ -1,0 +1,127 @@
+"""Plain words on an attribute that should be concealed: what is left of it, and what the protection costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zeroevidence.data.threat import UNPROTECTED
+from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.report.verdict.words import (
+    Verdict,
+    between,
+    capital,
+    caution_words,
+    chance_words,
+    kept,
+    percent,
+)
+
+
+def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Sequence[Finding] = ()) -> Verdict:
+    """The finding on an attribute; `further` are those on other attributes, which were not to be concealed."""
+    row = rows[finding.strongest]
+    paragraph = " ".join(
+        (
+            _subject(rows, finding),
+            _removed(rows, finding),
+            chance_words(finding.chance[finding.strongest]),
+            *_utility(rows, row),
+            _caution(rows, finding),
+        )
+    )
+    others = [_short(rows[i], finding, i) for i in finding.by_system if i != finding.strongest]
+    others += [_kept_attribute(rows, row, one) for one in further]
+    return Verdict(finding.level, _headline(row, finding), kept(paragraph), tuple(map(kept, others)), finding)
+
+
+def _share(row: Evaluation) -> str:
+    return percent((row.number("d_ece") or 0.0) / D_ECE_MAX)
+
+
+def _headline(row: Evaluation, finding: Finding) -> str:
+    attribute, level = finding.attribute, finding.level
+    if level == "inconclusive":
+        return f"This test cannot say whether the voices conceal {attribute}"
+    if level == "not-found":
+        return f"No trace of {attribute} was found, which does not prove that there is none"
+    if row.about.is_bound:
+        away = "may give away" if level == "untested" else "give away"
+        return f"Unprotected voices {away} {attribute}; no protection was measured"
+    return f"Protected voices {'may still' if level == 'untested' else 'still'} give away {attribute}"
+
+
+def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """The protection and the strongest attacker against it."""
+    row = rows[finding.strongest]
+    attackers = {other.labels.get("attacker") for other in rows if other.about.question == "attribute"}
+    name = row.labels.get("attacker", "")
+    who = f"the strongest of {len(attackers)} attackers" if len(attackers) > 1 else "the attacker"
+    who += f" ({name})" if name else ""
+    if row.about.is_bound:
+        return f"{capital(who)}, who learned from recordings of other people,"
+    system = row.labels.get("system", "the protection")
+    number = len(finding.by_system)
+    choice = f", which leaves least of {number} protections" if number > 1 else ""
+    return f"With {system}{choice}, {who}, who learned from recordings of other people protected in the same way,"
+
+
+def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
+    row = rows[finding.strongest]
+    one = row.about.of_class
+    about = f"{finding.attribute} ({one} or not)" if one else finding.attribute
+    words = (
+        f"removes {_share(row)}{between(row, 'd_ece', 100.0 / D_ECE_MAX, ' %')} of the uncertainty about {about}, "
+        "averaged over all prior beliefs"
+    )
+    if finding.control is not None:
+        words += f"; without protection it is {_share(rows[finding.control])}"
+    return f"{words}. Nothing removed would be perfect privacy."
+
+
+def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
+    """Speaker verification before and after, where it was tried."""
+    errors = {
+        other.labels.get("system"): error
+        for other in rows
+        if other.about.role == "utility"
+        and other.labels.get("dataset") == row.labels.get("dataset")
+        and (error := other.number("eer")) is not None
+    }
+    before, after = errors.get(UNPROTECTED), errors.get(row.labels.get("system"))
+    if row.about.is_bound or after is None:
+        return []
+    said = "" if before is None else f", and {percent(before)} without"
+    return [
+        f"Telling people apart, which should still work, errs in {percent(after)} of the cases with the "
+        f"protection{said}."
+    ]
+
+
+def _caution(rows: Sequence[Evaluation], finding: Finding) -> str:
+    if rows[finding.strongest].about.is_bound:
+        return "This says what the attacker can do, and nothing yet about a protection."
+    control = None if finding.control is None else finding.chance[finding.control]
+    return caution_words(finding.chance[finding.strongest], control)
+
+
+def _short(row: Evaluation, finding: Finding, number: int) -> str:
+    weak = ", no better than chance" if finding.chance[number].beaten is False else ""
+    system, name = row.labels.get("system", "unnamed"), row.labels.get("attacker", "")
+    by = f" ({name})" if name else ""
+    return (
+        f"{system}: its strongest attacker{by} removes {_share(row)} of the uncertainty about "
+        f"{finding.attribute}{weak}."
+    )
+
+
+def _kept_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:
+    """What the same protection leaves of an attribute that was not to be concealed."""
+    system = row.labels.get("system", "")
+    own = [i for i in finding.by_system if rows[i].labels.get("system", "") == system]
+    if not own:
+        return f"{finding.attribute}: see the table."
+    before = "" if finding.control is None else f"; without protection it is {_share(rows[finding.control])}"
+    return (
+        f"{finding.attribute}, with {system}: the attacker removes {_share(rows[own[0]])} of the uncertainty{before}."
+    )

@@ -1,0 +1,210 @@
+"""How well people are recognised, in plain words.
+
+Three rules keep it honest. The strongest attacker speaks for all. An attacker who fails proves no privacy: without a
+control on unprotected voices nothing follows from the failure, and with one no more than that this attacker failed. And
+what was not computed (a null, an interval, a search) is not claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, log2
+
+from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding import Level
+from zeroevidence.evaluation.results import number_or_none, required_number
+from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.report.verdict.words import (
+    Verdict,
+    between,
+    capital,
+    caution_words,
+    chance_words,
+    kept,
+    percent,
+    rounded_factor,
+)
+
+_UNPROTECTED: dict[Level, str] = {
+    "recognised": "Unprotected voices are recognised; no protection was measured",
+    "leaks": "Unprotected voices give something away; no protection was measured",
+    "untested": "Unprotected voices may give something away; chance was not ruled out, and no protection was measured",
+}
+_PROTECTED: dict[Level, str] = {
+    "recognised": "Protected voices are still recognised",
+    "leaks": "Protected voices still give something away",
+    "untested": "Protected voices may still give something away; chance was not ruled out",
+}
+_ANY: dict[Level, str] = {
+    "recognised": "The voices are recognised",
+    "leaks": "The voices give something away",
+    "untested": "The voices may give something away; chance was not ruled out",
+    "not-found": "No leak was found, which does not prove that there is none",
+    "inconclusive": "This test cannot say how private the voices are",
+}
+
+
+def people_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
+    """The finding on how well people are recognised."""
+    row = rows[finding.strongest]
+    chance = finding.chance[finding.strongest]
+    measured = _searched(rows, finding) if row.is_search else _compared(rows, finding)
+    sentences = [f"{_who(rows, finding)} {measured}", *_most_exposed(row, finding), chance_words(chance)]
+    sentences += _cautions(rows, finding)
+    others = tuple(_short(rows[i], finding.chance[i].beaten) for i in finding.by_system if i != finding.strongest)
+    paragraph = kept(" ".join(sentences))
+    return Verdict(finding.level, _headline(row, finding.level), paragraph, tuple(map(kept, others)), finding)
+
+
+def _headline(row: Evaluation, level: Level) -> str:
+    threat = row.about.threat
+    by_level = _ANY
+    if row.about.is_bound:
+        by_level = _ANY | _UNPROTECTED
+    elif threat is not None and "anonymised" in (threat.enrolment, threat.trial):
+        by_level = _ANY | _PROTECTED
+    return by_level[level]
+
+
+def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """The attacker as the subject of the first sentence."""
+    row = rows[finding.strongest]
+    attacks = {
+        tuple(sorted(other.labels.items()))
+        for other in rows
+        if other.about.question == "identity" and other.about.role == "attack"
+    }
+    system, backend = row.labels.get("system"), row.labels.get("backend")
+    several = len(attacks) > 1 and not row.about.is_bound
+    threat = row.about.threat
+    if threat is None and several and system:
+        return f"Of {len(attacks)} results, {system} gives most away: the attacker behind its scores"
+    who, given = _attacker(row)
+    given += [f"{backend} scores"] if backend else []
+    if system and several:
+        given.append(f"against {system}")
+    words = who + (f" ({', '.join(given)})" if given else "")
+    if several:
+        return f"The strongest of {len(attacks)} attacks, {'by ' if threat is not None else ''}{words},"
+    return capital(words)
+
+
+def _attacker(row: Evaluation) -> tuple[str, list[str]]:
+    """The attacker in words, and what is put in brackets behind them."""
+    threat = row.about.threat
+    if threat is None:
+        return "the attacker behind these scores", []
+    if row.about.role == "control":
+        return "an attacker on unprotected voices", []
+    if row.about.role == "floor":
+        return "an attacker who hears noise instead of voices", []
+    if threat.name in ATTACKERS:
+        adapter = ["adapter network"] if threat.adapter else []
+        return f"an attacker who {ATTACKERS[threat.name].title}", [threat.name, *adapter]
+    sides = [f"enrolment {threat.enrolment}", f"trained on {threat.trained_on}"]
+    if threat.name == "other":  # a tuple that has no name of its own
+        return "an attacker", sides
+    return f"the attacker {threat.name!r}", sides
+
+
+def _searched(rows: Sequence[Evaluation], finding: Finding) -> str:
+    row = rows[finding.strongest]
+    people = row.counts["identities"]
+    top = row.number("top1") or 0.0
+    plain = None if finding.control is None else rows[finding.control].number("top1")
+    against = [f"guessing would do so for {percent(1.0 / people)}"]
+    if plain is not None:
+        against.append(f"without protection it is {percent(plain)}")
+    words = (
+        f"puts the right name to {percent(top)} of the recordings{between(row, 'top1', 100.0, ' %')}, choosing among "
+        f"{people} known people; {', and '.join(against)}."
+    )
+    alid = row.number("alid")
+    return words if alid is None else f"{words} On average a recording {_bits(row, alid, people)}."
+
+
+def _bits(row: Evaluation, alid: float, people: int) -> str:
+    if alid == -inf:
+        return "misleads: at least once the attacker ruled out the right person"
+    if alid <= -0.005:
+        return f"misleads the attacker, by {-alid:.2f} bits"
+    words = (
+        f"gives away {alid:.2f} bits{between(row, 'alid')} of the {log2(people):.2f} that single out one of {people}"
+    )
+    if 2.0**alid < 1.05:
+        return f"{words}, next to nothing"
+    return f"{words}: it makes the right person about {rounded_factor(2.0**alid)} times as likely as before"
+
+
+def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """One comparison at a time: how much of an attacker's uncertainty it removes."""
+    row = rows[finding.strongest]
+    eer, worst = (row.number(name) for name in ("eer", "worst_case"))
+    without = number_or_none(None if finding.control is None else rows[finding.control], "d_ece")
+    words = [
+        f"removes {percent(required_number(row, 'd_ece') / D_ECE_MAX)}"
+        f"{between(row, 'd_ece', 100.0 / D_ECE_MAX, ' %')} of the "
+        "uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
+        + ("" if without is None else f"; without protection it is {percent(without / D_ECE_MAX)}")
+        + "."
+    ]
+    if eer is not None:
+        words.append(
+            f"Deciding whether two recordings share a speaker, the attacker errs in {percent(eer)} of the cases, where "
+            "guessing errs in 50 %."
+        )
+    if worst is not None:
+        times = rounded_factor(10.0**worst) if worst < 15.0 else "more than can be written here"
+        words.append(f"The most telling single comparison changes the odds by a factor of {times}.")
+    words.append("How well one person is found among many was not measured.")
+    return " ".join(words)
+
+
+def _most_exposed(row: Evaluation, finding: Finding) -> list[str]:
+    """Who is named most often; by chance somebody always is, so an attacker who does no better names nobody."""
+    people = row.people
+    if people is None or not len(people.speaker) or finding.chance[finding.strongest].beaten is False:
+        return []
+    always = sum(share >= 1.0 for share in people.linked)
+    if always > 1:
+        # Of very many people a result names the most exposed only, so their number is no total.
+        least = "At least " if len(people.speaker) < row.counts.get("speakers", 0) else ""
+        named = f"all {always}" if always == len(people.speaker) and not least else str(always)
+        return [capital(f"{least}{named} people are named in every one of their recordings.")]
+    worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i], people.alid[i]))
+    if people.linked[worst] <= 0.0:
+        return ["Nobody is named outright."]
+    count = people.trials[worst]
+    return [
+        f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
+        f"{count} recording{'s' if count != 1 else ''}."
+    ]
+
+
+def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    if rows[finding.strongest].about.is_bound:
+        return ["This says what the attacker can do, and nothing yet about a protection."]
+    chance = finding.chance[finding.strongest]
+    control = None if finding.control is None else finding.chance[finding.control]
+    words = [caution_words(chance, control)]
+    if control is None and chance.beaten is not False:
+        words.insert(0, "There is no test on unprotected voices to compare with.")
+    return words
+
+
+def _short(row: Evaluation, beaten: bool | None) -> str:
+    """One sentence on a further system."""
+    by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
+    system = row.labels.get("system", "unnamed")
+    weak = ", no better than chance" if beaten is False else ""
+    if row.is_search:
+        return (
+            f"{system}: its strongest attacker{by} names the right person of {row.counts['identities']} for "
+            f"{percent(row.number('top1') or 0.0)} of the recordings and learns {row.number('alid') or 0.0:.2f} bits "
+            f"on average{weak}."
+        )
+    d_ece = row.number("d_ece")
+    if d_ece is None:
+        return f"{system}: see the table."
+    return f"{system}: its strongest attacker{by} removes {percent(d_ece / D_ECE_MAX)} of the uncertainty{weak}."

@@ -1,0 +1,78 @@
+"""The page on 127.0.0.1, until it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+
+def serve(
+    port: int = PORT,
+    *,
+    max_bytes: int = MAX_BYTES,
+    timeout: float = TIMEOUT,
+    ready: Callable[[str], None] = lambda address: None,  # noqa: ARG005
+) -> None:
+    """Answer on this machine until Ctrl-C, which is a KeyboardInterrupt; then every file is deleted.
+
+    Parameters
+    ----------
+    port
+        The port; 0 takes a free one.
+    max_bytes
+        The most that one upload may hold.
+    timeout
+        Seconds after which work is stopped.
+    ready
+        Called with the address as soon as it can be opened.
+    """
+    try:
+        import python_multipart  # noqa: F401
+        import uvicorn
+
+        from zeroevidence.web.app import make_app
+    except ImportError as error:
+        if isinstance(error, MissingExtra):
+            raise
+        raise MissingExtra("web", "the page") from None
+    with tempfile.TemporaryDirectory(prefix="zeroevidence-", ignore_cleanup_errors=True) as home:
+        app = make_app(Path(home), max_bytes=max_bytes, timeout=timeout)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+        server = uvicorn.Server(config)
+        _stop_like_ctrl_c(server)
+        _run(server, port, ready)
+
+
+def _stop_like_ctrl_c(server: Server) -> None:
+    """Let Ctrl-C, a closed terminal or a polite kill end the server in order, so that no file is left behind."""
+
+    def stop(*_: object) -> None:
+        if server.should_exit:  # for the second time, or again by the server, which has ended by then
+            raise KeyboardInterrupt
+        server.should_exit = True
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
+
+
+def _run(server: Server, port: int, ready: Callable[[str], None]) -> None:
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+            listening.listen()
+        except OSError as error:
+            raise UsageError(f"port {port} cannot be used: {error.strerror}; name another with --port") from None
+        ready(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        server.run(sockets=[listening])

@@ -1,0 +1,137 @@
+"""Published encoders: the networks give what onnxruntime gives with the same file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+soundfile = pytest.importorskip("soundfile")
+
+from zeroevidence.attack.extractors.onnx import OnnxExtractor, read_card  # noqa: E402
+from zeroevidence.attack.networks import load_onnx, save_onnx  # noqa: E402
+from zeroevidence.errors import InputError  # noqa: E402
+
+MODELS = {"campplus_zh_en": "CamPlusPlus", "ecapa_voxceleb": "EcapaTdnn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A file, both ways to run it, and utterances with what onnxruntime makes of them."""
+
+    extractor: OnnxExtractor
+    network: Any
+    feats: list[np.ndarray]
+    vectors: np.ndarray
+
+
+@pytest.fixture(scope="module", params=sorted(MODELS))
+def model(shared: Path, request: pytest.FixtureRequest) -> Model:
+    extractor = OnnxExtractor(read_card(shared / "models" / "cards.json", request.param))
+    waves = [
+        soundfile.read(one, dtype="float32")[0] for one in sorted((shared / "speechocean").glob("*/*.flac"))[::125]
+    ]
+    waves.append(np.concatenate(waves)[: 12 * 16_000])  # six segments of CAM++
+    feats = [extractor.features(wave) for wave in waves]
+    network = load_onnx(extractor.card.file)
+    feats.append(feats[0][: network.least_frames])
+    return Model(extractor, network, feats, np.concatenate([extractor.forward(one[None]) for one in feats]))
+
+
+def cosines(first: Any, second: Any) -> np.ndarray:
+    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    return (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+
+
+def alone(network: Any, feats: list[np.ndarray]) -> np.ndarray:
+    with torch.no_grad():
+        return torch.cat([network(torch.from_numpy(one)[None]) for one in feats]).numpy()
+
+
+def padded(feats: list[np.ndarray]) -> tuple[Any, list[int]]:
+    parts = [torch.from_numpy(one) for one in feats]
+    return torch.nn.utils.rnn.pad_sequence(parts, batch_first=True), [len(one) for one in parts]
+
+
+def test_the_network_is_that_of_the_file(model):
+    assert type(model.network).__name__ == MODELS[model.extractor.name]
+    assert all(one.dtype == torch.float32 for one in model.network.state_dict().values())
+    assert len({len(one) for one in model.feats}) > 5
+
+
+def test_embeddings_are_those_of_the_file(model):
+    found = alone(model.network, model.feats)
+    assert cosines(found, model.vectors).min() > 0.999999
+    np.testing.assert_allclose(found, model.vectors, rtol=0, atol=1e-4 * np.abs(model.vectors).max())
+
+
+def test_padded_batches(model):
+    feats, lengths = padded(model.feats)
+    with torch.no_grad():
+        assert cosines(model.network(feats, lengths).numpy(), model.vectors).min() > 0.999999
+
+
+def test_in_bfloat16(model):
+    feats, lengths = padded(model.feats[:4])
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert cosines(model.network(feats, lengths).numpy(), model.vectors[:4]).min() > 0.998
+
+
+def test_after_training_it_is_an_extractor_again(model, tmp_path):
+    network = copy.deepcopy(model.network)
+    feats, lengths = padded(model.feats[:3])
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-5)
+    network(feats, lengths).square().mean().backward()
+    optimiser.step()
+    for (name, new), old in zip(network.named_parameters(), model.network.parameters(), strict=True):
+        assert torch.equal(new, old) is not new.requires_grad, name
+
+    path = tmp_path / "trained.onnx"
+    save_onnx(network, path)
+    front_end = model.extractor.card.front_end
+    card = {"file": path.name, "sample_rate": 16_000, "dim": 192, "front_end": front_end}
+    path.with_suffix(".json").write_text(json.dumps(card | {"input": "feats", "output": "embedding"}))
+    extractor = OnnxExtractor(read_card(path))
+    assert extractor.batched
+    written = np.concatenate([extractor.forward(one[None]) for one in model.feats])
+    assert cosines(written, alone(network, model.feats)).min() > 0.99999
+    assert cosines(alone(load_onnx(path), model.feats), written).min() > 0.999999
+    assert cosines(written, model.vectors).max() < 0.99999
+
+
+def test_a_small_step_turns_no_embedding_around(model):
+    network = copy.deepcopy(model.network)
+    feats, lengths = padded(model.feats[:3])
+    network(feats, lengths).square().mean().backward()
+    with torch.no_grad():
+        for one in network.parameters():
+            if one.requires_grad:
+                one.sub_(1e-6 * one.grad.sign())
+    assert cosines(alone(network, model.feats[:3]), model.vectors[:3]).min() > 0.999
+
+
+def test_untrained_it_comes_back_as_it_was(model, tmp_path):
+    path = tmp_path / "model.onnx"
+    save_onnx(model.network, path)
+    for (name, one), other in zip(
+        model.network.state_dict().items(), load_onnx(path).state_dict().values(), strict=True
+    ):
+        assert torch.equal(one, other), name
+    assert path.stat().st_size < 1.1 * model.extractor.card.file.stat().st_size
+
+
+def test_a_damaged_file(model, tmp_path):
+    path = tmp_path / "model.onnx"
+    shutil.copyfile(model.extractor.card.file, path)
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(InputError, match="cannot be read as ONNX"):
+        load_onnx(path)

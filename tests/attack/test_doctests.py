@@ -1,0 +1,24 @@
+"""The examples in docstrings, and that what people call has one."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+from zeroevidence import attack
+from zeroevidence.attack.adapter import Adapter
+from zeroevidence.attack.backends import Cosine, Plda, ScoreNorm, make_backend
+from zeroevidence.attack.extractors import load_extractor
+
+MODULES = [found.name for found in pkgutil.walk_packages(attack.__path__, "zeroevidence.attack.")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("called", [Cosine, Plda, ScoreNorm, Adapter, make_backend, load_extractor])
+def test_what_people_call_has_examples(called):
+    assert len(doctest.DocTestParser().get_examples(called.__doc__)) > 1

@@ -1,0 +1,145 @@
+"""The training loop on a toy encoder: it learns, stops by development people, resumes to the same weights."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from zeroevidence.attack.training.checkpoints import load_checkpoint  # noqa: E402, F401
+from zeroevidence.attack.training.frames import FrameSet  # noqa: E402
+from zeroevidence.attack.training.loop import AngularMargin, train  # noqa: E402
+from zeroevidence.attack.training.settings import TrainingSettings  # noqa: E402
+from zeroevidence.errors import InputError, UsageError  # noqa: E402
+
+BANDS = 12
+QUICK = TrainingSettings(epochs=6, batch=16, crop=20, learning_rate=3e-3, look=1, seed=3)
+
+
+class Toy(torch.nn.Module):
+    """A trunk, a mean over time, a last layer."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.trunk = torch.nn.Linear(BANDS, 24)
+        self.norm = torch.nn.BatchNorm1d(24)
+        self.out = torch.nn.Linear(48, 8)
+
+    def frame_lengths(self, lengths):
+        return lengths
+
+    def frames(self, x, lengths=None):
+        return torch.relu(self.norm(self.trunk(x).transpose(1, 2)).transpose(1, 2))
+
+    def pooled(self, frames, lengths=None):
+        return self.out(torch.cat((frames.mean(dim=1), frames.std(dim=1)), dim=1))
+
+    def forward(self, x, lengths=None):
+        return self.pooled(self.frames(x))
+
+
+def speech(people, per_person=6, seed=0, prefix="p"):
+    """People differ in how much two bands vary; protection moves all bands together by a random amount."""
+    rng = np.random.default_rng(seed)
+    utterances, speakers = [], []
+    for k in range(people):
+        profile = np.exp(0.6 * np.random.default_rng(1000 * seed + k).normal(size=BANDS))
+        for _ in range(per_person):
+            length = int(rng.integers(15, 60))
+            utterances.append((rng.normal(size=(length, BANDS)) * profile).astype(np.float32))
+            speakers.append(f"{prefix}{k}")
+    return FrameSet.join(utterances, speakers)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return speech(20, seed=1), speech(10, seed=2, prefix="d")
+
+
+def weights(network):
+    return np.concatenate([value.detach().numpy().ravel() for value in network.state_dict().values()])
+
+
+def test_it_learns_and_keeps_the_best(data):
+    told = []
+    found = train(Toy(), *data, QUICK, device="cpu", told=told.append)
+    looked = [one.development.bits for one in found.epochs if one.development is not None]
+    assert found.kept.bits == max(looked)
+    assert found.kept.bits > looked[0]
+    assert [one.number for one in told] == [1, 2, 3, 4, 5, 6]
+    assert told[-1].loss < told[0].loss
+
+
+def test_only_the_last_layers_learn_when_asked(data):
+    toy = Toy()
+    before = toy.trunk.weight.detach().clone()
+    last = toy.out.weight.detach().clone()
+    settings = TrainingSettings(scope="last", epochs=4, batch=16, crop=20, look=1, learning_rate=3e-3)
+    found = train(toy, *data, settings, device="cpu")
+    assert torch.equal(toy.trunk.weight, before)
+    assert found.best == 0 or not torch.equal(toy.out.weight, last)
+
+
+def test_the_statistics_of_batch_normalisation_stay(data):
+    toy = Toy()
+    before = toy.norm.running_mean.clone()
+    train(toy, *data, QUICK, device="cpu")
+    assert torch.equal(toy.norm.running_mean, before)
+
+
+def test_the_same_seed_gives_the_same_weights(data):
+    one, two = (weights(train(Toy(), *data, QUICK, device="cpu").network) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("stop_after", [1, 3, 5])
+def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, stop_after):
+    whole = train(Toy(), *data, QUICK, device="cpu")
+
+    class Cut(Exception):
+        pass
+
+    def cut(epoch):
+        if epoch.number == stop_after:
+            raise Cut
+
+    with pytest.raises(Cut):
+        train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path, told=cut)
+    resumed = train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+    np.testing.assert_array_equal(weights(resumed.network), weights(whole.network))
+    assert resumed.best == whole.best
+    assert [one.loss for one in resumed.epochs[1:]] == [one.loss for one in whole.epochs[1:]]
+
+
+def test_a_checkpoint_of_another_training_is_refused(data, tmp_path):
+    train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+    with pytest.raises(InputError, match="other settings"):
+        train(Toy(), *data, TrainingSettings(epochs=7), device="cpu", checkpoint=tmp_path)
+    (tmp_path / "training.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="cannot be read as a checkpoint"):
+        train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+
+
+def test_too_few_people_and_shared_people_are_refused(data):
+    with pytest.raises(InputError, match="7 training people; an encoder that learns from fewer than 8"):
+        train(Toy(), speech(7), data[1], QUICK, device="cpu")
+    with pytest.raises(InputError, match="share 10 speaker"):
+        train(Toy(), data[0], speech(10, seed=5), QUICK, device="cpu")
+
+
+def test_a_rate_that_is_too_high_says_so(data):
+    with pytest.raises(UsageError, match="training diverged"):
+        train(Toy(), *data, TrainingSettings(epochs=5, learning_rate=1e30, batch=16, crop=20), device="cpu")
+
+
+def test_the_margin_makes_the_true_class_harder():
+    vectors = torch.eye(3)
+    labels = torch.arange(3)
+    easy, hard = (AngularMargin(torch.eye(3), margin, 10.0)(vectors, labels) for margin in (0.0, 0.5))
+    assert hard > easy
+    # against the definition
+    cosine = torch.tensor(1.0 - 1e-6)
+    expected = 10.0 * torch.cos(torch.arccos(cosine) + 0.5)
+    logits = torch.tensor([float(expected), 0.0, 0.0])
+    assert float(hard.detach()) == pytest.approx(float(-torch.log_softmax(logits, 0)[0]), abs=1e-3)

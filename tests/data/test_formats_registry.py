@@ -1,0 +1,265 @@
+"""Adding a format takes one module: each drill writes one, lets the package find it, reads with it and takes it out."""
+
+import re
+import struct
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+from zeroevidence.cli import cli
+from zeroevidence.data.formats import (
+    FORMATS,
+    SCORE_FORMATS,
+    VECTOR_FORMATS,
+    diagnose,
+    read_embeddings,
+    read_scores,
+    scores,
+    vectors,
+)
+from zeroevidence.data.formats.registry import import_modules
+from zeroevidence.data.formats.scores.registry import Columns, ScoreFormat
+from zeroevidence.data.formats.source import CONTAINERS
+from zeroevidence.errors import InputError, UsageError
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
+
+JSON_LINES = """
+import json
+
+import numpy as np
+import polars as pl
+
+from zeroevidence.data.formats.scores.layout import Layout
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, FirstLines, ScoreFormat
+from zeroevidence.data.formats.scores.table import Problems, Table
+
+
+def layout(lines, name):
+    return Layout("json-lines", ()) if lines[0][1].startswith("{") else None
+
+
+def read(data, name, role):
+    problems, lines, rows = Problems(name), [], []
+    for number, line in enumerate(data.decode().splitlines(), 1):
+        try:
+            row = json.loads(line)
+            rows.append((row["enrol"], row["trial"], float(row["score"]), row["label"] == "target"))
+            lines.append(number)
+        except (ValueError, KeyError) as error:
+            problems.add(number, f"{error}; expected enrol, trial, score and label")
+    schema = {"enrol": pl.String, "trial": pl.String, "score": pl.Float64, "label": pl.Boolean}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return Table(name, "json-lines", frame, np.array(lines), True, tuple(problems.all()))
+
+
+text = FirstLines(layout, lacking="no object; expected one on each line", read=read)
+SCORE_FORMATS.add(ScoreFormat(name="json-lines", words="JSON lines", text=text))
+"""
+
+COLUMNS = """
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="trial-first",
+        words="`trial enrol score` on each line",
+        text=Columns(scores=("trial", "enrol", "score"), key=("label", "enrol", "", "trial")),
+        identities=False,
+    )
+)
+"""
+
+BINARY = """
+import struct
+
+import polars as pl
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Binary, ScoreFormat
+from zeroevidence.data.formats.scores.table import Table
+from zeroevidence.data.formats.source import Container
+
+
+def read(file, role):
+    pairs = struct.iter_unpack("<d?", file.read()[20:])
+    frame = pl.DataFrame(list(pairs), schema={"score": pl.Float64, "label": pl.Boolean}, orient="row")
+    return Table(file.name, "packed", frame, None, True)
+
+
+PACKED = Container("packed", "packed pairs", (b"TWENTY BYTES OF NAME",))
+SCORE_FORMATS.add(ScoreFormat(name="packed", words="pairs of double and byte", binary=Binary(PACKED, read)))
+"""
+
+MATRIX = """
+import numpy as np
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Matrix, ScoreFormat
+from zeroevidence.data.formats.source import Container
+from zeroevidence.data.matrix import ScoreMatrix
+
+
+def read(file, key, speakers):
+    values = np.frombuffer(file.read()[4:], "<f8").reshape(2, -1)
+    return ScoreMatrix(values, np.arange(2))
+
+
+RAW = Container("raw", "RAWM", (b"RAWM",))
+SCORE_FORMATS.add(ScoreFormat(name="raw-matrix", words="two rows of doubles", matrix=Matrix((RAW,), read)))
+"""
+
+VECTORS = """
+import numpy as np
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+
+
+def read(file):
+    rows = [line.split(",") for line in file.read().decode().splitlines()]
+    return Embeddings(np.array([row[1:] for row in rows], float), np.array([row[0] for row in rows]))
+
+
+VECTOR_FORMATS.add(VectorFormat(name="csv", words="CSV", read=read, suffix=".csv"))
+"""
+
+
+@pytest.fixture
+def drill(tmp_path, monkeypatch):
+    """Put a module into a package as if it lay in its folder, and let the package find it."""
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    before = {id(table): set(table) for table in (SCORE_FORMATS, VECTOR_FORMATS)}
+    containers = list(CONTAINERS)
+
+    def add(package, name, text):
+        (modules / f"{name}.py").write_text(text)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(modules)])
+        import_modules(package.__name__, package.__path__)
+        monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}")
+
+    yield add
+    for table in (SCORE_FORMATS, VECTOR_FORMATS):
+        for name in set(table) - before[id(table)]:
+            table.remove(name)
+        assert set(table) == before[id(table)]
+    assert containers == CONTAINERS
+
+
+def refused_again(path, name):
+    """Nothing is left of a format that was taken out."""
+    SCORE_FORMATS.remove(name)
+    with pytest.raises(UsageError, match="unknown format"):
+        read_scores(path, format=name)
+    with pytest.raises(InputError):
+        read_scores(path)
+
+
+def test_text_with_a_reader_of_its_own(drill, tmp_path):
+    drill(scores, "json_lines", JSON_LINES)
+    path = tmp_path / "scores"
+    line = '{"enrol": "%s", "trial": "u%d", "score": %s, "label": "%s"}\n'
+    path.write_text(line % ("ada", 1, 2.5, "target") + line % ("bob", 1, 0.5, "nontarget"))
+    for format in ("json-lines", "auto"):
+        loaded = read_scores(path, format=format)
+        assert loaded.format == "json-lines"
+        assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([2.5], [0.5])
+        assert loaded.data.trial_speakers.tolist() == ["ada"]
+    (tmp_path / "kaldi").write_text("bob u1 1\nada u1 2\n")
+    loaded = read_scores(tmp_path / "kaldi", path)
+    assert (loaded.format, loaded.key_format, loaded.data.target.tolist()) == ("kaldi", "json-lines", [2.0])
+    assert str(diagnose(tmp_path / "kaldi", format="json-lines")[0]).endswith(
+        "kaldi:1: no object; expected one on each line"
+    )
+    path.write_text(path.read_text() + "{oops\n")
+    (problem,) = diagnose(path)
+    assert problem.line == 3
+    refused_again(path, "json-lines")
+
+
+def test_columns_in_another_order(drill, tmp_path):
+    path, key = tmp_path / "scores", tmp_path / "key"
+    path.write_text("u1 ada 2.5\nu1 bob 0.5\n")
+    key.write_text("ada u1 target\nbob u1 nontarget\n")
+    assert diagnose(path, key)[0].reason.startswith("no trial of this file is in the key")
+    drill(scores, "trial_first", COLUMNS)
+    for format in ("trial-first", "auto"):
+        loaded = read_scores(path, key, format=format)
+        assert (loaded.format, loaded.data.target.tolist()) == ("trial-first", [2.5])
+    # Where its trials are not asked for it is Kaldi, the first of the two that fit.
+    assert diagnose(path)[0].reason.startswith("no labels")
+    key.write_text("target ada x u1\nnontarget bob x u1\n")
+    loaded = read_scores(path, key, format="trial-first")
+    assert loaded.key_format == "trial-first"
+    assert loaded.data.speakers is None  # both sides are utterances, as the format says
+    path.write_text("a\nb\n")
+    (problem,) = diagnose(path)
+    assert problem.reason.endswith("`enrol trial score label` or `trial enrol score`")
+    refused_again(path, "trial-first")
+
+
+def test_a_container(drill, tmp_path):
+    path = tmp_path / "scores"
+    path.write_bytes(b"TWENTY BYTES OF NAME" + struct.pack("<d?d?", 2.5, True, 0.5, False))
+    assert diagnose(path)
+    drill(scores, "packed", BINARY)
+    for format in ("packed", "auto"):
+        loaded = read_scores(path, format=format)
+        assert (loaded.format, loaded.data.target.tolist()) == ("packed", [2.5])
+    assert str(diagnose(path, format="kaldi")[0]) == f"{path}: is a packed file; expected kaldi text"
+    (tmp_path / "text").write_text("1 target\n2 nontarget\n")
+    (problem,) = diagnose(tmp_path / "text", format="packed")
+    assert problem.reason == "is a text file; expected packed pairs"
+    refused_again(path, "packed")
+
+
+def test_a_container_of_matrices(drill, tmp_path):
+    drill(scores, "raw_matrix", MATRIX)
+    path = tmp_path / "scores"
+    path.write_bytes(b"RAWM" + np.array([[3.0, 1.0], [0.0, 2.0]]).tobytes())
+    for format in ("raw-matrix", "auto"):
+        loaded = read_scores(path, format=format)
+        assert (loaded.format, loaded.data.scores.tolist()) == ("raw-matrix", [[3.0, 1.0], [0.0, 2.0]])
+    assert diagnose(path, format="kaldi")[0].reason == "is a RAWM raw file; expected kaldi"
+    assert diagnose(path, format="matrix")[0].reason == "is a RAWM raw file; expected matrix"
+    np.save(tmp_path / "m.npy", np.ones((2, 2)))
+    assert diagnose(tmp_path / "m.npy", format="raw-matrix")[0].reason == "is a NumPy npy file; expected raw-matrix"
+    refused_again(path, "raw-matrix")
+
+
+def test_an_embedding_format(drill, tmp_path):
+    path = tmp_path / "vectors.csv"
+    path.write_text("u1,1,2\nu2,3,4\n")
+    with pytest.raises(InputError):
+        read_embeddings(path)
+    drill(vectors, "csv_vectors", VECTORS)
+    found = read_embeddings(path)
+    assert (found.ids.tolist(), found.vectors.tolist()) == (["u1", "u2"], [[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(UsageError, match="'kaldi' is registered already"):
+        SCORE_FORMATS.add(ScoreFormat(name="kaldi", words="again", text=Columns(scores=("score", "label"))))
+
+
+def test_names_and_their_order():
+    assert FORMATS == ("auto", "kaldi", "voxceleb", "two-column", "labelled", "table", "matrix", "bosaris")
+    assert tuple(SCORE_FORMATS) == FORMATS[1:]
+    assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "kaldi scp", "kaldi ark"]
+
+
+def test_the_command_line_takes_every_format():
+    command = cli.get_command(click.Context(cli), "evaluate")
+    (option,) = [one for one in command.params if "--format" in one.opts]
+    assert tuple(option.type.choices) == FORMATS
+
+
+@pytest.mark.parametrize(
+    ("heading", "table"), [("## Scores and keys", SCORE_FORMATS), ("## Embeddings", VECTOR_FORMATS)]
+)
+def test_the_page_has_a_row_for_every_format(heading, table):
+    section = DOCS.read_text(encoding="utf-8").split(f"\n{heading}\n")[1].split("\n#")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", section, re.M)
+    assert rows == [(name, format.words) for name, format in table.items()]

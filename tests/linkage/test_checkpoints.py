@@ -1,0 +1,39 @@
+"""Blocks on disk are whole and of this work, or not there."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import UsageError
+from zeroevidence.linkage.checkpoints import Checkpoints, open_work
+
+
+def test_checkpoints_of_other_work_are_not_read(tmp_path):
+    one = Checkpoints(tmp_path / "blocks", "key")
+    one.save("a", {"x": np.arange(3)})
+    assert one.load("a")["x"].tolist() == [0, 1, 2]
+    assert one.load("b") is None
+    assert Checkpoints(tmp_path / "blocks", "other").load("a") is None
+    assert [path.name for path in (tmp_path / "blocks").iterdir()] == ["a"]
+
+
+def test_work_is_done_when_it_is_finished_and_not_before(tmp_path):
+    settings = {"seed": 1}
+    work = open_work(tmp_path / "out", settings)
+    work.checkpoints.save("a", {"x": np.arange(3)})
+    again = open_work(tmp_path / "out", settings)
+    assert not again.done
+    assert again.checkpoints.load("a") is not None
+    again.finish()
+    assert open_work(tmp_path / "out", settings).done
+    assert not (tmp_path / "out" / "blocks").exists()
+    with pytest.raises(UsageError, match="holds a search with other seed"):
+        open_work(tmp_path / "out", {"seed": 2})
+
+
+def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
+    open_work(tmp_path, {"seed": 1}).finish()
+    for name in ("result.json", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    open_work(tmp_path, {"seed": 2}, outputs=["result.json"], overwrite=True)
+    assert not (tmp_path / "result.json").exists()
+    assert (tmp_path / "notes.txt").exists()

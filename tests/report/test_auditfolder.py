@@ -1,0 +1,72 @@
+"""An audit as a folder of files, and the parts of a report that audits share."""
+
+import json
+
+import pytest
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Options, read_results
+from zeroevidence.report.auditfolder import audit_text, save_audit, summary
+from zeroevidence.report.document import document
+from zeroevidence.report.material import Material
+from zeroevidence.sample.audits import sample_audit
+
+QUICK = Options(intervals=0, null=0, linkability="pav")
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return sample_audit(options=QUICK)
+
+
+def test_the_folder_holds_what_was_found(audit, tmp_path):
+    files = save_audit(audit, tmp_path / "a" / "b")
+    assert files[-1].name == "result.json"
+    assert all(path.is_file() for path in files)
+    read = read_results(tmp_path / "a" / "b")
+    assert [row.about for row in read] == [row.about for row in audit.rows]
+    assert len(json.loads((tmp_path / "a/b/attackers.json").read_text())) == len(audit.rows)
+    assert (tmp_path / "a/b/summary.txt").read_text(encoding="utf-8") == summary(audit)
+
+
+def test_results_are_kept_unless_told(audit, tmp_path):
+    (tmp_path / "result.json").write_text("mine")
+    with pytest.raises(UsageError, match="--overwrite"):
+        save_audit(audit, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+    assert (tmp_path / "result.json").read_text() == "mine"
+    save_audit(audit, tmp_path, overwrite=True)
+    assert read_results(tmp_path)
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UsageError):
+            save_audit(audit, place)
+
+
+def test_the_text_starts_with_the_finding_and_has_the_strongest_attacker(audit):
+    text = audit_text(audit)
+    assert " ".join(text.split()).startswith(" ".join(summary(audit).split()))
+    flowing = " ".join(text.split())
+    assert " ".join(audit.cards[audit.finding.strongest].to_text().split()) in flowing
+    assert audit.strongest.about.threat.name in text
+
+
+def test_bounds_that_audits_share_come_once(audit):
+    material = Material()
+    material.add_audit(audit)
+    material.add_audit(sample_audit("pitch", options=QUICK))
+    bounds = [row.labels["system"] for row in material.rows if row.about.is_bound]
+    assert bounds == ["unprotected", "random"]
+    assert len(material.rows) == len(material.cards) == 8
+    other = Material()
+    other.add_audit(audit)
+    other.add_audit(sample_audit("pitch", options=Options(intervals=0, null=0, linkability="histogram")))
+    assert len(other.rows) == 10  # measured in another way, they are not the same rows
+
+
+def test_a_document_in_an_unknown_format_is_refused(audit):
+    material = Material()
+    material.add_audit(audit)
+    assert "| system |" in document(material, "md")
+    with pytest.raises(UsageError, match="expected one of html, md, latex"):
+        document(material, "pdf")

@@ -1,0 +1,322 @@
+"""The Python API as people who have never read the manual expect it."""
+
+import copy
+import inspect
+import json
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import zeroevidence as ze
+
+TARGET = [2.0, 1.4, 0.9, 3.1, 0.2, 2.2, 1.1, 0.7]
+NONTARGET = [-1.0, 0.3, 0.8, -0.4, 0.1, 1.2, -2.0, 0.5, -0.6, 0.0]
+QUICK = {"intervals": 20, "null": 20}
+
+
+def kinds_of(values):
+    """The same numbers as everything that holds numbers."""
+    import pandas as pd
+    import polars as pl
+
+    return {
+        "list": values,
+        "tuple": tuple(values),
+        "numpy": np.array(values),
+        "polars": pl.Series(values),
+        "pandas": pd.Series(values),
+        "pandas nullable": pd.Series(values, dtype="Float64"),
+    }
+
+
+def tensors(values):
+    torch = pytest.importorskip("torch")
+    return {
+        "torch": torch.tensor(values, dtype=torch.float64),
+        "torch with a gradient": torch.tensor(values, dtype=torch.float64, requires_grad=True),
+    }
+
+
+MEASURES = ["eer", "cllr", "cllr_min", "dcf_act", "dcf_min", "d_ece", "worst_case", "linkability", "tag"]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_measures_take_whatever_holds_numbers(name):
+    measure = getattr(ze, name)
+    expected = measure(np.array(TARGET), np.array(NONTARGET))
+    for kind, target in (kinds_of(TARGET) | tensors(TARGET)).items():
+        nontarget = (kinds_of(NONTARGET) | tensors(NONTARGET))[kind]
+        assert measure(target, nontarget) == expected, kind
+
+
+@pytest.mark.parametrize("name", [*MEASURES, "ece_profile", "local_linkability", "tag_counts", "tpr_at_fpr"])
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ([1.0, float("nan")], "NaN at position 1"),
+        ([1.0, None], "NaN at position 1"),
+        ([], "at least one score, got none"),
+        (["a", "b"], "expected numbers, got text"),
+        ([[1.0, 2.0]], r"expected 1 dimension\(s\), got shape \(1, 2\)"),
+        (3.0, r"expected 1 dimension\(s\), got shape \(\)"),
+        ([[1.0], [1.0, 2.0]], "lists of different lengths"),
+        ([1.0 + 2.0j], "expected numbers, got complex128"),
+        ([object()], "expected numbers, got object"),
+    ],
+)
+def test_measures_refuse_what_is_no_scores(name, bad, said):
+    measure = getattr(ze, name)
+    with pytest.raises(ze.InputError, match=f"target: .*{said}"):
+        measure(bad, NONTARGET)
+    with pytest.raises(ze.InputError, match=f"nontarget: .*{said}"):
+        measure(TARGET, bad)
+
+
+def test_infinite_scores_are_evidence():
+    assert ze.eer([float("inf"), 1.0], [float("-inf"), 0.0]) == 0.0
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ze.evaluate(TARGET, NONTARGET, labels={"system": "mine <b>"}, **QUICK)
+
+
+def test_evaluate_two_arrays(result):
+    same = ze.evaluate(ze.Scores(TARGET, NONTARGET), labels={"system": "mine <b>"}, **QUICK)
+    assert same == result
+    assert ze.evaluate(np.array(TARGET), nontarget=np.array(NONTARGET), **QUICK)["eer"] == result["eer"]
+
+
+def test_evaluate_says_what_it_wants():
+    with pytest.raises(ze.InputError, match="nontarget scores beside"):
+        ze.evaluate(TARGET)
+    with pytest.raises(ze.InputError, match="not both"):
+        ze.evaluate(ze.Scores(TARGET, NONTARGET), NONTARGET)
+    with pytest.raises(ze.UsageError, match="unknown option 'interval'; expected one of linkability, dcf_prior"):
+        ze.evaluate(TARGET, NONTARGET, interval=0)
+
+
+def test_settings_go_beside_or_into_options():
+    quick = ze.evaluate(ze.Scores(TARGET, NONTARGET), intervals=0)
+    assert quick["eer"].low is None
+    assert quick["d_ece"].p_value is not None
+    both = ze.evaluate(TARGET, NONTARGET, options=ze.Options(null=0), intervals=0)
+    assert both["d_ece"].p_value is None
+
+
+def test_evaluate_what_was_read(tmp_path):
+    (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\nb t2 0.9\n")
+    (tmp_path / "trials").write_text("a t1 target\nb t1 nontarget\na t2 nontarget\nb t2 target\n")
+    read = ze.evaluate(ze.read_scores(tmp_path / "scores", key=tmp_path / "trials"), intervals=0, null=0)
+    assert read["eer"].value == 0.0
+    assert read.counts["target"] == 2
+    (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\n")
+    loose = ze.read_scores(tmp_path / "scores", key=tmp_path / "trials", allow_missing=True)
+    with_note = ze.evaluate(loose, intervals=0, null=0)
+    assert "|missing:1|" in with_note.signature
+    assert [flag.code for flag in with_note.flags] == ["missing"]
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, 0, 0], [True, False, False], ["target", "nontarget", "nontarget"], ["1", "0", "0"]]
+)
+def test_scores_from_labels(labels):
+    scores = ze.Scores.from_labels([2.0, -1.0, 0.5], labels)
+    assert (scores.target.tolist(), scores.nontarget.tolist()) == ([2.0], [-1.0, 0.5])
+
+
+def test_scores_from_wrong_labels():
+    with pytest.raises(ze.InputError, match="labels: 2 at position 1; expected 1, 0, target or nontarget"):
+        ze.Scores.from_labels([1.0, 2.0], [0, 2])
+    with pytest.raises(ze.InputError, match="labels: imposter at position 0"):
+        ze.Scores.from_labels([1.0, 2.0], ["imposter", "target"])
+    with pytest.raises(ze.InputError, match=r"labels: expected 2, one per score, got shape \(3,\)"):
+        ze.Scores.from_labels([1.0, 2.0], [0, 1, 1])
+    with pytest.raises(ze.InputError, match="nontarget: expected at least one score"):
+        ze.Scores.from_labels([1.0, 2.0], [1, 1])
+
+
+def test_compare_results():
+    rng = np.random.default_rng(0)
+    mated = np.repeat(np.arange(12), 6)
+    common = rng.normal(size=(72, 12))
+    rows = []
+    for name, shift in (("weak", 0.2), ("strong", 3.0)):
+        scores = common + shift * np.eye(12)[mated]
+        rows.append(ze.evaluate(ze.ScoreMatrix(scores, mated), labels={"system": name}, intervals=100, null=0))
+    found = {one.measure: one for one in ze.compare(rows)}
+    assert [one.system for one in found["alid"].ranking] == ["weak", "strong"]
+    assert found["alid"].pairs[0].p_holm < 0.05
+
+
+def test_a_measured_value_is_a_number(result):
+    one = result["d_ece"]
+    assert float(one) == one.value
+    assert f"{one:.3f}" == f"{one.value:.3f}"
+    assert f"{one}" == str(one.value)
+    assert f"{result['tag']:>3}" == f"{result['tag'].value:>3}"
+    with pytest.raises(TypeError, match="not a single number"):
+        float(result["tag_counts"])
+    with pytest.raises(KeyError, match="'alid' was not measured; there is eer"):
+        result["alid"]
+    assert "d_ece" in result
+    assert "alid" not in result
+    assert next(iter(result)) == "eer"
+
+
+def test_plain_values(result):
+    record = result.to_dict()
+    assert json.loads(json.dumps(record)) == record
+    assert record["metrics"]["eer"]["value"] == result["eer"].value
+    assert record["labels"]["system"] == "mine <b>"
+    assert record["flags"][0].keys() == {"code", "severity", "sentence"}
+
+
+def test_data_frames(result):
+    import pandas as pd
+    import polars as pl
+
+    frame = result.to_frame()
+    assert isinstance(frame, pl.DataFrame)
+    values = dict(frame.select("measure", "value").iter_rows())
+    assert values["eer"] == result["eer"].value
+    assert frame.filter(pl.col("measure") == "tag")["category"].item() == result["tag"].value
+    assert frame.filter(pl.col("measure") == "d_ece")["low"].item() == result["d_ece"].low
+    other = result.to_frame(backend="pandas")
+    assert isinstance(other, pd.DataFrame)
+    assert other.columns.tolist() == frame.columns
+    assert len(other) == len(frame)
+    with pytest.raises(ze.UsageError, match="nonsense"):
+        result.to_frame(backend="nonsense")
+
+
+def test_how_a_result_is_shown(result):
+    lines = repr(result).splitlines()
+    assert 3 <= len(lines) <= 15
+    assert lines[0] == "Evaluation(system mine <b>: 8 target, 10 nontarget)"
+    assert any(line.startswith("  EER: ") for line in lines)
+    html = result._repr_html_()
+    assert html.startswith("<table>")
+    assert "mine &lt;b&gt;" in html
+    assert "<b>" not in html.replace("<b>scores", "").replace("<b>attacker", "")
+    assert "D_ECE" in html
+
+
+def test_copies_and_files(result, tmp_path):
+    for twin in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
+        assert twin == result
+        assert twin.signature == result.signature
+    assert np.array_equal(pickle.loads(pickle.dumps(result)).replicates.values["eer"], result.replicates.values["eer"])
+    file = tmp_path / "result.json"
+    result.save(file)
+    assert ze.read_result(file) == result
+    with pytest.raises(ze.UsageError, match="exists"):
+        result.save(file)
+    result.save(file, overwrite=True)
+    ze.save_results([result, result], file, overwrite=True)
+    assert ze.read_results(file) == [result, result]
+    with pytest.raises(ze.UsageError, match="has 2 rows"):
+        ze.read_result(file)
+    with pytest.raises(ze.InputError, match="cannot be read"):
+        ze.read_result(tmp_path / "nothing.json")
+
+
+def test_a_search_is_written_and_read_again(tmp_path):
+    rng = np.random.default_rng(1)
+    mated = np.repeat(np.arange(5), 4)
+    people = np.array([f"p{i}" for i in range(5)])
+    matrix = ze.ScoreMatrix(
+        rng.normal(size=(20, 5)) + 2.0 * np.eye(5)[mated],
+        mated,
+        trial_speakers=people[mated],
+        enrolment_speakers=people,
+    )
+    about = ze.About.against(ze.ThreatModel("ignorant", "original", "anonymised"))
+    row = ze.evaluate(matrix, about=about, labels={"system": "x"}, **QUICK)
+    row.save(tmp_path / "r.json")
+    again = ze.read_result(tmp_path / "r.json")
+    assert (again.about, again.setup, again.flags, again.people) == (row.about, row.setup, row.flags, row.people)
+    assert again.metrics == row.metrics
+    assert again.labels["attacker"] == "ignorant (enrolment original, trained on original)"
+
+
+def test_figures_from_results_and_from_arrays(result):
+    figure = pytest.importorskip("matplotlib.figure")
+    ax = figure.Figure().add_subplot()
+    assert ze.plot.ece(result, ax=ax) is ax
+    other = figure.Figure().add_subplot()
+    assert ze.plot.ece(TARGET, NONTARGET, ax=other) is other
+    assert len(ax.lines) == len(other.lines)
+    parameters = inspect.signature(ze.plot.ece).parameters
+    assert list(parameters)[:2] == ["results", "nontarget"]
+    assert parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
+    with pytest.raises(ze.UsageError):
+        ze.plot.ece(result, nonsense=1)
+
+
+def test_link_and_evaluate():
+    rng = np.random.default_rng(0)
+    enrol = rng.normal(size=(6, 8))
+    mated = np.repeat(np.arange(6), 5)
+    trial = enrol[mated] + 0.5 * rng.normal(size=(30, 8))
+    row = ze.link(trial, enrol, mated, weight=2.0, scoring="cosine").evaluate(intervals=50, labels={"system": "x"})
+    assert row["top1"].value > 0.8
+    assert row["alid"].low < row["alid"].value
+    assert row.setup.search.scoring == "cosine"
+    assert "|scoring:cosine|" in row.signature
+    assert row.counts["identities"] == 6
+
+
+def test_everything_is_there_and_listed():
+    for name in ("evaluate_tandem", "read_embeddings", "audit", "protect", "plot", "compare", "link", "read_result"):
+        assert name in dir(ze)
+        assert getattr(ze, name) is not None
+    with pytest.raises(AttributeError):
+        ze.nonsense  # noqa: B018
+    assert callable(ze.audit)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"linkability": "nonsense"}, "linkability: expected one of density, pav, histogram, got 'nonsense'"),
+        ({"calibration": "x"}, "calibration: expected one of logistic"),
+        ({"interval_method": "x"}, "interval_method: expected one of auto"),
+        ({"ddof": 2}, "ddof: expected one of 0, 1, got 2"),
+        ({"dcf_prior": 1.0}, "dcf_prior: expected a number between 0 and 1"),
+        ({"dcf_prior": "a"}, "dcf_prior"),
+        ({"intervals": -1}, "intervals: expected a whole number from 0 on, got -1"),
+        ({"null": 1.5}, "null: expected a whole number"),
+        ({"seed": None}, "seed: expected a whole number"),
+        ({"l2": float("nan")}, "l2: expected a finite number from 0 on"),
+        ({"balanced": "yes"}, "balanced: expected one of False, True"),
+    ],
+)
+def test_options_are_checked_when_made(settings, said):
+    with pytest.raises(ze.UsageError, match=said):
+        ze.Options(**settings)
+
+
+def test_back_ends_are_estimators():
+    from zeroevidence.attack.backends import BACKENDS, make_backend
+
+    for name in BACKENDS:
+        one = make_backend(name)
+        twin = clone(one)
+        assert repr(twin) == repr(one)
+        assert twin.get_params().keys() == one.get_params().keys()
+
+
+def test_every_measure_of_the_registry_is_in_a_full_result():
+    """The same battery gives value, interval and null; a measure says itself what it has."""
+    from zeroevidence.measure.registry import MEASURES as registered
+
+    mated = np.repeat(np.arange(6), 5)
+    scores = np.random.default_rng(0).normal(size=(30, 6)) + np.eye(6)[mated]
+    row = ze.evaluate(ze.ScoreMatrix(scores, mated), **QUICK)
+    expected = [name for name, one in registered.items() if one.family in ("one-to-one", "search")]
+    assert list(row.metrics) == expected
+    for name, one in row.metrics.items():
+        assert (one.null is not None) == registered[name].null, name

@@ -1,0 +1,74 @@
+"""A new measure is one module, one page and one test: done here as docs/extending.md says."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"This is a whole module, `src/zeroevidence/measure/youden.py`:\n\n```python\n(.*?)```", re.S)
+DRILL = """
+import json, sys
+import numpy as np
+import zeroevidence.measure
+zeroevidence.measure.__path__.append(sys.argv[1])  # as if the file lay beside the others
+import zeroevidence as ze
+from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.report import render
+mated = np.repeat(range(8), 5)
+scores = np.random.default_rng(0).normal(size=(40, 8)) + 2.0 * np.eye(8)[mated]
+rows = [
+    ze.evaluate(ze.ScoreMatrix(scores + k, mated), intervals=50, null=20, labels={"system": str(k)}) for k in (0, 1)
+]
+one = rows[0]["youden"]
+(difference,) = ze.compare(rows, ["youden"])
+print(json.dumps({
+    "value": one.value, "low": one.low, "high": one.high, "null": one.null.mean, "p": one.p_value,
+    "json": '"youden"' in to_json(rows[:1]),
+    "csv": "youden" in render(rows, "csv"),
+    "text": "Youden" in render(rows[:1], "text"),
+    "compared": difference.ranking[0].value,
+    "range": ze.evaluate([1.0], [0.0], intervals=0, null=0)["youden"].value,
+}))
+"""
+
+
+def test_a_new_measure_is_one_module(tmp_path):
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    (tmp_path / "youden.py").write_text(BLOCK.search(text)[1], encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", DRILL, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert 0.0 < found["low"] <= found["high"] <= 1.0
+    assert found["null"] < found["value"]
+    assert found["p"] < 0.06
+    assert found["json"]
+    assert found["csv"]
+    assert found["text"]
+    assert found["compared"] == found["value"]
+    assert found["range"] == 1.0
+
+
+def test_the_command_line_knows_it(tmp_path):
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    (tmp_path / "youden.py").write_text(BLOCK.search(text)[1], encoding="utf-8")
+    start = (
+        "import sys, zeroevidence.measure as m; m.__path__.append(sys.argv.pop(1)); "
+        "from zeroevidence.cli import main; main(sys.argv[1:])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", start, str(tmp_path), "metrics", "youden"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "Youden's index" in ran.stdout
+    assert "0 to 1; higher discloses more" in ran.stdout

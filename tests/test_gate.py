@@ -1,0 +1,31 @@
+"""Results as a condition of a build."""
+
+import pytest
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.gate import Gate
+
+ROW = Evaluation({"eer": Measured(0.25, "rate"), "tag": Measured("B", "category")}, labels={"system": "ours"})
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("eer>0.2", True), ("eer > 0.25", False), ("eer>=0.25", True), ("eer<0.3", True), ("eer<=2e-1", False)],
+)
+def test_a_condition_that_holds_is_a_line(text, holds):
+    lines = Gate.parse(text).failures([ROW, ROW])
+    assert len(lines) == 2 * holds
+    assert all(line.startswith("gate failed: ours: eer = 0.25 ") for line in lines)
+
+
+@pytest.mark.parametrize("text", ["eer", "eer=1", "eer>x", "eer>1.2.3", "nonsense>1"])
+def test_what_is_no_condition_is_refused(text):
+    with pytest.raises(UsageError):
+        Gate.parse(text)
+
+
+@pytest.mark.parametrize(("text", "reason"), [("d_ece>1", "ours has no d_ece"), ("tag>1", "not a single number")])
+def test_a_row_that_cannot_be_judged_does_not_pass(text, reason):
+    with pytest.raises(UsageError, match=reason):
+        Gate.parse(text).failures([ROW])
