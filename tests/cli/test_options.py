@@ -19,8 +19,8 @@ from zeroevidence.data.formats import FORMATS, TANDEM_FORMATS
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem import evaluate_tandem
-from zeroevidence.measure.linkability import LinkabilityMethod
 from zeroevidence.measure.tandem.cost import PRESETS
+from zeroevidence.measure.views import LinkabilityMethod
 from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod
 from zeroevidence.protect.attributes import names
 from zeroevidence.report import FORMATS as OUTPUT_FORMATS

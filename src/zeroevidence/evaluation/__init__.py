@@ -9,10 +9,10 @@ from zeroevidence.evaluation.flags import Flag
 from zeroevidence.evaluation.jsonfile import read_result, read_results, save_results
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Surface, Trials
 from zeroevidence.evaluation.setup import Setup, joint_signature
 from zeroevidence.evaluation.similarity import add_similarity
-from zeroevidence.evaluation.trust import Replicates
 
 __all__ = [
     "About",

@@ -11,9 +11,9 @@ import numpy as np
 from zeroevidence._typing import StrArray
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.evaluation.setup import joint_signature
-from zeroevidence.evaluation.trust import Replicates
 from zeroevidence.measure.registry import find_measure
 from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups
 from zeroevidence.uncertainty.level import ALPHA

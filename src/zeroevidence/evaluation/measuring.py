@@ -21,12 +21,13 @@ from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.profiles import one_to_one_curves
+from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Evaluation, Measured, measured
 from zeroevidence.evaluation.search import Search, check_disjoint, exposure_by_person, search, search_rules
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
-from zeroevidence.evaluation.trust import Replicates, replicate, with_intervals, with_nulls
+from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
-from zeroevidence.measure.views import ScoreView
+from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.draws import Progress
 from zeroevidence.uncertainty.pairs import find_owners
 

@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.linkability import LinkabilityMethod
-from zeroevidence.measure.views import PairSettings
+from zeroevidence.measure.views import LinkabilityMethod, PairSettings
 
 IntervalMethod: TypeAlias = Literal["auto", "percentile", "bca"]
 

@@ -12,8 +12,9 @@ from scipy.special import ndtr
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
 from zeroevidence.evaluation.results import Curve
-from zeroevidence.measure.linkability import LinkabilityMethod, local_linkability_of
+from zeroevidence.measure.linkability import local_linkability_of
 from zeroevidence.measure.verification import roc
+from zeroevidence.measure.views import LinkabilityMethod
 from zeroevidence.measure.zebra import LN10, LOG_ODDS_GRID, ece_actual, ece_default, ece_min_of
 
 POINTS = 200

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.flags import Flag
 from zeroevidence.evaluation.frozen import Frozen
+from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.setup import Setup, signature
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.uncertainty.null import Null
-
-if TYPE_CHECKING:
-    from zeroevidence.evaluation.trust import Replicates
 
 Value = float | int | str | Mapping[str, float] | Mapping[str, int]
 

@@ -27,7 +27,7 @@ from zeroevidence.measure.singling import (
     singling_out_curve,
 )
 from zeroevidence.measure.softplus import LN2
-from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.whole import search_view
 
 _MOST_PEOPLE = 1000
 _LEAST_BITS = 0.2
@@ -124,7 +124,7 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> 
 
 def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup) -> dict[str, Measured]:
     """The measures of per-trial evidence; `singled` is None where nobody counted."""
-    view = SearchView.of_trials(evidence, singled)
+    view = search_view(evidence, singled)
     found = ((one, one.compute(view)) for one in of_family("search"))
     return {
         one.name: measured(one.name, float(value[0]), one.method(view) or str(setup))

@@ -11,8 +11,8 @@ from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.evaluation.options import IntervalMethod, Options
-from zeroevidence.measure.linkability import LinkabilityMethod
 from zeroevidence.measure.registry import Family
+from zeroevidence.measure.views import LinkabilityMethod
 
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")

@@ -18,7 +18,7 @@ from zeroevidence.evaluation.results import Curve, Evaluation, Measured, Surface
 from zeroevidence.evaluation.setup import Resampling, Setup, TandemSetup, digest
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
-from zeroevidence.measure.tandem.tdcf import tdcf_curve, tdcf_surface
+from zeroevidence.measure.tandem.tdcf import tdcf_curve, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.view import TandemView
 from zeroevidence.uncertainty.intervals import interval
 
@@ -166,9 +166,10 @@ def _by_attack(classes: Mapping[str, _Class], attacks: Sequence[str]) -> dict[st
 
 def _curves(view: TandemView) -> dict[str, Curve]:
     """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
-    if view.rates is None or view.cm is None:
+    rates = view_rates(view)
+    if rates is None or view.cm is None:
         return {}
-    cost = tdcf_curve(*view.cm, view.rates, view.model)
+    cost = tdcf_curve(*view.cm, rates, view.model)
     keep = np.union1d(thinned(len(cost.tdcf)), [int(cost.tdcf.argmin())])
     return {"t_dcf": as_curve(cost.threshold[keep], cost.tdcf[keep])}
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import AttributeView
+from zeroevidence.measure.views import AttributeView
 
 _MOST_ROWS = 5000  # more change the third digit and cost minutes
 

@@ -7,7 +7,6 @@ true identity over its prior. Everything a search needs from a row is taken in o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from zeroevidence.calibrate.rows import AffineCalibration, RowCalibration, check
 from zeroevidence.errors import InputError
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.views import SearchView
 
 
 @dataclass(frozen=True, slots=True, eq=False)

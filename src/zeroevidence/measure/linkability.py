@@ -18,7 +18,7 @@ and the global one is its mean over mated scores. The likelihood ratio has to be
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -28,11 +28,7 @@ from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.registry import IntervalRule, measure
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import PairView
-
-LinkabilityMethod = Literal["density", "pav", "histogram"]
+from zeroevidence.measure.views import LinkabilityMethod, PairView
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ identities share their ranks in equal parts, so the mean rank stands and a row o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -16,9 +16,7 @@ from scipy.special import betaln, gammaln
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.registry import measure
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.views import SearchView
 
 RankMethod = Literal["histogram", "beta-binomial"]
 

@@ -6,8 +6,6 @@ utterance pairs. A dominant diagonal means that voices can be told apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
@@ -15,9 +13,7 @@ from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.measure.registry import measure
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import SimilarityView
+from zeroevidence.measure.views import SimilarityView
 
 
 def similarity_matrix(scores: Scores) -> tuple[FloatArray, list[str]]:

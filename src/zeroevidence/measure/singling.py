@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
@@ -22,9 +21,7 @@ from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.errors import InputError
 from zeroevidence.measure.rank import chance_words
 from zeroevidence.measure.registry import measure
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.views import SearchView
 
 SINGLING_OUT_BASELINE = float(np.exp(-1.0))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.registry import PerScore, measure
 from zeroevidence.measure.softplus import LN2, mean_softplus, softplus
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import PairSettings, PairView
+from zeroevidence.measure.views import PairSettings, PairView
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
-import numpy as np
+from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, pool, pool_laplace
-from zeroevidence.measure.disclosure import RowEvidence
-from zeroevidence.measure.linkability import LinkabilityMethod, linkability_of
-from zeroevidence.measure.rank import rank_distribution
-from zeroevidence.measure.registry import MEASURES
+LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +60,6 @@ class PairView(ABC):
         """Linkability by the estimator of the settings."""
 
 
-class ScoreView(PairView):
-    """The scores themselves."""
-
-    def __init__(self, ranked: Ranked, settings: PairSettings | None = None) -> None:
-        super().__init__(ranked.counts, settings or PairSettings())
-        self.ranked = ranked
-
-    def class_means(self, name: str) -> tuple[float, float] | None:
-        """Means over all scores of each class."""
-        cost = MEASURES[name].per_score
-        if cost is None:
-            return None
-        target, nontarget = self.ranked.target, self.ranked.nontarget
-        if cost.mean is not None:
-            return cost.mean(target, nontarget, self.settings)
-        return (
-            float(np.mean(cost.target(target, self.settings))),
-            float(np.mean(cost.nontarget(nontarget, self.settings))),
-        )
-
-    def linkability(self) -> float:
-        """Linkability of the scores."""
-        return linkability_of(self.ranked, self.blocks, method=self.settings.linkability, seed=self.settings.seed)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchView:
     """Sums over the trials of a search, for one or several replicates at once: every array has a replicate per row.
@@ -120,39 +92,6 @@ class SearchView:
     singled: FloatArray | None
     highest: FloatArray
     ranks: FloatArray | None
-
-    @classmethod
-    def of_trials(cls, evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
-        """All trials, each counted once."""
-        lid, identities = evidence.lid, evidence.identities
-        sums = (np.array([column.sum()], dtype=np.float64) for column in trial_columns(evidence, singled))
-        total, positive, lid_positive, first, linked, *more = sums
-        return cls(
-            identities,
-            np.array([float(len(lid))]),
-            total,
-            positive,
-            lid_positive,
-            first,
-            linked,
-            more[0] if more else None,
-            np.array([lid.max()]),
-            rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
-        )
-
-
-def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> list[FloatArray]:
-    """What each trial adds to the sums of a `SearchView`: lid, positive, lid_positive, first, linked, singled."""
-    lid = evidence.lid
-    positive = lid > 0.0
-    columns = [
-        lid,
-        positive.astype(np.float64),
-        np.where(positive, lid, 0.0),
-        np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
-        ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
-    ]
-    return columns if singled is None else [*columns, singled.astype(np.float64)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from zeroevidence.calibrate.pav import Blocks, count, pool, pool_laplace
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.views import PairView
+from zeroevidence.measure.views import PairView
 
 LN10 = float(np.log(10.0))
 D_ECE_MAX = 0.5 / LN2  # classes fully separated

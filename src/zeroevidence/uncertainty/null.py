@@ -19,7 +19,8 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.linkability import linkability, linkability_of
 from zeroevidence.measure.registry import Family, Measure, of_family
-from zeroevidence.measure.views import PairSettings, PairView, SearchView
+from zeroevidence.measure.views import PairSettings, PairView
+from zeroevidence.measure.whole import search_view
 from zeroevidence.uncertainty.draws import generator
 
 ROWS_LIMIT = 20_000_000  # scores; beyond, the evidence of every identity would not fit beside the matrix
@@ -214,7 +215,7 @@ class SearchNull:
         for r in range(size):
             mated = permuted_mated(self.rows, rng)
             greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
-            view = SearchView.of_trials(RowEvidence(self.lid[at, mated], greater, equal, self.rows.scores.shape[1]))
+            view = search_view(RowEvidence(self.lid[at, mated], greater, equal, self.rows.scores.shape[1]))
             for one in measures:
                 values[one.name][r] = one.compute(view)[0]
         return values

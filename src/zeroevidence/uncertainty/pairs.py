@@ -24,7 +24,8 @@ from zeroevidence.measure.linkability import (
     linkability_terms,
 )
 from zeroevidence.measure.registry import of_family
-from zeroevidence.measure.views import PairSettings, PairView, ScoreView
+from zeroevidence.measure.views import PairSettings, PairView
+from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.draws import BATCH, cluster_draws, generator, half_draws, leave_one_out
 
 Unit: TypeAlias = Literal["speaker", "identifier", "score"]

@@ -12,7 +12,8 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.measure.registry import of_family
-from zeroevidence.measure.views import SearchView, trial_columns
+from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.whole import trial_columns
 from zeroevidence.uncertainty.draws import cluster_draws, leave_one_out
 
 _MOST_RANKS = 50_000_000  # speakers times identities

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,10 +32,8 @@ from zeroevidence.measure.tandem.thresholds import (
     rejected,
     scores,
 )
+from zeroevidence.measure.tandem.view import TandemView
 from zeroevidence.measure.verification import eer
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.tandem.view import TandemView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

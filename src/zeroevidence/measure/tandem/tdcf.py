@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,9 +48,7 @@ from zeroevidence.measure.tandem.thresholds import (
     scores,
     spread,
 )
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.tandem.view import TandemView
+from zeroevidence.measure.tandem.view import TandemView
 
 __all__ = [
     "PRESETS",
@@ -286,6 +283,14 @@ def _joint_cost(u: FloatArray, v: FloatArray, asv: list[FloatArray], model: Cost
     return relative(cost, min(w_miss, w_fa + w_spoof))
 
 
+def view_rates(view: TandemView) -> AsvRates | None:
+    """Error rates of the verifier at its equal-error point; None where there is none."""
+    asv = view.asv
+    if asv is None:
+        return None
+    return view.once("asv_rates", lambda: asv_rates(*asv, convention=view.model.convention))
+
+
 def _at_equal_error(view: TandemView) -> str:
     return f"ASV at its equal-error point ({view.model.convention})"
 
@@ -307,9 +312,10 @@ def _at_equal_error(view: TandemView) -> str:
     strength=30,
 )
 def _tdcf_min(view: TandemView) -> float | None:
-    if view.rates is None or view.cm is None:
+    rates = view_rates(view)
+    if rates is None or view.cm is None:
         return None
-    return tdcf_min(*view.cm, view.rates, view.model).tdcf_min
+    return tdcf_min(*view.cm, rates, view.model).tdcf_min
 
 
 @measure(
@@ -346,7 +352,8 @@ def _tdcf_joint_min(view: TandemView) -> float | None:
     interval="percentile",
 )
 def _asv_eer(view: TandemView) -> float | None:
-    return None if view.rates is None else view.rates.eer
+    rates = view_rates(view)
+    return None if rates is None else rates.eer
 
 
 @measure(
@@ -364,4 +371,5 @@ def _asv_eer(view: TandemView) -> float | None:
     interval="percentile",
 )
 def _p_fa_spoof(view: TandemView) -> float | None:
-    return None if view.rates is None else view.rates.p_fa_spoof
+    rates = view_rates(view)
+    return None if rates is None else rates.p_fa_spoof

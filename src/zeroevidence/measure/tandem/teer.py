@@ -21,7 +21,7 @@ threshold of an ASV threshold is a binary search, since the gap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,9 +30,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.tandem.thresholds import Convention, check_convention, merge, ordered, ratio, spread
-
-if TYPE_CHECKING:
-    from zeroevidence.measure.tandem.view import TandemView
+from zeroevidence.measure.tandem.view import TandemView
 
 _STEP = 512  # ASV operating points in a block of `teer`
 _EQUAL = 1e-12  # differences that rounding could have made or hidden count as none

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.measure.tandem.cost import CostModel
-from zeroevidence.measure.tandem.tdcf import AsvRates, asv_rates
 
+T = TypeVar("T")
 Three: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 
@@ -21,11 +19,19 @@ class TandemView:
     scores
         Ascending scores by kind of trial.
     model
-        Priors, costs and conventions.
+        Priors, costs and conventions: a `CostModel`.
     """
 
-    def __init__(self, scores: Mapping[str, FloatArray], model: CostModel) -> None:
+    def __init__(self, scores: Mapping[str, FloatArray], model: Any) -> None:
         self.scores, self.model = scores, model
+        self._found: dict[str, Any] = {}
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What several measures need, computed when the first one asks."""
+        if name not in self._found:
+            self._found[name] = compute()
+        found: T = self._found[name]
+        return found
 
     @property
     def asv(self) -> Three | None:
@@ -46,8 +52,3 @@ class TandemView:
     def cm(self) -> tuple[FloatArray, FloatArray] | None:
         """Bona fide and spoofed speech of the countermeasure."""
         return (self.scores["cm_bonafide"], self.scores["cm_spoof"]) if "cm_spoof" in self.scores else None
-
-    @cached_property
-    def rates(self) -> AsvRates | None:
-        """Error rates of the verifier at its equal-error point."""
-        return None if self.asv is None else asv_rates(*self.asv, convention=self.model.convention)

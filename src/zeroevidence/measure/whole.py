@@ -1,0 +1,71 @@
+"""The data themselves as views: all scores, and all trials of a search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.pav import Ranked
+from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.linkability import linkability_of
+from zeroevidence.measure.rank import rank_distribution
+from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.views import PairSettings, PairView, SearchView
+
+
+class ScoreView(PairView):
+    """The scores themselves."""
+
+    def __init__(self, ranked: Ranked, settings: PairSettings | None = None) -> None:
+        super().__init__(ranked.counts, settings or PairSettings())
+        self.ranked = ranked
+
+    def class_means(self, name: str) -> tuple[float, float] | None:
+        """Means over all scores of each class."""
+        cost = MEASURES[name].per_score
+        if cost is None:
+            return None
+        target, nontarget = self.ranked.target, self.ranked.nontarget
+        if cost.mean is not None:
+            return cost.mean(target, nontarget, self.settings)
+        return (
+            float(np.mean(cost.target(target, self.settings))),
+            float(np.mean(cost.nontarget(nontarget, self.settings))),
+        )
+
+    def linkability(self) -> float:
+        """Linkability of the scores."""
+        return linkability_of(self.ranked, self.blocks, method=self.settings.linkability, seed=self.settings.seed)
+
+
+def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
+    """All trials of a search, each counted once; `singled` is None where nobody counted."""
+    lid, identities = evidence.lid, evidence.identities
+    sums = (np.array([column.sum()], dtype=np.float64) for column in trial_columns(evidence, singled))
+    total, positive, lid_positive, first, linked, *more = sums
+    return SearchView(
+        identities,
+        np.array([float(len(lid))]),
+        total,
+        positive,
+        lid_positive,
+        first,
+        linked,
+        more[0] if more else None,
+        np.array([lid.max()]),
+        rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
+    )
+
+
+def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> list[FloatArray]:
+    """What each trial adds to the sums of a `SearchView`: lid, positive, lid_positive, first, linked, singled."""
+    lid = evidence.lid
+    positive = lid > 0.0
+    columns = [
+        lid,
+        positive.astype(np.float64),
+        np.where(positive, lid, 0.0),
+        np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
+        ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
+    ]
+    return columns if singled is None else [*columns, singled.astype(np.float64)]
