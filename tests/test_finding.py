@@ -348,3 +348,19 @@ def test_rows_are_ordered_by_what_most_of_them_have():
     assert strongest(alid, range(2), chances(alid)) == 1
     equal = [row_of(alid=Measured(0.1, "bit"), d_ece=Measured(value, "bit")) for value in (0.2, 0.1)]
     assert strongest(equal, range(2), chances(equal)) == 0  # D_ECE breaks ties
+
+
+def test_development_people_choose_the_attacker_and_not_the_system():
+    """Within a system the attacker that development people chose speaks; of systems the one that gives most away."""
+
+    def attack(system, development, separation, seed):
+        threat = ze.ThreatModel("lazy-informed", "anonymised", "anonymised")
+        about = replace(ze.About.against(threat), development=development)
+        mated = np.repeat(np.arange(8), 4)
+        scores = np.random.default_rng(seed).normal(size=(32, 8)) + separation * np.eye(8)[mated]
+        return ze.evaluate(ze.ScoreMatrix(scores, mated), labels={"system": system}, about=about, intervals=0, null=0)
+
+    rows = [attack("a", 2.0, 1.0, 0), attack("a", 1.0, 3.0, 1), attack("b", 0.5, 2.0, 2)]
+    found = findings(rows)[0]
+    assert found.by_system == (0, 2)
+    assert found.strongest == 2

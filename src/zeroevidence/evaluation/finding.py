@@ -115,10 +115,11 @@ def _is_about_privacy(row: Evaluation) -> bool:
 
 
 def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...]) -> Finding:
+    """Development people choose the attacker of each system; which system gives most away is a result and no choice."""
     attacks = [i for i in numbers if not rows[i].about.is_bound]
-    best = strongest(rows, attacks or numbers, chance)
-    control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
     by_system = tuple(strongest(rows, own, chance) for own in _systems(rows, attacks).values())
+    best = _learns_most(rows, by_system or numbers, chance)
+    control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
     level = _level(rows[best], chance[best], None if control is None else chance[control])
     return Finding("identity", level, best, by_system, control, floor, chance)
 
@@ -202,6 +203,11 @@ def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequen
     developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
     if len(developed) == len(numbers):
         return max(numbers, key=lambda i: (chance[i].beaten is not False, developed[i]))
+    return _learns_most(rows, numbers, chance)
+
+
+def _learns_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
+    """The same by what was learned of the evaluated people."""
     having = {one.name: [i for i in numbers if rows[i].number(one.name) is not None] for one in ordering_measures()}
     name = max(having, key=lambda one: len(having[one]))
     if not having[name]:
