@@ -19,7 +19,7 @@ from zeroevidence.auditing.sets import EmbeddingSets
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.data.speech import Corpus
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.errors import UsageError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
 from zeroevidence.uncertainty.draws import Progress
@@ -71,7 +71,7 @@ def audit_corpora(
     """
     options = _checked(anonymised, protect, options)
     transform = None if protect is None else load_protector(protect, seed=options.seed)
-    original = read_corpus(corpus, seed=options.seed)
+    original = _trainable(read_corpus(corpus, seed=options.seed), corpus)
     if cutting is not None:
         original = original.cut(read_segments(cutting.segments), cutting.pieces)
     other = original if anonymised is None else original.replaced(anonymised)
@@ -126,6 +126,17 @@ def _checked(anonymised: str | Path | None, protect: str | None, options: Option
     if (anonymised is None) == (protect is None):
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
     return options or Options()
+
+
+def _trainable(original: Corpus, path: str | Path) -> Corpus:
+    """Refuse a corpus without training people before hours of work."""
+    if not any(one.role == "train" for one in original):
+        raise InputError(
+            "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
+            "the role train, or leave the roles out and they are drawn",
+            path=path,
+        )
+    return original
 
 
 def embedded(
