@@ -274,3 +274,21 @@ def test_audiomnist(shared, encoder):
         assert value(named(found, "unprotected", backend), "top1") > 0.95
         assert value(named(found, "semi-informed", backend), "alid") > value(named(found, "ignorant", backend), "alid")
     assert 0.3 < value(found.strongest, "top1") < 1.0
+
+
+def test_a_step_is_warned_of_cheaper_ones_and_not_of_the_fusion_of_all():
+    from zeroevidence.auditing.checks import with_step_flags
+    from zeroevidence.evaluation import About, Evaluation, Measured
+
+    about = About.against(find_attacker("semi-informed"))
+
+    def row(backend, bits):
+        measured = Measured(bits, "bit", low=bits - 0.1, high=bits + 0.1)
+        return Evaluation({"alid": measured}, labels={"backend": backend}, about=about)
+
+    rows = with_step_flags(
+        [row("cosine", 2.0), row("whitened", 1.0), row("fusion", 3.0)], {"cosine": 10, "whitened": 20}
+    )
+    assert [[flag.code for flag in one.flags] for one in rows] == [[], ["weaker-than-cheaper-step"], []]
+    (weak,) = with_step_flags([row("cosine", 1.0), row("fusion", 3.0)], {"cosine": 10})[:1]
+    assert weak.flags == ()

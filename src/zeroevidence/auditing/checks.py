@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.flags import flag
@@ -28,7 +29,7 @@ def _cheaper(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, in
         if (
             other.about.threat == row.about.threat
             and other.labels.get("encoder") == row.labels.get("encoder")
-            and costs.get(other.labels["backend"], 0) < costs.get(row.labels["backend"], 0)
+            and costs.get(other.labels["backend"], inf) < costs.get(row.labels["backend"], inf)  # a fusion has them all
             and (other.number("alid") or 0.0) > high
         ):
             return other.labels["backend"]

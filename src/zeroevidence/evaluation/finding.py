@@ -290,7 +290,7 @@ def alone(row: Evaluation) -> Evaluation:
     """A row with the warnings that follow from it alone."""
     flags = [one for one in row.flags if one.code not in _OF_CHANCE]
     eer = row.number("eer")
-    if eer is not None and eer > 0.5:
+    if eer is not None and eer > 0.5 and row.about.role != "floor":  # noise falls on either side of half
         kind = "the class" if row.about.question == "attribute" else "the same speaker"
         flags.insert(0, flag("eer-above-half", measure="EER", kind=kind))
     return replace(row, flags=(*flags, *_chance_flags(row, chances([row])[0])))
