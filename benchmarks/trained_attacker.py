@@ -36,7 +36,7 @@ def people(speakers: np.ndarray, cut: int) -> tuple[np.ndarray, np.ndarray, np.n
     return order[:60], order[60:80], order[80:]
 
 
-def prepare(work: Path, speech: Path) -> None:
+def prepare(work: Path, speech: Path, names: list[str]) -> None:
     from zeroevidence.attack.features import kaldi_fbank
     from zeroevidence.data.audio import load_audio
     from zeroevidence.protect import load_protector
@@ -46,8 +46,8 @@ def prepare(work: Path, speech: Path) -> None:
     work.mkdir(parents=True, exist_ok=True)
     speakers, roles = (np.array([row[name] for row in rows]) for name in ("speaker", "role"))
     np.savez(work / "people.npz", speaker=speakers, role=roles, utterance=np.array([row["utterance"] for row in rows]))
-    for name, spelled in PROTECTIONS.items():
-        protector = load_protector(spelled, seed=1)
+    for name in names:
+        protector = load_protector(PROTECTIONS[name], seed=1)
         frames = []
         for row in rows:
             wave = load_audio(speech / row["path"], 16_000)
@@ -77,7 +77,7 @@ def network():
     return load_onnx(find_encoder("campplus").card.file)
 
 
-def train(work: Path, epochs: int) -> None:
+def train(work: Path, epochs: int, names: list[str]) -> None:
     import torch
 
     from zeroevidence.attack.training.frames import FrameSet
@@ -86,7 +86,7 @@ def train(work: Path, epochs: int) -> None:
 
     with np.load(work / "people.npz") as known:
         speakers = known["speaker"]
-    for name in PROTECTIONS:
+    for name in names:
         for cut in CUTS:
             sets = [
                 FrameSet.join(*features(work, name, np.flatnonzero(np.isin(speakers, group))))
@@ -117,7 +117,7 @@ def embedded(work: Path, name: str, number: int, state: Path | None):
         return np.stack([encoder(torch.from_numpy(one)[None])[0].numpy() for one in feats])
 
 
-def evaluate(work: Path, intervals: int) -> None:
+def evaluate(work: Path, intervals: int, names: list[str]) -> None:
     import zeroevidence as ze
     from zeroevidence.attack.attackers import find_attacker
     from zeroevidence.attack.ladder import rungs
@@ -128,7 +128,7 @@ def evaluate(work: Path, intervals: int) -> None:
     model = find_attacker("semi-informed")
     print("| protection | encoder | back-end | cut | EER [%] | top-1 [%] | ALID [bit] |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
-    for name in PROTECTIONS:
+    for name in names:
         for trained in (False, True):
             for cut in CUTS:
                 groups = people(speakers, cut)
@@ -158,13 +158,15 @@ def main() -> None:
     parser.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--intervals", type=int, default=400)
+    parser.add_argument("--only", choices=tuple(PROTECTIONS), help="One of the protections.")
     given = parser.parse_args()
+    names = list(PROTECTIONS) if given.only is None else [given.only]
     if given.step == "prepare":
-        prepare(given.work, given.speech)
+        prepare(given.work, given.speech, names)
     elif given.step == "train":
-        train(given.work, given.epochs)
+        train(given.work, given.epochs, names)
     else:
-        evaluate(given.work, given.intervals)
+        evaluate(given.work, given.intervals, names)
 
 
 if __name__ == "__main__":
