@@ -70,6 +70,11 @@ def protector(
     return enter
 
 
+def remove(name: str) -> None:
+    """Take a protector out of the table again, after trying it out."""
+    del _KINDS[name]
+
+
 def names() -> tuple[str, ...]:
     """Names of all attribute protectors, in alphabetical order; imports none of them."""
     return tuple(sorted({*_modules(), *_KINDS}))

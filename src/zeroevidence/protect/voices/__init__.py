@@ -80,6 +80,11 @@ def voice(name: str, words: str, *spellings: Spelling) -> Callable[[M], M]:
     return enter
 
 
+def remove_voice(name: str) -> None:
+    """Take a kind of voice protector out of the table again, after trying it out."""
+    del _KINDS[name]
+
+
 def kinds() -> dict[str, VoiceKind]:
     """All kinds of voice protector by name, in alphabetical order."""
     for module in pkgutil.iter_modules(__path__):
