@@ -11,8 +11,8 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.adapter import Adapter
 from zeroevidence.attack.backends import Backend
 from zeroevidence.attack.ladder import Fusion, Rung, held_out_fusion
-from zeroevidence.auditing.sets import EmbeddingSets, speaker_names
-from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.auditing.sets import EmbeddingSets
+from zeroevidence.data.embeddings import Embeddings, mated_rows, speaker_names
 from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.auditing.sets import EmbeddingSets, check_pair, speaker_names
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.auditing.sets import EmbeddingSets, check_pair
+from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.threat import Material, Training
 from zeroevidence.errors import InputError
 

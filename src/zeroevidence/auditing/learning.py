@@ -9,7 +9,7 @@ import numpy as np
 from zeroevidence._typing import StrArray
 from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.auditing.climbing import Sides, disclosed, doubles, scored
-from zeroevidence.auditing.sets import speaker_names
+from zeroevidence.data.embeddings import speaker_names
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import Curve
 

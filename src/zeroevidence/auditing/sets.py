@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.errors import InputError
 
 _SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
@@ -102,12 +102,6 @@ class EmbeddingSets:
         return EmbeddingSets(
             **{name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()}
         )
-
-
-def speaker_names(embeddings: Embeddings) -> StrArray:
-    """The speaker of each vector, which an audit has checked to be known."""
-    assert embeddings.speakers is not None
-    return embeddings.speakers
 
 
 def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:

@@ -158,3 +158,10 @@ def _frozen(array: StrArray) -> StrArray:
     array = array.view()
     array.flags.writeable = False
     return array
+
+
+def speaker_names(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
+    """Speakers, which must be known."""
+    if embeddings.speakers is None:
+        raise InputError(f"{name}: speakers are not known; they must be, so that nobody is in two groups")
+    return embeddings.speakers

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.assessment.roles import Roles, attribute_labels, speaker_names
+from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import find, kinds
 from zeroevidence.protect.models import Model, load_model, make_protector, new_model
 from zeroevidence.protect.transformers import EmbeddingProtector

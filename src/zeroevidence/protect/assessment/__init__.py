@@ -6,10 +6,11 @@ others again; the strongest counts. Utility is speaker verification.
 
 from __future__ import annotations
 
+from zeroevidence.data.embeddings import speaker_names
 from zeroevidence.protect.assessment.attacks import assess, attribute_scores, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.maps import MapMethod, flat
-from zeroevidence.protect.assessment.roles import Roles, attribute_labels, speaker_names
+from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 
 __all__ = [
     "CLASSIFIERS",

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from zeroevidence._typing import BoolArray, FloatArray, StrArray
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
@@ -23,7 +23,7 @@ from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, Classifier, find_classifier
 from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
-from zeroevidence.protect.assessment.roles import Roles, attribute_labels, speaker_names
+from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.assessment.utility import verification as verified
 from zeroevidence.protect.transformers import balanced_weights
 

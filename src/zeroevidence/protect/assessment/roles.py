@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.errors import InputError
 
 
@@ -57,13 +57,6 @@ class Roles:
                 part[speakers == name] = (start + number) % 3
             start += len(names)
         return cls(*(embeddings.take(part == number) for number in range(3)))
-
-
-def speaker_names(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
-    """Speakers, which must be known."""
-    if embeddings.speakers is None:
-        raise InputError(f"{name}: speakers are not known; they must be, so that nobody is in two groups")
-    return embeddings.speakers
 
 
 def attribute_labels(embeddings: Embeddings, attribute: str) -> StrArray:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from zeroevidence.attack.backends import Plda
-from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.data.embeddings import Embeddings, mated_rows, speaker_names
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
-from zeroevidence.protect.assessment.roles import speaker_names
 
 
 def verification(
