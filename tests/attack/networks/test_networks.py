@@ -16,7 +16,7 @@ from zeroevidence.errors import InputError  # noqa: E402
 
 LENGTHS = (5, 6, 37, 199, 200, 201, 202, 403)  # the trunk's segments of CAM++ end after 200 and 400 frames
 
-HEADS = {"campplus": {"transit3", "last"}, "ecapa": {"attention", "norm", "last"}}
+HEADS = {"campplus": {"stage2", "transit2", "stage3", "transit3", "last"}, "ecapa": {"attention", "norm", "last"}}
 FIXED = {"campplus": [], "ecapa": ["attention.weigh.bias"]}  # parameters that have no effect
 
 

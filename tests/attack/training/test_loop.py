@@ -8,7 +8,8 @@ pytest.importorskip("safetensors")
 
 from zeroevidence.attack.training.checkpoints import load_checkpoint  # noqa: E402, F401
 from zeroevidence.attack.training.frames import FrameSet  # noqa: E402
-from zeroevidence.attack.training.loop import AngularMargin, train  # noqa: E402
+from zeroevidence.attack.training.loop import train  # noqa: E402
+from zeroevidence.attack.training.margin import AngularMargin  # noqa: E402
 from zeroevidence.attack.training.settings import TrainingSettings  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 

@@ -28,6 +28,7 @@ class Running(Protocol):
     schedule: Any
     settings: TrainingSettings
     place: Any
+    digests: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def save_checkpoint(folder: Path, training: Running, result: Trained, kept: dict
     plain = {name: value.detach().cpu().contiguous().clone() for name, value in arrays.items()}
     facts = {
         "settings": training.settings.to_dict(),
+        "data": list(training.digests),
         "best": result.best,
         "epochs": [
             {
@@ -95,6 +97,8 @@ def load_checkpoint(folder: Path, training: Running) -> Restored | None:
         raise InputError(f"cannot be read as a checkpoint: {error}", path=file) from None
     if facts["settings"] != training.settings.to_dict():
         raise InputError("is of a training with other settings; give another folder or remove it", path=file)
+    if facts["data"] != list(training.digests):
+        raise InputError("is of a training on other speech; give another folder or remove it", path=file)
 
     def part(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.errors import InputError
 
-Frames = NDArray[np.float32]
+Frames = NDArray[np.float32] | NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +22,7 @@ class FrameSet:
     Parameters
     ----------
     frames
-        All utterances end to end, frames x bands.
+        All utterances end to end, frames x bands, in single precision, or in half what a trunk made of features.
     start, length
         Where each utterance begins, and how many frames it has.
     speakers
@@ -53,8 +54,34 @@ class FrameSet:
             raise InputError("features hold NaN or infinite numbers")
         return cls(frames, np.cumsum(length) - length, length, np.asarray(speakers, dtype=np.str_))
 
+    @classmethod
+    def gather(cls, found: Iterable[tuple[int, Frames]], length: IntArray, speakers: StrArray) -> FrameSet:
+        """Utterances by number in any order, each put in its place as it comes: two copies never are in memory.
+
+        Examples
+        --------
+        >>> parts = ((i, np.full((2 - i, 3), i, np.float16)) for i in (1, 0))
+        >>> FrameSet.gather(parts, np.array([2, 1]), np.array(["ann", "bob"])).frames[:, 0].tolist()
+        [0.0, 0.0, 1.0]
+        """
+        start = np.cumsum(length) - length
+        frames: Frames = np.empty((0, 0), np.float32)
+        for number, one in found:
+            if not frames.size:
+                frames = np.empty((int(length.sum()), one.shape[1]), one.dtype)
+            frames[start[number] : start[number] + length[number]] = one
+        return cls(frames, start, length, speakers)
+
     def __len__(self) -> int:
         return len(self.length)
+
+    @property
+    def digest(self) -> str:
+        """Of frames, lengths and speakers: the same data have the same."""
+        found = hashlib.sha256("\0".join(self.speakers.tolist()).encode())
+        found.update(self.length.tobytes())
+        found.update(self.frames.tobytes())
+        return found.hexdigest()
 
     def utterance(self, number: int) -> Frames:
         """The frames of one utterance."""

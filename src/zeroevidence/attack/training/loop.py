@@ -5,47 +5,31 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.disclosure import DevelopmentScore, development_score
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.history import Epoch, Trained
+from zeroevidence.attack.training.margin import AngularMargin
+from zeroevidence.attack.training.pieces import Utterances, disturbed
+from zeroevidence.attack.training.room import Room
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.errors import InputError, UsageError
 
 Told = Callable[["Epoch"], None]
+Say = Callable[[str], None]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
 _EMBEDDED = 64  # utterances that a GPU embeds at once
-
-
-class AngularMargin(nn.Module):
-    """Cosines to class vectors, the true one made harder by an angle [Deng et al. 2019]."""
-
-    def __init__(self, centres: torch.Tensor, margin: float, scale: float) -> None:
-        super().__init__()
-        self.centres = nn.Parameter(functional.normalize(centres, dim=1))
-        self.margin, self.scale = margin, scale
-
-    def forward(self, vectors: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The loss."""
-        cosine = functional.normalize(vectors.float(), dim=1) @ functional.normalize(self.centres, dim=1).T
-        cosine = cosine.clamp(-1.0 + 1e-6, 1.0 - 1e-6)
-        true = cosine.gather(1, labels[:, None])
-        # cos(a + m) falls with a up to pi - m; beyond, a straight line goes on falling
-        harder = true * math.cos(self.margin) - torch.sqrt(1.0 - true**2) * math.sin(self.margin)
-        beyond = true < -math.cos(self.margin)
-        harder = torch.where(beyond, true - self.margin * math.sin(self.margin), harder)
-        logits = self.scale * cosine.scatter(1, labels[:, None], harder)
-        return functional.cross_entropy(logits, labels)
+_STEEPEST = 5.0  # norm of the gradient
 
 
 def train(
@@ -57,6 +41,7 @@ def train(
     device: str | None = None,
     checkpoint: Path | None = None,
     told: Told | None = None,
+    say: Say | None = None,
 ) -> Trained:
     """Train an encoder to tell people apart, and keep the weights to which development people disclose most.
 
@@ -67,22 +52,35 @@ def train(
     training, development
         Features of other people each.
     settings
-        How to train.
+        How to train; with the scope ``last``, what `frames` gives is computed once, and `pooled` alone is trained.
     device
         Of torch; a GPU where there is one unless given.
     checkpoint
         Folder that holds the state after each epoch; a training that was cut off goes on from there.
     told
         Called after each epoch.
+    say
+        Called with a sentence where the device takes less at once than asked for; what is learned stays the same.
     """
     settings = settings or TrainingSettings()
-    _check(training, development)
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    with _reproducible(settings.seed, place):
-        return _Training(network.to(place), training, development, settings, place).run(checkpoint, told)
+    check_people(training, development)
+    place = device_of(device)
+    trainable = {one: one.requires_grad for one in network.to(place).parameters()}
+    try:
+        with reproducible(settings.seed, place):
+            return Training(network, training, development, settings, place, say).run(checkpoint, told)
+    finally:
+        for parameter, was in trainable.items():
+            parameter.requires_grad_(was)
 
 
-def _check(training: FrameSet, development: FrameSet) -> None:
+def device_of(name: str | None) -> torch.device:
+    """A device by its name; a GPU where there is one unless given."""
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def check_people(training: FrameSet, development: FrameSet) -> None:
+    """Refuse people who are too few, or in both sets."""
     people = np.unique(training.speakers)
     common = np.intersect1d(people, development.speakers)
     if len(common):
@@ -96,7 +94,7 @@ def _check(training: FrameSet, development: FrameSet) -> None:
 
 
 @contextlib.contextmanager
-def _reproducible(seed: int, place: torch.device) -> Iterator[None]:
+def reproducible(seed: int, place: torch.device) -> Iterator[None]:
     """The same seed gives the same weights; torch's own generators are left as they were."""
     devices = [place] if place.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
@@ -104,8 +102,8 @@ def _reproducible(seed: int, place: torch.device) -> Iterator[None]:
         yield
 
 
-class _Training:
-    """One training under way."""
+class Training:
+    """One training under way; what it needs before the first step is computed when it is made."""
 
     def __init__(
         self,
@@ -114,94 +112,95 @@ class _Training:
         development: FrameSet,
         settings: TrainingSettings,
         place: torch.device,
+        say: Say | None = None,
     ) -> None:
-        self.network, self.settings, self.place, self.development = network, settings, place, development
+        self.network, self.settings, self.place = network, settings, place
         self.encoder: Any = network  # with the methods of an encoder, which a plain module lacks
-        self.speakers, labels = np.unique(training.speakers, return_inverse=True)
-        self.labels = torch.from_numpy(labels.astype(np.int64)).to(place)
-        self.training = training
+        self.digests = (training.digest, development.digest)
         self.last = settings.scope == "last"
-        self._freeze()
-        self.source = self._cached(training) if self.last else training
-        self.frames = torch.from_numpy(self.source.frames).to(place)
-        self.start = torch.from_numpy(self.source.start).to(place)
-        self.length = torch.from_numpy(self.source.length).to(place)
-        self.crop = max(1, round(settings.crop * self.source.length.sum() / training.length.sum()))
-        self.head = AngularMargin(self._class_means(), settings.margin, settings.scale).to(place)
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
-        groups = [
-            {"params": [one for one in network.parameters() if one.requires_grad], "lr": settings.learning_rate},
-            {"params": list(self.head.parameters()), "lr": settings.learning_rate * _HEAD_RATE},
-        ]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay)
+        self.room = Room(self.batch, say or (lambda _: None))
+        # Without a GPU one at a time: padding would only be work.
+        self.embedding_room = Room(_EMBEDDED if place.type == "cuda" else 1, self.room.say)
+        self._freeze(training)
+        self.training, self.development = (self.source(one) for one in (training, development))
+        self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
+        speakers, labels = np.unique(training.speakers, return_inverse=True)
+        self.labels = torch.from_numpy(labels.astype(np.int64)).to(place)
+        self.head = AngularMargin(self._class_means(labels, len(speakers)), settings.margin, settings.scale).to(place)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        rates = [self.settings.learning_rate, self.settings.learning_rate * _HEAD_RATE]
+        weights = [one for one in self.network.parameters() if one.requires_grad], list(self.head.parameters())
+        groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
+        self.optimiser = torch.optim.AdamW(groups, weight_decay=self.settings.weight_decay)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimiser,
-            [settings.learning_rate, settings.learning_rate * _HEAD_RATE],
-            total_steps=settings.epochs * self.steps,
-            pct_start=_WARM_UP,
+            self.optimiser, rates, total_steps=self.settings.epochs * self.steps, pct_start=_WARM_UP
         )
 
-    def _freeze(self) -> None:
-        """Statistics of batch normalisation stay, which few people would spoil; with `last` the trunk stays too."""
-        for parameter in self.network.parameters():
-            parameter.requires_grad_(True)
-        if self.last:
-            for parameter in self._trunk():
-                parameter.requires_grad_(False)
-
-    def _trunk(self) -> list[nn.Parameter]:
-        """The weights that frame-level outputs depend on: those that a gradient reaches from there."""
-        frames = self.encoder.frames(torch.from_numpy(self.training.utterance(0))[None].to(self.place))
-        everything = list(self.network.parameters())
+    def _freeze(self, training: FrameSet) -> None:
+        """With `last` the trunk stays: the weights that a gradient reaches from frame-level outputs."""
+        if not self.last:
+            return
+        everything = [one for one in self.network.parameters() if one.requires_grad]
+        frames = self.encoder.frames(torch.from_numpy(training.utterance(0))[None].to(self.place))
         found = torch.autograd.grad(frames.float().sum(), everything, allow_unused=True)
-        return [one for one, slope in zip(everything, found, strict=True) if slope is not None]
+        for parameter, slope in zip(everything, found, strict=True):
+            parameter.requires_grad_(slope is None)
 
     def _mode(self) -> None:
+        """Statistics of batch normalisation stay, which few people would spoil."""
         self.network.train()
         for module in self.network.modules():
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
                 module.eval()
 
-    def _cached(self, frames: FrameSet) -> FrameSet:
-        """Frame-level outputs of the trunk, computed once."""
-        self.network.eval()
-        outputs: list[FloatArray] = [np.empty(0)] * len(frames)
-        with torch.no_grad(), self._precision():
-            for rows, feats, lengths in self._batches(frames):
-                found = self.encoder.frames(feats, lengths).float().cpu().numpy()
-                for i, one, length in zip(rows, found, self.encoder.frame_lengths(lengths), strict=True):
-                    outputs[i] = one[: int(length)]
-        return FrameSet.join(outputs, frames.speakers)
+    def source(self, data: FrameSet) -> Utterances:
+        """What is learned from: the features, or with `last` what the trunk makes of them, computed once."""
+        features = Utterances(data, self.place)
+        if not self.last:
+            return features
+        lengths = np.array([int(self.encoder.frame_lengths(int(one))) for one in data.length], dtype=np.int64)
+        return Utterances(FrameSet.gather(self._each(features, self._trunk), lengths, data.speakers), self.place)
 
-    def embed(self, frames: FrameSet) -> FloatArray:
+    def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
+        most = float(np.finfo(np.float16).max)
+        found = self.encoder.frames(feats, lengths).float().clamp(-most, most).half().cpu().numpy()
+        kept = self.encoder.frame_lengths(lengths)
+        return [one[: int(length)] for one, length in zip(found, kept, strict=True)]
+
+    def embed(self, source: Utterances) -> FloatArray:
         """Embeddings of whole utterances."""
+        forward = self.encoder.pooled if self.last else self.network
+        found = dict(self._each(source, lambda frames, lengths: list(_plain(forward(frames, lengths)))))
+        return np.stack([found[i] for i in range(len(source))])
+
+    def _each(
+        self, source: Utterances, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]]
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """What a function gives for each utterance; those of similar length are computed together, padded."""
         self.network.eval()
-        found: list[FloatArray] = [np.empty(0)] * len(frames)
+        order = np.argsort(source.data.length, kind="stable").tolist()
+        done = 0
+        while done < len(order):
+            rows = order[done : done + self.embedding_room.size]
+            part = self.embedding_room.attempt(partial(self._computed, compute, source, rows))
+            if part is not None:
+                yield from zip(rows, part, strict=True)
+                done += len(rows)
+
+    def _computed(
+        self, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]], source: Utterances, rows: list[int]
+    ) -> list[FloatArray]:
         with torch.no_grad(), self._precision():
-            for rows, feats, lengths in self._batches(frames):
-                for i, one in zip(rows, self.network(feats, lengths).float().cpu().numpy(), strict=True):
-                    found[i] = one.astype(np.float64)
-        return np.stack(found)
+            return compute(*source.whole(rows))
 
-    def _batches(self, frames: FrameSet) -> Iterator[tuple[list[int], torch.Tensor, list[int]]]:
-        """Utterances of similar length together, padded; one at a time without a GPU, where padding is only work."""
-        size = _EMBEDDED if self.place.type == "cuda" else 1
-        order = np.argsort(frames.length, kind="stable").tolist()
-        for first in range(0, len(order), size):
-            rows = order[first : first + size]
-            lengths = [int(frames.length[i]) for i in rows]
-            feats = torch.zeros(len(rows), max(lengths), frames.frames.shape[1])
-            for at, i in enumerate(rows):
-                feats[at, : lengths[at]] = torch.from_numpy(frames.utterance(i))
-            yield rows, feats.to(self.place), lengths
-
-    def _class_means(self) -> torch.Tensor:
+    def _class_means(self, labels: IntArray, people: int) -> torch.Tensor:
         vectors = self.embed(self.training)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        labels = self.labels.cpu().numpy()
-        means = [vectors[labels == k].mean(axis=0) for k in range(len(self.speakers))]
-        return torch.from_numpy(np.stack(means)).float()
+        return torch.from_numpy(np.stack([vectors[labels == k].mean(axis=0) for k in range(people)])).float()
 
     def _precision(self) -> Any:
         if self.place.type == "cuda":
@@ -211,22 +210,20 @@ class _Training:
     def run(self, folder: Path | None, told: Told | None) -> Trained:
         """All epochs, from the start or from where a checkpoint stands."""
         result = Trained(self.network)
-        best = self._look()
         state = None if folder is None else load_checkpoint(folder, self)
         if state is not None:
-            result.epochs, result.best, best = state.epochs, state.best, state.best_score
-            kept = state.kept
+            result.epochs, result.best, best, kept = state.epochs, state.best, state.best_score, state.kept
         else:
+            best, kept = self.look(), _copied(self.network)
             result.epochs = [Epoch(0, math.nan, best)]
-            kept = _copied(self.network)
         first = len(result.epochs)
         since = sum(1 for one in result.epochs if one.development is not None and one.number > result.best)
         for number in range(first, self.settings.epochs + 1):
             if since > self.settings.patience:
                 break
-            loss = self._pass()
+            loss = self.epoch()
             looked = number % self.settings.look == 0 or number == self.settings.epochs
-            found = self._look() if looked else None
+            found = self.look() if looked else None
             result.epochs.append(Epoch(number, loss, found))
             if found is not None:
                 since += 1
@@ -240,54 +237,50 @@ class _Training:
         self.network.eval()
         return result
 
-    def _look(self) -> DevelopmentScore:
-        return development_score(self.embed(self.development), self.development.speakers)
+    def look(self) -> DevelopmentScore:
+        """What development people disclose now."""
+        return development_score(self.embed(self.development), self.development.data.speakers)
 
-    def _pass(self) -> float:
+    def epoch(self) -> float:
         """One pass over the utterances; the mean loss."""
         self._mode()
         total = 0.0
         order = torch.randperm(len(self.training), device=self.place)
         for step in range(self.steps):
             rows = order[step * self.batch : (step + 1) * self.batch]
-            if len(rows) < 2:  # batch normalisation of one means nothing
-                self.schedule.step()
-                continue
-            pieces = self._pieces(rows)
-            with self._precision():
-                vectors = self.encoder.pooled(pieces) if self.last else self.network(pieces)
-            loss = self.head(vectors, self.labels[rows])
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
-            self.optimiser.step()
+            if len(rows) > 1:  # the gradient of one says little
+                total += self._step(rows) * len(rows)
             self.schedule.step()
-            total += float(loss.detach()) * len(rows)
         if not math.isfinite(total):
             raise UsageError("training diverged: the loss is not a number; lower the learning rate")
         return total / len(self.training)
 
-    def _pieces(self, rows: torch.Tensor) -> torch.Tensor:
-        """Random pieces of utterances, short ones repeated; with masked bands and a random noise floor."""
-        length, start = self.length[rows], self.start[rows]
-        room = (length - self.crop).clamp(min=0)
-        first = (torch.rand(len(rows), device=self.place) * (room + 1)).long()
-        at = first[:, None] + torch.arange(self.crop, device=self.place)
-        pieces = self.frames[start[:, None] + at % length[:, None]]
-        if self.last:
-            return pieces
-        if self.settings.floor:
-            depth = 3.0 + self.settings.floor * torch.rand(len(rows), 1, 1, device=self.place)
-            level = pieces.mean(dim=1, keepdim=True) - depth * pieces.std(dim=1, keepdim=True)
-            pieces = torch.logaddexp(pieces, level)
-        pieces = pieces - pieces.mean(dim=1, keepdim=True)
-        if self.settings.band_mask:
-            bands = pieces.shape[2]
-            width = max(1, round(self.settings.band_mask * bands))
-            lowest = (torch.rand(len(rows), 1, 1, device=self.place) * (bands - width + 1)).long()
-            band = torch.arange(bands, device=self.place)
-            pieces = pieces.masked_fill((band >= lowest) & (band < lowest + width), 0.0)
-        return pieces
+    def _step(self, rows: torch.Tensor) -> float:
+        pieces = self.training.pieces(rows, self.crop)
+        if not self.last:
+            pieces = disturbed(pieces, self.settings)
+        loss: float | None = None
+        while loss is None:
+            loss = self.room.attempt(lambda: self._gradients(pieces, self.labels[rows]))
+        nn.utils.clip_grad_norm_(self.network.parameters(), _STEEPEST)
+        self.optimiser.step()
+        return loss
+
+    def _gradients(self, pieces: torch.Tensor, labels: torch.Tensor) -> float:
+        """Gradients of the mean loss of a batch, summed over parts where it does not fit into memory at once."""
+        self.optimiser.zero_grad(set_to_none=True)
+        total = 0.0
+        for part, whose in zip(torch.split(pieces, self.room.size), torch.split(labels, self.room.size), strict=True):
+            with self._precision():
+                vectors = self.encoder.pooled(part) if self.last else self.network(part)
+            loss = self.head(vectors, whose) * (len(part) / len(pieces))
+            loss.backward()
+            total += float(loss.detach())
+        return total
+
+
+def _plain(vectors: torch.Tensor) -> FloatArray:
+    return np.asarray(vectors.float().cpu().numpy(), np.float64)
 
 
 def _copied(network: nn.Module) -> dict[str, torch.Tensor]:

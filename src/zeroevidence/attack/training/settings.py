@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from zeroevidence.errors import UsageError
 
-# all: every weight; last: pooling and what follows it, on frame-level outputs that are computed once
+# all: every weight; last: pooling and the layers around it, on frame-level outputs that are computed once
 Scope: TypeAlias = Literal["all", "last"]
 
 LEAST_PEOPLE = 8
+# What differs from the fields' own values, which suit a GPU, where only the last layers are trained without one.
+_USUAL: dict[Scope, dict[str, Any]] = {
+    "all": {},
+    "last": {"epochs": 8, "batch": 32, "crop": 150, "learning_rate": 6e-4},
+}
 _POSITIVE = ("epochs", "batch", "crop", "learning_rate", "scale", "patience", "look")
+
+
+def usual_scope(device: str) -> Scope:
+    """What is trained on a device of torch unless told: every weight on a GPU, the last layers without one.
+
+    Examples
+    --------
+    >>> usual_scope("cpu"), usual_scope("cuda:1")
+    ('last', 'all')
+    """
+    return "last" if device.startswith("cpu") else "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +37,7 @@ class TrainingSettings:
     Parameters
     ----------
     scope
-        ``all`` trains every weight, which wants a GPU; ``last`` trains the pooling and the layers after it.
+        ``all`` trains every weight, which wants a GPU; ``last`` trains the pooling and the layers around it.
     epochs
         Passes over the utterances at most.
     batch, crop
@@ -73,6 +89,17 @@ class TrainingSettings:
                 raise UsageError(f"{name}: expected at least 0, got {getattr(self, name)}")
         if not 0.0 <= self.band_mask < 1.0:
             raise UsageError(f"band_mask: expected a share from 0 to less than 1, got {self.band_mask}")
+
+    @classmethod
+    def usual(cls, scope: Scope, **others: Any) -> TrainingSettings:
+        """The settings that suit a scope, but for those given.
+
+        Examples
+        --------
+        >>> TrainingSettings.usual("last").epochs, TrainingSettings.usual("last", epochs=3).epochs
+        (8, 3)
+        """
+        return cls(**{"scope": scope, **_USUAL.get(scope, {}), **others})
 
     def to_dict(self) -> dict[str, str | int | float]:
         """The settings as plain values."""

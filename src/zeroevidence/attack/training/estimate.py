@@ -1,0 +1,66 @@
+"""How long a training will take, before it starts. This module imports torch."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from zeroevidence.attack.training.frames import FrameSet
+from zeroevidence.attack.training.loop import Training, check_people, device_of, reproducible
+from zeroevidence.attack.training.settings import TrainingSettings
+
+_TIMED = 8  # utterances; without a GPU the time grows with their number
+_ON_DEVICE = 64  # a GPU takes as long for one as for these
+
+Found = TypeVar("Found")
+
+
+def estimate_seconds(
+    network: Any,
+    training: FrameSet,
+    development: FrameSet,
+    settings: TrainingSettings | None = None,
+    *,
+    device: str | None = None,
+) -> float:
+    """Seconds that `train` takes at most: a few utterances are prepared, learned from and looked at, and timed.
+
+    The arguments are those of `train`. The network is left as it is.
+    """
+    settings = settings or TrainingSettings()
+    check_people(training, development)
+    place = device_of(device)
+    count = _TIMED if place.type == "cpu" else min(_ON_DEVICE, settings.batch)
+    some, others = _typical(training, count), _typical(development, count)
+    short = replace(settings, epochs=3, batch=count)
+    with reproducible(settings.seed, place):
+        running = Training(copy.deepcopy(network).to(place), some, others, short, place)
+        running.epoch()  # the first of everything is slower
+        source, prepared = _timed(place, lambda: running.source(some))
+        _, embedded = _timed(place, lambda: running.embed(source))
+        _, learned = _timed(place, running.epoch)
+    to_learn, to_look, seen = (float(one.length.sum()) for one in (training, development, some))
+    looks = 1 + settings.epochs // settings.look
+    once = (prepared * (to_learn + to_look) + embedded * to_learn) / seen
+    return once + looks * embedded * to_look / seen + settings.epochs * learned * len(training) / len(some)
+
+
+def _typical(data: FrameSet, count: int) -> FrameSet:
+    """Utterances of all lengths."""
+    order = np.argsort(data.length, kind="stable")
+    at = np.linspace(0, len(order) - 1, min(count, len(order))).round().astype(np.int64)
+    return data.take(order[np.unique(at)])
+
+
+def _timed(place: torch.device, compute: Callable[[], Found]) -> tuple[Found, float]:
+    start = time.perf_counter()
+    found = compute()
+    if place.type == "cuda":
+        torch.cuda.synchronize(place)
+    return found, time.perf_counter() - start
