@@ -14,11 +14,14 @@ pytest.importorskip("onnx")
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
-from zeroevidence.attack.encoders import add_encoder, refuse_shared, shared_people  # noqa: E402
+from zeroevidence.attack.encoders import add_encoder, find_card, refuse_shared, shared_people  # noqa: E402
 from zeroevidence.attack.extractors import load_extractor  # noqa: E402
 from zeroevidence.attack.extractors.cards import read_card  # noqa: E402
+from zeroevidence.attack.features import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
+from zeroevidence.attack.training.features import read_features  # noqa: E402
 from zeroevidence.attack.training.settings import Scope  # noqa: E402
+from zeroevidence.data.formats import read_corpus  # noqa: E402
 from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
 
 ECAPA = Path(__file__).resolve().parents[4] / "shared/data/models/ecapa_voxceleb.onnx"
@@ -42,6 +45,11 @@ def train(corpus, folder, **settings):
     return train_attacker(
         corpus, folder, **{"device": "cpu", "epochs": 2, "look": 1, "batch": 8, "crop": 60} | settings
     )
+
+
+def interrupt(done, total):
+    if done:
+        raise KeyboardInterrupt
 
 
 @pytest.fixture(scope="module")
@@ -76,21 +84,20 @@ def test_an_encoder_learns_from_protected_speech(speech, tmp_path):
 
 
 def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
-    from zeroevidence.attack import features
-
     computed = []
-    front_end = features.FRONT_ENDS["kaldi-fbank"]
-    monkeypatch.setitem(features.FRONT_ENDS, "kaldi-fbank", lambda wave: computed.append(len(wave)) or front_end(wave))
-
-    def cut(done, total):
-        if done >= 16:
-            raise KeyboardInterrupt
-
+    front_end = FRONT_ENDS["kaldi-fbank"]
+    monkeypatch.setitem(FRONT_ENDS, "kaldi-fbank", lambda wave: computed.append(len(wave)) or front_end(wave))
     with pytest.raises(KeyboardInterrupt):
-        train(speech, tmp_path / "out", progress=cut, workers=1)
-    assert 16 <= len(computed) < 36
-    train(speech, tmp_path / "out", workers=2)
+        train(speech, tmp_path / "out", progress=interrupt, workers=1)
+    assert len(computed) == 16
+    # The folder is not refused, and nothing is computed twice.
+    with pytest.raises(KeyboardInterrupt):
+        train(speech, tmp_path / "out", progress=lambda done, total: interrupt(done if done == total else 0, total))
     assert len(computed) == 36
+    utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
+    stored, _ = read_features(utterances, card, store=tmp_path / "out" / "features", workers=2)
+    assert len(computed) == 36
+    assert stored.digest == read_features(utterances, card, workers=1)[0].digest
 
 
 def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
@@ -116,9 +123,18 @@ def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
             rows.append(f"p{k:02d}-{i}\tp{k:02d}\t{speech}/p{k:02d}/u{i}.wav\t{role}")
     table = tmp_path / "corpus.tsv"
     table.write_text("\n".join(rows) + "\n")
-    found = train(table, tmp_path / "out", epochs=1, evaluation=table)
-    assert (found.people, found.development_people) == (8, 3)
-    assert shared_people(read_card(found.card), ["p00"]) == []
+    totals = []
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            table,
+            tmp_path / "out",
+            evaluation=table,
+            progress=lambda done, total: totals.append(total) or interrupt(1, 1),
+        )
+    assert totals == [33]
+    table.write_text("\n".join(row for row in rows if "train" not in row) + "\n")
+    with pytest.raises(InputError, match="every utterance is enrolled or tried"):
+        train(table, tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -136,10 +152,6 @@ def test_what_no_voice_is_heard_in_is_refused_by_name(tmp_path, wave, reason):
 
 
 def test_other_rates_and_channels_are_converted_and_said(tmp_path):
-    from zeroevidence.attack.encoders import find_card
-    from zeroevidence.attack.training.features import read_features
-    from zeroevidence.data.formats import read_corpus
-
     folder = voices(tmp_path / "speech", 3)
     for name in ("u0", "u1"):
         wave, _ = soundfile.read(folder / "p00" / f"{name}.wav")
