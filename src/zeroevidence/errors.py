@@ -71,6 +71,7 @@ class MissingExtra(ZeroEvidenceError, ImportError):
 
     exit_code = 4
 
-    def __init__(self, extra: str, needed_for: str) -> None:
+    def __init__(self, extra: str, needed_for: str, *, without: str = "") -> None:
         self.extra = extra
-        super().__init__(f"{needed_for} needs an optional part: pip install 'zeroevidence[{extra}]'")
+        lost = f" (without it, {without})" if without else ""
+        super().__init__(f"{needed_for} needs an optional part: pip install 'zeroevidence[{extra}]'{lost}")

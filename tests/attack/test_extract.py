@@ -34,7 +34,7 @@ class Moments:
             raise KeyboardInterrupt
         self.seen += len(waves)
         self.batches.append([len(wave) for wave in waves])
-        if any(len(wave) < 400 for wave in waves):
+        if any(len(wave) < 3900 for wave in waves):
             raise InputError("too short")
         return np.array([[w.mean(), w.std(), np.abs(w).max(), len(w) / 16000] for w in waves], np.float32)
 
@@ -56,7 +56,7 @@ def utterances(tmp_path):
     for k in range(12):
         file = tmp_path / "audio" / f"{k}.wav"
         file.parent.mkdir(exist_ok=True)
-        write_audio(file, 0.1 * rng.normal(size=800 + 400 * (k * 5 % 7)))
+        write_audio(file, 0.1 * rng.normal(size=4000 + 400 * (k * 5 % 7)))
         found.append(Utterance(f"u{k}", f"s{k // 3}", file, attributes={"sex": "F"} if k else {}))
     return found
 
@@ -147,15 +147,24 @@ def test_a_write_that_fails_leaves_nothing_behind(utterances, tmp_path, monkeypa
 
 def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path):
     cache = tmp_path / "cache"
-    for name, wave in (("silent", np.zeros(4000)), ("empty", np.zeros(0)), ("short", np.sin(np.arange(100)))):
+    tone = np.sin(np.arange(3500))
+    waves = {"silent": np.zeros(4000), "empty": np.zeros(0), "short": tone, "brief": tone[:1600]}
+    for name, wave in waves.items():
         write_audio(tmp_path / f"{name}.wav", wave)
     (tmp_path / "text.wav").write_text("no audio")
-    bad = [Utterance(f"u-{name}", "x", tmp_path / f"{name}.wav") for name in ("silent", "empty", "short", "text")]
-    for one, reason in zip(bad, ("silent", "no samples", "too short", "cannot be read as audio"), strict=True):
+    reasons = (
+        "silent",
+        "no samples",
+        "too short",
+        "0.10 s of sound; expected at least 0.2 s",
+        "cannot be read as audio",
+    )
+    bad = [Utterance(f"u-{name}", "x", tmp_path / f"{name}.wav") for name in (*waves, "text")]
+    for one, reason in zip(bad, reasons, strict=True):
         with pytest.raises(InputError, match=rf"{one.path.name}: .*{reason}"):
             extract([one], Moments())
     model = Moments()
-    with pytest.raises(InputError, match="and 3 more"):
+    with pytest.raises(InputError, match="and 4 more"):
         extract(utterances + bad, model, cache=cache)
     model = Moments()
     kept = extract(bad + utterances, model, cache=cache, skip=True)
@@ -212,7 +221,7 @@ def test_onnx_with_its_card(tmp_path, utterances, onnx_model, batch):
     assert np.allclose(alone[3], (model.features(waves[3]) ** 2).mean(axis=0), rtol=1e-5)
     assert np.array_equal(extract(utterances, model, workers=2).vectors, extract(utterances, model).vectors)
     write_audio(tmp_path / "short.wav", np.sin(np.arange(300)))
-    with pytest.raises(InputError, match=r"short.wav: utterance 'x': 300 samples; expected at least 400"):
+    with pytest.raises(InputError, match=r"short.wav: 0.02 s of sound; expected at least 0.2 s"):
         extract([*utterances, Utterance("x", "x", tmp_path / "short.wav")], model)
 
 

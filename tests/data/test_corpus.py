@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError
 pytest.importorskip("soundfile")
 pytest.importorskip("soxr")
 
-NOISE = np.random.default_rng(0).normal(0, 0.1, 1600)
+NOISE = np.random.default_rng(0).normal(0, 0.1, 4800)
 
 
 def people(speakers=20, each=4, women=5):
@@ -257,16 +257,18 @@ def test_doctor_on_audio(tmp_path):
     assert "phone.wav: 8000 Hz; it is resampled" in notes
     assert "clipped.wav: clipped" in notes
     write_audio(folder / "bert" / "silent.wav", np.zeros(16000))
+    write_audio(folder / "bert" / "brief.wav", tone[:1600])
     write_audio(folder / "bert" / "empty.wav", np.zeros(0))
     (folder / "bert" / "text.wav").write_text("hello")
     (folder / "lone").mkdir()
     write_audio(folder / "lone" / "lone.wav", NOISE)
     found = reasons(diagnose_corpus(folder))
     assert "silent.wav: silent" in found
+    assert "brief.wav: 0.10 s of sound; expected at least 0.2 s to hear a voice in" in found
     assert "empty.wav: empty: no samples" in found
     assert "text.wav: cannot be read as audio" in found
     assert "speaker 'lone' has one utterance ('lone')" in found
-    assert len(found.splitlines()) == 4
+    assert len(found.splitlines()) == 5
 
 
 def kaldi(folder, names, *, gender="", trials=None, enrolls=None, each=2):

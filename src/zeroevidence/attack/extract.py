@@ -8,9 +8,7 @@ interruption leaves is computed again, what was finished is not.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -19,7 +17,8 @@ import numpy as np
 
 from zeroevidence.attack.extractors import Extractor, Wave
 from zeroevidence.attack.store import Vector, VectorStore
-from zeroevidence.data.audio import is_silent, load_audio
+from zeroevidence.attack.workers import in_batches
+from zeroevidence.data.audio import hear_speech, is_silent
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, Problem
@@ -85,7 +84,7 @@ def extract(
     store = None if cache is None else VectorStore(Path(cache), extractor.dim)
     job = _Job(extractor, transform, store)
     with one_blas_thread():
-        vectors, problems = _gathered(_in_order(job, wanted, batch, workers), len(wanted), progress)
+        vectors, problems = _gathered(in_batches(job.run, wanted, batch, workers), len(wanted), progress)
     if problems and not (skip and vectors):
         raise InputError.of(problems)
     return _table(wanted, vectors)
@@ -133,36 +132,6 @@ def _table(wanted: list[Utterance], vectors: dict[int, Vector]) -> Embeddings:
     )
 
 
-def _in_order(job: _Job, wanted: list[Utterance], batch: int, workers: int) -> Iterator[_Outcomes]:
-    """Outcomes batch by batch; only as many batches are under way as there are workers."""
-    order = sorted(range(len(wanted)), key=lambda at: (_size(wanted[at]), at))
-    parts = [[(at, wanted[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
-    if workers == 1:
-        yield from map(job.run, parts)
-        return
-    pool = ThreadPoolExecutor(workers)
-    try:
-        waiting: deque[Future[_Outcomes]] = deque()
-        for part in parts:
-            if len(waiting) > workers:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(job.run, part))
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _size(one: Utterance) -> int:
-    """How long an utterance is, roughly: exact for parts of files, by the size of the file otherwise."""
-    if one.end is not None:
-        return one.end - (one.start or 0)
-    try:
-        return one.path.stat().st_size
-    except OSError:
-        return 0
-
-
 @dataclass(frozen=True, slots=True)
 class _Job:
     extractor: Extractor
@@ -175,7 +144,7 @@ class _Job:
         waiting: list[tuple[int, Utterance, Wave, str]] = []
         for at, one in part:
             try:
-                wave = load_audio(one, self.extractor.sample_rate)
+                wave = hear_speech(one, self.extractor.sample_rate).wave
                 key = self._key(wave, one)
                 stored = None if self.store is None else self.store.load(key)
                 if stored is None:
@@ -191,8 +160,6 @@ class _Job:
         return outcomes
 
     def _protected(self, wave: Wave, one: Utterance) -> Wave:
-        if is_silent(wave):
-            raise InputError("silent: nothing to embed", path=one.path)
         if self.transform is None:
             return wave
         result = np.asarray(self.transform(wave, self.extractor.sample_rate, one), np.float32)

@@ -29,7 +29,7 @@ Wave = NDArray[np.float32]
 Features = NDArray[np.float32]
 
 RATE = 16_000
-_WIDTH, _STEP, _BANDS = 400, 160, 80
+_WIDTH, _STEP, BANDS = 400, 160, 80
 _POWER_FLOOR, _RANGE_DB = 1e-10, 80.0
 _KALDI_FLOOR = float(np.finfo(np.float32).eps)
 
@@ -105,9 +105,9 @@ def _speechbrain_filters() -> FloatArray:
     """
     single = np.float32
     top = single(2595.0 * np.log10(1.0 + 8000.0 / 700.0))
-    step = top / single(_BANDS + 1)
-    place = np.arange(_BANDS + 2, dtype=np.float32)
-    mel = np.where(place < (_BANDS + 2) // 2, step * place, top - step * (single(_BANDS + 1) - place))
+    step = top / single(BANDS + 1)
+    place = np.arange(BANDS + 2, dtype=np.float32)
+    mel = np.where(place < (BANDS + 2) // 2, step * place, top - step * (single(BANDS + 1) - place))
     ratio = np.asarray(10.0 ** np.asarray(mel / single(2595.0), np.float64), np.float32)
     hertz = single(700.0) * (ratio - single(1.0))
     gap, centre = np.diff(hertz)[:-1], hertz[1:-1]
@@ -125,7 +125,7 @@ def _kaldi_filters() -> FloatArray:
         return np.asarray(scale * np.log(one + hertz / break_hz), np.float32)
 
     low, high = mel(np.array([20.0, 8000.0], np.float32))
-    edges = low + np.arange(_BANDS + 2, dtype=np.float32) * ((high - low) / np.float32(_BANDS + 1))
+    edges = low + np.arange(BANDS + 2, dtype=np.float32) * ((high - low) / np.float32(BANDS + 1))
     left, centre, right = edges[:-2], edges[1:-1], edges[2:]
     bins = mel(np.arange(257, dtype=np.float32) * np.float32(RATE / 512))[:, None]
     filters = np.where(bins <= centre, (bins - left) / (centre - left), (right - bins) / (right - centre))

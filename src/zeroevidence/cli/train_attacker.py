@@ -14,17 +14,39 @@ from zeroevidence.cli.output import terminal_progress
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
 
+_EPOCHS = ", ".join(f"{TrainingSettings.usual(scope).epochs} for {scope}" for scope in get_args(Scope))
+
 
 @click.command("train-attacker")
 @click.argument("corpus")
-@click.option("--encoder", metavar="NAME", help="Encoder to start from [default: the one that comes with the package].")
-@click.option("--scope", type=click.Choice(get_args(Scope)), help="Train every weight, or only the last layers.")
-@setting(TrainingSettings, "epochs", type=click.IntRange(1), help="Passes over the speech at most.")
+@click.option(
+    "--extractor",
+    metavar="NAME",
+    help="Encoder to start from, by name or by its card [default: the one that comes with the package].",
+)
+@click.option(
+    "--evaluation", metavar="CORPUS", help="Corpus that will be evaluated; training on its people is refused."
+)
+@click.option(
+    "--scope",
+    type=click.Choice(get_args(Scope)),
+    help="Train every weight, or only pooling and last layers [default: all on a GPU, last without one].",
+)
+@click.option("--epochs", type=click.IntRange(1), help=f"Passes over the speech at most [default: {_EPOCHS}].")
 @setting(TrainingSettings, "seed", type=click.IntRange(0), help="Seed of all random choices.")
 @click.option("--device", metavar="NAME", help="Device of torch, such as cuda:1 or cpu.")
+@click.option("--workers", type=click.IntRange(1), help="Cores that read speech [default: all].")
 @click.option("-o", "--output", "folder", required=True, metavar="FOLDER", help="Where the encoder and its card go.")
 def command(
-    corpus: str, encoder: str | None, scope: Scope | None, epochs: int, seed: int, device: str | None, folder: str
+    corpus: str,
+    extractor: str | None,
+    evaluation: str | None,
+    scope: Scope | None,
+    epochs: int | None,
+    seed: int,
+    device: str | None,
+    workers: int | None,
+    folder: str,
 ) -> None:
     """Fine-tune a speaker encoder on protected speech, to attack that protection with.
 
@@ -41,11 +63,13 @@ def command(
     found = train_attacker(
         corpus,
         folder,
-        encoder=encoder or DEFAULT_EXTRACTOR,
+        encoder=extractor or DEFAULT_EXTRACTOR,
+        evaluation=evaluation,
         scope=scope,
-        epochs=epochs,
+        **({} if epochs is None else {"epochs": epochs}),
         seed=seed,
         device=device,
+        workers=workers,
         told=_told,
         progress=terminal_progress("reading speech", "recordings"),
         say=partial(click.echo, err=True),

@@ -22,6 +22,7 @@ _BEYOND = 8.0
 _FULL = 0.999
 _CLIPPED_RUN = 3
 SILENCE = 1e-4
+LEAST_SECONDS = 0.2  # of sound in which a voice can be heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,47 @@ class AudioFacts:
     samples: int
     silent: bool
     clipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A waveform as it was asked for, and the rate and the number of channels that its file has."""
+
+    wave: Wave
+    rate: int
+    channels: int
+
+
+def hear_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> Heard:
+    """The waveform of an utterance in which a voice can be heard, and what its file is.
+
+    Raises
+    ------
+    InputError
+        Naming the file, when it is silent or too short, or as `load_audio` does.
+    """
+    heard = _heard(utterance.path, rate, utterance.start, utterance.end)
+    reason = unheard(len(heard.wave) / rate, is_silent(heard.wave))
+    if reason:
+        raise InputError(reason, path=utterance.path)
+    return heard
+
+
+def unheard(seconds: float, silent: bool) -> str:
+    """Why no voice can be heard in so much sound; empty where one can.
+
+    Examples
+    --------
+    >>> unheard(0.1, silent=False)
+    '0.10 s of sound; expected at least 0.2 s to hear a voice in'
+    >>> unheard(3.0, silent=False)
+    ''
+    """
+    if silent:
+        return "silent: no sample above -80 dB"
+    if seconds < LEAST_SECONDS:
+        return f"{seconds:.2f} s of sound; expected at least {LEAST_SECONDS} s to hear a voice in"
+    return ""
 
 
 def load_audio(
@@ -54,17 +96,7 @@ def load_audio(
         path, start, end = source.path, source.start, source.end
     else:
         path = Path(source)
-    samples, own_rate = _read(path, start, end)
-    wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
-    _check(wave, path)
-    if own_rate != rate:
-        wave = _resampled(wave, own_rate, rate)
-    if own_rate != SEGMENT_RATE and (start is not None or end is not None):
-        first, last = _scaled(start or 0, rate), None if end is None else _scaled(end, rate)
-        if len(wave) <= first or (last is not None and len(wave) < last - 1):
-            raise InputError(_too_short(len(wave), rate, start, end), path=path)
-        wave = wave[first:last]
-    return np.ascontiguousarray(np.clip(wave, -1.0, 1.0))
+    return _heard(path, rate, start, end).wave
 
 
 def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = SEGMENT_RATE) -> None:
@@ -98,6 +130,20 @@ def inspect_audio(path: str | Path) -> AudioFacts:
 def is_silent(wave: Wave) -> bool:
     """Whether a waveform holds nothing to listen to."""
     return bool(np.abs(wave - wave.mean(dtype=np.float64)).max() < SILENCE)
+
+
+def _heard(path: Path, rate: int, start: int | None, end: int | None) -> Heard:
+    samples, own_rate = _read(path, start, end)
+    wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
+    _check(wave, path)
+    if own_rate != rate:
+        wave = _resampled(wave, own_rate, rate)
+    if own_rate != SEGMENT_RATE and (start is not None or end is not None):
+        first, last = _scaled(start or 0, rate), None if end is None else _scaled(end, rate)
+        if len(wave) <= first or (last is not None and len(wave) < last - 1):
+            raise InputError(_too_short(len(wave), rate, start, end), path=path)
+        wave = wave[first:last]
+    return Heard(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), own_rate, samples.shape[1])
 
 
 def _soundfile(path: str | Path) -> Any:

@@ -22,7 +22,7 @@ class Estimate:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {_time(self.seconds)}"
+        return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {time_words(self.seconds)}"
 
 
 def estimate(plan: Plan, engine: Engine, request: Request) -> Estimate:
@@ -57,7 +57,14 @@ def _size(count: float) -> str:
     return f"{count:.3g} TB"
 
 
-def _time(seconds: float) -> str:
+def time_words(seconds: float) -> str:
+    """A time in the unit that suits it.
+
+    Examples
+    --------
+    >>> time_words(42.3), time_words(600.0)
+    ('42 s', '10 min')
+    """
     if seconds < 120.0:
         return f"{seconds:.2g} s"
     if seconds < 7200.0:

@@ -1,6 +1,10 @@
 """From a folder of protected speech to an encoder that an audit takes."""
 
 import json
+import re
+import sys
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,9 +14,17 @@ pytest.importorskip("onnx")
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
+from zeroevidence.attack.encoders import add_encoder, find_card, refuse_shared, shared_people  # noqa: E402
 from zeroevidence.attack.extractors import load_extractor  # noqa: E402
+from zeroevidence.attack.extractors.cards import read_card  # noqa: E402
+from zeroevidence.attack.features import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
-from zeroevidence.errors import InputError, UsageError  # noqa: E402
+from zeroevidence.attack.training.features import read_features  # noqa: E402
+from zeroevidence.attack.training.settings import Scope  # noqa: E402
+from zeroevidence.data.formats import read_corpus  # noqa: E402
+from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
+
+ECAPA = Path(__file__).resolve().parents[4] / "shared/data/models/ecapa_voxceleb.onnx"
 
 
 def voices(folder, people, per_person=3, seed=0):
@@ -29,34 +41,154 @@ def voices(folder, people, per_person=3, seed=0):
     return folder
 
 
-def test_an_encoder_learns_from_protected_speech(tmp_path):
-    said, told = [], []
-    found = train_attacker(
-        voices(tmp_path / "speech", 12),
-        tmp_path / "attacker",
-        device="cpu",
-        epochs=2,
-        look=1,
-        batch=8,
-        say=said.append,
-        told=told.append,
+def train(corpus, folder, **settings):
+    return train_attacker(
+        corpus, folder, **{"device": "cpu", "epochs": 2, "look": 1, "batch": 8, "crop": 60} | settings
     )
+
+
+def interrupt(done, total):
+    if done:
+        raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory):
+    return voices(tmp_path_factory.mktemp("voices") / "speech", 12)
+
+
+def test_an_encoder_learns_from_protected_speech(speech, tmp_path):
+    said, told = [], []
+    found = train(speech, tmp_path / "attacker", say=said.append, told=told.append)
     assert (found.people, found.development_people, found.utterances) == (9, 3, 36)
-    assert "pooling and last layers, 2 epochs at most; without a GPU about" in said[0]
+    assert re.search(r"pooling and last layers, 2 epochs at most, on cpu: about [\d.]+ s at most", said[0])
+    assert len(said) == 1
     assert [one.number for one in told] == [1, 2]
+    assert all(one.development is not None for one in told)
     assert found.after >= found.before
-    card = json.loads(found.card.read_text())
-    assert card["training"]["people"] == 9
+    card = read_card(found.card)
+    assert (len(card.training_people), len(card.development_people)) == (9, 3)
+    assert json.loads(found.card.read_text())["training"]["scope"] == "last"
     vectors = load_extractor(found.card).embed([np.random.default_rng(0).normal(size=8000).astype(np.float32)])
     assert vectors.shape == (1, 192)
     assert np.isfinite(vectors).all()
+    # Features are kept only as long as somebody may want to go on.
+    assert not (tmp_path / "attacker" / "features").exists()
+    # Whoever was heard is known again, by name.
+    assert shared_people(card, ["p00", "p11", "stranger"]) == ["p00", "p11"]
+    with pytest.raises(
+        InputError, match=r"campplus-trained was trained with 2 of the evaluated people, among them 'p00'"
+    ):
+        refuse_shared(card, ["p11", "p00"])
+    refuse_shared(card, ["stranger"])
+
+
+def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
+    computed = []
+    front_end = FRONT_ENDS["kaldi-fbank"]
+    monkeypatch.setitem(FRONT_ENDS, "kaldi-fbank", lambda wave: computed.append(len(wave)) or front_end(wave))
+    with pytest.raises(KeyboardInterrupt):
+        train(speech, tmp_path / "out", progress=interrupt, workers=1)
+    assert len(computed) == 16
+    # The folder is not refused, and nothing is computed twice.
+    with pytest.raises(KeyboardInterrupt):
+        train(speech, tmp_path / "out", progress=lambda done, total: interrupt(done if done == total else 0, total))
+    assert len(computed) == 36
+    utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
+    stored, _ = read_features(utterances, card, store=tmp_path / "out" / "features", workers=2)
+    assert len(computed) == 36
+    assert stored.digest == read_features(utterances, card, workers=1)[0].digest
 
 
 def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
-    with pytest.raises(InputError, match="6 people; expected at least 10, 8 to learn from and 2 to stop on"):
-        train_attacker(voices(tmp_path / "few", 6), tmp_path / "out", device="cpu")
+    with pytest.raises(
+        InputError, match="6 people; expected at least 10, 8 to learn from and 2 to stop on: an encoder"
+    ):
+        train(voices(tmp_path / "few", 6), tmp_path / "out")
     used = tmp_path / "used"
     used.mkdir()
     (used / "mine.txt").write_text("x")
     with pytest.raises(UsageError, match="used"):
-        train_attacker(tmp_path / "few", used, device="cpu")
+        train(tmp_path / "few", used)
+
+
+def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
+    with pytest.raises(InputError, match="2 of its people will be evaluated, among them 'p00'; expected other people"):
+        train(speech, tmp_path / "out", evaluation=voices(tmp_path / "evaluated", 2))
+    # In a corpus with roles those who are enrolled or tried are left alone.
+    rows = ["utterance\tspeaker\tpath\trole\tsplit"]
+    for k in range(12):
+        for i in range(3):
+            role = "train\t" if k else f"{'trial' if i else 'enrol'}\teval"
+            rows.append(f"p{k:02d}-{i}\tp{k:02d}\t{speech}/p{k:02d}/u{i}.wav\t{role}")
+    table = tmp_path / "corpus.tsv"
+    table.write_text("\n".join(rows) + "\n")
+    totals = []
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            table,
+            tmp_path / "out",
+            evaluation=table,
+            progress=lambda done, total: totals.append(total) or interrupt(1, 1),
+        )
+    assert totals == [33]
+    table.write_text("\n".join(row for row in rows if "train" not in row) + "\n")
+    with pytest.raises(InputError, match="every utterance is enrolled or tried"):
+        train(table, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("wave", "reason"),
+    [
+        (np.zeros(12_000), "silent: no sample above -80 dB"),
+        (np.sin(np.arange(1600)), "0.10 s of sound; expected at least 0.2 s to hear a voice in"),
+    ],
+)
+def test_what_no_voice_is_heard_in_is_refused_by_name(tmp_path, wave, reason):
+    folder = voices(tmp_path / "speech", 10)
+    soundfile.write(folder / "p03" / "bad.wav", 0.5 * wave, 16_000)
+    with pytest.raises(InputError, match=re.escape(f"p03/bad.wav: {reason}")):
+        train(folder, tmp_path / "out")
+
+
+def test_other_rates_and_channels_are_converted_and_said(tmp_path):
+    folder = voices(tmp_path / "speech", 3)
+    for name in ("u0", "u1"):
+        wave, _ = soundfile.read(folder / "p00" / f"{name}.wav")
+        soundfile.write(folder / "p00" / f"{name}.wav", np.stack([wave, wave], axis=1), 16_000)
+    wave, _ = soundfile.read(folder / "p01" / "u0.wav")
+    soundfile.write(folder / "p01" / "u0.wav", wave[::2], 8_000)
+    utterances = list(read_corpus(folder, draw=False))
+    frames, converted = read_features(utterances, find_card("campplus"))
+    assert converted.sentences() == ["2 files had 2 channels, averaged", "1 file at 8 kHz, resampled"]
+    assert len(frames) == 9
+    assert frames.length.max() - frames.length.min() <= 1
+
+
+def test_without_torch_it_says_what_is_lost(speech, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"zeroevidence\[torch\]'? .*without it, an audit attacks with encoders as"):
+        train(speech, tmp_path / "out")
+
+
+@pytest.mark.skipif(not ECAPA.is_file(), reason="ECAPA-TDNN is not there")
+@pytest.mark.parametrize("scope", get_args(Scope))
+def test_the_published_ecapa_learns_too(tmp_path, monkeypatch, scope):
+    monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
+    add_encoder(ECAPA, known="ecapa")
+    found = train(
+        voices(tmp_path / "speech", 10, per_person=2),
+        tmp_path / "out",
+        encoder="ecapa",
+        scope=scope,
+        epochs=1,
+        batch=4,
+        crop=20,
+    )
+    card = read_card(found.card)
+    assert (card.name, card.front_end, card.dim) == ("ecapa-trained", "speechbrain-fbank", 192)
+    started, trained = load_extractor("ecapa"), load_extractor(found.card)
+    wave = np.random.default_rng(0).normal(size=16_000).astype(np.float32)
+    one, other = (model.embed([wave])[0] for model in (started, trained))
+    assert np.isfinite(other).all()
+    assert one @ other > 0.8 * np.linalg.norm(one) * np.linalg.norm(other)

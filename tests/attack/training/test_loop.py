@@ -1,16 +1,20 @@
 """The training loop on a toy encoder: it learns, stops by development people, resumes to the same weights."""
 
+import time
+from dataclasses import replace
+from typing import get_args
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from zeroevidence.attack.training.checkpoints import load_checkpoint  # noqa: E402, F401
+from zeroevidence.attack.training.estimate import estimate_seconds  # noqa: E402
 from zeroevidence.attack.training.frames import FrameSet  # noqa: E402
 from zeroevidence.attack.training.loop import train  # noqa: E402
 from zeroevidence.attack.training.margin import AngularMargin  # noqa: E402
-from zeroevidence.attack.training.settings import TrainingSettings  # noqa: E402
+from zeroevidence.attack.training.settings import Scope, TrainingSettings  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 
 BANDS = 12
@@ -94,9 +98,11 @@ def test_the_same_seed_gives_the_same_weights(data):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("scope", get_args(Scope))
 @pytest.mark.parametrize("stop_after", [1, 3, 5])
-def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, stop_after):
-    whole = train(Toy(), *data, QUICK, device="cpu")
+def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, stop_after, scope):
+    settings = replace(QUICK, scope=scope)
+    whole = train(Toy(), *data, settings, device="cpu")
 
     class Cut(Exception):
         pass
@@ -106,8 +112,8 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
             raise Cut
 
     with pytest.raises(Cut):
-        train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path, told=cut)
-    resumed = train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+        train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path, told=cut)
+    resumed = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path)
     np.testing.assert_array_equal(weights(resumed.network), weights(whole.network))
     assert resumed.best == whole.best
     assert [one.loss for one in resumed.epochs[1:]] == [one.loss for one in whole.epochs[1:]]
@@ -117,9 +123,68 @@ def test_a_checkpoint_of_another_training_is_refused(data, tmp_path):
     train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
     with pytest.raises(InputError, match="other settings"):
         train(Toy(), *data, TrainingSettings(epochs=7), device="cpu", checkpoint=tmp_path)
+    with pytest.raises(InputError, match="is of a training on other speech"):
+        train(Toy(), speech(20, seed=7), data[1], QUICK, device="cpu", checkpoint=tmp_path)
     (tmp_path / "training.safetensors").write_bytes(b"nonsense")
     with pytest.raises(InputError, match="cannot be read as a checkpoint"):
         train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+
+
+class Small(Toy):
+    """An encoder that does not fit into memory with so many utterances at once."""
+
+    most = 5
+
+    def pooled(self, frames, lengths=None):
+        if len(frames) > self.most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().pooled(frames, lengths)
+
+
+@pytest.mark.parametrize("scope", get_args(Scope))
+def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, scope):
+    said = []
+    settings = replace(QUICK, scope=scope, epochs=2)
+    whole = train(Toy(), *data, settings, device="cpu")
+    parts = train(Small(), *data, settings, device="cpu", say=said.append)
+    np.testing.assert_allclose(weights(parts.network), weights(whole.network), atol=2e-5)
+    assert [one.loss for one in parts.epochs[1:]] == pytest.approx([one.loss for one in whole.epochs[1:]], rel=1e-4)
+    assert said == [
+        f"the memory of the device is too small: {size} utterances at a time from here on" for size in (8, 4)
+    ]
+
+
+def test_one_utterance_that_does_not_fit_is_the_end(data):
+    network = Small()
+    network.most = 0
+    with pytest.raises(UsageError, match="too small for one utterance; a shorter crop needs less"):
+        train(network, *data, QUICK, device="cpu")
+
+
+@pytest.mark.parametrize("scope", get_args(Scope))
+def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope):
+    class Slow(Toy):
+        def pooled(self, frames, lengths=None):
+            time.sleep(2e-4 * len(frames))
+            return super().pooled(frames, lengths)
+
+    slow = Slow()
+    before = weights(slow)
+    settings = replace(QUICK, scope=scope, epochs=40, look=4)
+    found = estimate_seconds(slow, *data, settings, device="cpu")
+    np.testing.assert_array_equal(weights(slow), before)
+    # each utterance once in every epoch, the training ones once before, the development ones at 11 looks
+    asleep = 2e-4 * (40 * 120 + 120 + 11 * 60)
+    assert asleep < found < 60 * asleep
+
+
+def test_what_was_trainable_is_trainable_after_it(data):
+    toy = Toy()
+    toy.out.bias.requires_grad_(False)
+    before = toy.out.bias.detach().clone()
+    train(toy, *data, replace(QUICK, scope="last", epochs=1), device="cpu")
+    assert {name for name, one in toy.named_parameters() if not one.requires_grad} == {"out.bias"}
+    assert torch.equal(toy.out.bias, before)
 
 
 def test_too_few_people_and_shared_people_are_refused(data):

@@ -6,7 +6,8 @@
 from zeroevidence.attack.encoders.adding import add_encoder
 from zeroevidence.attack.encoders.checking import Check, check_encoders
 from zeroevidence.attack.encoders.known import KNOWN, Known, find_known
-from zeroevidence.attack.encoders.shelf import Encoder, Inventory, find_encoder, inventory
+from zeroevidence.attack.encoders.people import person_digest, refuse_shared, shared_people, training_people
+from zeroevidence.attack.encoders.shelf import Encoder, Inventory, find_card, find_encoder, inventory
 
 __all__ = [
     "KNOWN",
@@ -16,7 +17,12 @@ __all__ = [
     "Known",
     "add_encoder",
     "check_encoders",
+    "find_card",
     "find_encoder",
     "find_known",
     "inventory",
+    "person_digest",
+    "refuse_shared",
+    "shared_people",
+    "training_people",
 ]

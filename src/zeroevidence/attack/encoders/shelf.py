@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from zeroevidence.attack.extractors.cards import Card
+from zeroevidence.attack.extractors.cards import Card, card_parts, read_card
 from zeroevidence.attack.extractors.shelves import BUNDLED, added_home, cards_in, shelved
 from zeroevidence.errors import InputError, Problem
 
@@ -76,3 +76,16 @@ def find_encoder(name: str) -> Encoder:
     if broken:
         raise InputError.of(broken, lister="zeroevidence models")
     raise InputError(f"no such encoder; expected one of {', '.join(one.name for one in there.encoders)}", path=name)
+
+
+def find_card(name: str) -> Card:
+    """The card of an encoder by its name, or in a file: a card, or an ONNX model with one beside it.
+
+    Raises
+    ------
+    InputError
+        When there is none, or its card cannot be used.
+    """
+    file, chosen = card_parts(name)
+    known = any(one.name == name.lower() for one in inventory().encoders)
+    return find_encoder(name).card if known or not Path(file).is_file() else read_card(file, chosen)

@@ -7,7 +7,8 @@ prose, under `features`, is understood where the words are those of a front end 
 
 For people it says `architecture`, `licence`, `origin` and `note`. `sha256` is the digest of the model file, which is
 then checked whenever the model is loaded. `reference` names the encoder whose embedding of the check utterance the
-model must give.
+model must give. `training_people` and `development_people` are digests of the people whom an encoder learned from and
+was stopped on (see `encoders.people`).
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class Card:
     note: str = ""
     sha256: str | None = None
     reference: str | None = None
+    training_people: tuple[str, ...] = ()
+    development_people: tuple[str, ...] = ()
 
 
 def read_card(path: str | Path, name: str | None = None, *, model: Path | None = None) -> Card:
@@ -179,6 +182,8 @@ def _card(file: Path, name: str, words: dict[str, Any], model: Path | None) -> C
         note=fields.text("note", ""),
         sha256=digest or None,
         reference=fields.text("reference", "") or None,
+        training_people=fields.digests("training_people"),
+        development_people=fields.digests("development_people"),
     )
 
 
@@ -203,6 +208,12 @@ class _Fields:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise self.refused(f"{key} is {self._found(key)}; expected a number")
         return value
+
+    def digests(self, key: str) -> tuple[str, ...]:
+        value = self.words.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in value):
+            raise self.refused(f"{key}: expected a list of words of 64 hexadecimal digits")
+        return tuple(value)
 
     def refused(self, reason: str) -> InputError:
         return InputError(f"{self.name}: {reason}", path=self.file)

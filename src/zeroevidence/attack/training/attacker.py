@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.encoders import find_encoder
+from zeroevidence.attack.encoders import find_card, person_digest
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
 from zeroevidence.attack.extractors.cards import CARD, Card
-from zeroevidence.attack.features import FRONT_ENDS
 from zeroevidence.attack.networks import load_onnx, save_onnx
+from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frames import FrameSet
-from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings
-from zeroevidence.data.audio import load_audio
+from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.data.formats import read_corpus
 from zeroevidence.data.speech import Utterance
 from zeroevidence.data.writing import refuse_used_folder, write_whole
-from zeroevidence.errors import InputError, MissingExtra, Problem
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.linkage.estimate import time_words
 from zeroevidence.uncertainty.draws import Progress
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on
-_CHECKPOINT = "checkpoint"
-_SECONDS = 0.06  # of one core for the frames of a second of speech, roughly: for the estimate alone
+_CHECKPOINT, _FEATURES = "checkpoint", "features"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ def train_attacker(
     folder: str | Path,
     *,
     encoder: str = DEFAULT_EXTRACTOR,
+    evaluation: str | Path | None = None,
     scope: Scope | None = None,
     device: str | None = None,
+    workers: int | None = None,
     told: Callable[[Any], None] | None = None,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -72,46 +74,47 @@ def train_attacker(
     ----------
     corpus
         Protected speech of people who are not evaluated later: folders speaker/utterance.wav, or what `audit` takes.
+        Of a corpus with roles only what is for training is used.
     folder
-        Where the encoder and its card go; a training that was cut off goes on from the state that it holds.
+        Where the encoder and its card go; reading and training that were cut off go on from the state that it holds.
     encoder
-        The encoder to start from.
+        The encoder to start from, by name or as the file of its card.
+    evaluation
+        The corpus that will be evaluated: training on its people is refused.
     scope, device, **settings
         What to train, every weight on a GPU and pooling and last layers without one unless given; where; and any field
-        of `TrainingSettings`.
+        of `TrainingSettings`, of which the others are as `TrainingSettings.usual` has them.
+    workers
+        Threads that read speech, each on one core; as many as there are cores unless given.
     told, progress, say
         Called after each epoch; with the number of recordings read; and with notices, among them an estimate.
     """
     home = Path(folder)
-    if not (home / _CHECKPOINT).exists():
+    if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
         refuse_used_folder(home)
-    training, place = _training()
-    usual: Scope = "all" if (device or place) != "cpu" else "last"
-    chosen = TrainingSettings(scope=scope or usual, **settings)
-    card = find_encoder(encoder).card
-    utterances = list(read_corpus(corpus, seed=chosen.seed))
-    frames = _features(utterances, card, progress)
-    people, held = _cut(frames.speakers, chosen.seed)
-    seconds = float(frames.length.sum()) / 100.0
-    say(_estimate(seconds, chosen, device or place, len(people)))
+    loop, place = _training(device)
+    chosen = TrainingSettings.usual(scope or usual_scope(place), **settings)
+    card = find_card(encoder)
     network = load_onnx(card.file)
-    found = training.train(
-        network,
-        frames.take(np.isin(frames.speakers, people)),
-        frames.take(np.isin(frames.speakers, held)),
-        chosen,
-        device=device,
-        checkpoint=home / _CHECKPOINT,
-        told=told,
+    utterances = _learnable(corpus, evaluation)
+    people, held = _cut(np.array([one.speaker for one in utterances]), chosen.seed)
+    frames, converted = read_features(utterances, card, store=home / _FEATURES, workers=workers, progress=progress)
+    for sentence in converted.sentences():
+        say(sentence)
+    training, development = (frames.take(np.isin(frames.speakers, group)) for group in (people, held))
+    say(_estimate(network, training, development, chosen, place))
+    found = loop.train(
+        network, training, development, chosen, device=place, checkpoint=home / _CHECKPOINT, told=told, say=say
     )
     before, after = found.epochs[0].development, found.kept
     assert before is not None
     assert after is not None
-    written = _written(home, card, found.network, chosen, (len(people), len(held), len(frames)))
+    written = _written(home, card, found.network, chosen, people, held, len(frames))
+    shutil.rmtree(home / _FEATURES)
     return TrainedAttacker(written, len(people), len(held), len(frames), before.bits, after.bits)
 
 
-def _training() -> tuple[Any, str]:
+def _training(device: str | None) -> tuple[Any, str]:
     """The training loop and the place to run it."""
     try:
         import torch
@@ -120,25 +123,30 @@ def _training() -> tuple[Any, str]:
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
-        raise MissingExtra("torch", "training an attacker's encoder") from None
-    return loop, "cuda" if torch.cuda.is_available() else "cpu"
+        raise MissingExtra(
+            "torch",
+            "training an attacker's encoder",
+            without="an audit attacks with encoders as they come, which find less than one that learned",
+        ) from None
+    return loop, device or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _features(utterances: Sequence[Utterance], card: Card, progress: Progress | None) -> FrameSet:
-    front_end = FRONT_ENDS.get(card.front_end)
-    if front_end is None:
-        raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
-    frames, problems = [], []
-    for done, one in enumerate(utterances, 1):
-        try:
-            frames.append(front_end(load_audio(one.path, card.sample_rate)[one.start : one.end]))
-        except InputError as error:
-            problems.append(Problem(str(one.path), None, error.reason))
-        if progress is not None:
-            progress(done, len(utterances))
-    if problems:
-        raise InputError.of(problems)
-    return FrameSet.join(frames, [one.speaker for one in utterances])
+def _learnable(corpus: str | Path, evaluation: str | Path | None) -> list[Utterance]:
+    """The utterances to learn from; refused where people are among them who will be evaluated."""
+    utterances = [one for one in read_corpus(corpus, draw=False) if one.role in (None, "train")]
+    if not utterances:
+        raise InputError(
+            "every utterance is enrolled or tried; expected some whose role is train, or none", path=corpus
+        )
+    if evaluation is not None:
+        evaluated = {one.speaker for one in read_corpus(evaluation, draw=False) if one.role != "train"}
+        common = sorted(evaluated & {one.speaker for one in utterances})
+        if common:
+            raise InputError(
+                f"{len(common)} of its people will be evaluated, among them {common[0]!r}; expected other people",
+                path=corpus,
+            )
+    return utterances
 
 
 def _cut(speakers: StrArray, seed: int) -> tuple[StrArray, StrArray]:
@@ -147,33 +155,43 @@ def _cut(speakers: StrArray, seed: int) -> tuple[StrArray, StrArray]:
     held = max(2, round(_DEVELOPMENT * len(names)))
     if len(names) - held < LEAST_PEOPLE:
         raise InputError(
-            f"{len(names)} people; expected at least {LEAST_PEOPLE + held}, {LEAST_PEOPLE} to learn from and {held} to "
-            "stop on"
+            f"{len(names)} people; expected at least {LEAST_PEOPLE + 2}, {LEAST_PEOPLE} to learn from and 2 to stop "
+            "on: an encoder that learns from fewer learns them by heart"
         )
     return names[held:], names[:held]
 
 
-def _estimate(seconds: float, settings: TrainingSettings, place: str, people: int) -> str:
+def _estimate(network: Any, training: FrameSet, development: FrameSet, settings: TrainingSettings, place: str) -> str:
+    from zeroevidence.attack.training.estimate import estimate_seconds
+
+    people = len(np.unique(training.speakers))
+    minutes = float(training.length.sum() + development.length.sum()) / 6000.0
     what = "every weight" if settings.scope == "all" else "pooling and last layers"
-    words = (
-        f"{people} people to learn from, {seconds / 60:.0f} minutes of speech; {what}, {settings.epochs} epochs at most"
+    longest = time_words(estimate_seconds(network, training, development, settings, device=place))
+    return (
+        f"{people} people to learn from, {minutes:.0f} minutes of speech; {what}, {settings.epochs} epochs at most, on "
+        f"{place}: about {longest} at most"
     )
-    if place != "cpu":
-        return f"{words}, on {place}"
-    looks = settings.epochs / settings.look
-    work = (
-        seconds * _SECONDS * (1.0 + looks * _DEVELOPMENT + (4.0 * settings.epochs if settings.scope == "all" else 0.0))
-    )
-    return f"{words}; without a GPU about {max(1, round(work / 60))} minutes at most"
 
 
-def _written(home: Path, card: Card, network: Any, settings: TrainingSettings, sizes: tuple[int, int, int]) -> Path:
+def _digests(people: StrArray) -> list[str]:
+    return sorted(person_digest(str(name)) for name in people)
+
+
+def _written(
+    home: Path,
+    card: Card,
+    network: Any,
+    settings: TrainingSettings,
+    people: StrArray,
+    held: StrArray,
+    utterances: int,
+) -> Path:
     """The encoder and its card."""
     write_whole(home / MODEL, lambda path: save_onnx(network.cpu(), path))
-    people, held, utterances = sizes
-    named = replace(card, name=f"{card.name}-trained", file=home / MODEL)
+    heard = f"learned from {utterances} protected recordings, of {len(people)} people and {len(held)} to stop on"
     content = {
-        "name": named.name,
+        "name": f"{card.name}-trained",
         "file": MODEL,
         "architecture": card.architecture,
         "licence": card.licence,
@@ -183,10 +201,14 @@ def _written(home: Path, card: Card, network: Any, settings: TrainingSettings, s
         "front_end": card.front_end,
         "input": "feats",
         "output": "embedding",
-        "note": f"learned from {utterances} protected recordings, of {people} people and {held} to stop on; for audits",
+        "note": f"{heard}; for audits of other people",
         "sha256": hashlib.sha256((home / MODEL).read_bytes()).hexdigest(),
-        "training": {**settings.to_dict(), "people": people, "development_people": held, "utterances": utterances},
+        "training": settings.to_dict(),
+        "training_people": _digests(people),
+        "development_people": _digests(held),
     }
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    # A card has no empty texts.
+    words = {key: value for key, value in content.items() if value != ""}
+    text = json.dumps(words, indent=1, ensure_ascii=False) + "\n"
     write_whole(home / CARD, lambda path: path.write_text(text, encoding="utf-8"))
     return home / CARD

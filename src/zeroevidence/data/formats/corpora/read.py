@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroevidence.data.audio import inspect_audio
+from zeroevidence.data.audio import inspect_audio, unheard
 from zeroevidence.data.formats.corpora.files import Found, Row, read_files, table_rows
 from zeroevidence.data.formats.scores.table import Problems
 from zeroevidence.data.formats.source import locate
@@ -34,10 +34,10 @@ class CorpusReport:
     notes: tuple[Problem, ...]
 
 
-def read_corpus(path: str | Path, *, seed: int = 0) -> Corpus:
+def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus:
     """The corpus in a folder or table; roles and splits that it does not give are drawn (`Corpus.assign`).
 
-    Audio is looked for but not opened.
+    Audio is looked for but not opened. Without `draw` nothing is drawn, and nothing is asked of the roles.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def read_corpus(path: str | Path, *, seed: int = 0) -> Corpus:
         raise InputError("no utterances; expected at least one", path=path)
     corpus = Corpus(tuple(row.utterance for row in _merged(found)), found.root)
     try:
-        return corpus.assign(seed)
+        return corpus.assign(seed) if draw else corpus
     except InputError as error:
         raise InputError(error.reason, path=path) from None
 
@@ -67,8 +67,8 @@ def examine_corpus(path: str | Path, *, progress: Callable[[int, int], None] | N
 
     Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
     eval; a trial whose speaker is not enrolled (a note where lists of trials were given); a speaker of one recording
-    where roles are to be drawn; audio that is missing, unreadable, empty, cut off or silent. Notes: stereo, other rates
-    than 16 kHz, clipped audio, and what was left out.
+    where roles are to be drawn; audio that is missing, unreadable, empty, cut off, silent or too short. Notes: stereo,
+    other rates than 16 kHz, clipped audio, and what was left out.
     """
     try:
         found = read_files(path)
@@ -217,8 +217,11 @@ def _one_file(path: Path, mine: Sequence[Row]) -> list[tuple[bool, Problem]]:
         end = one.utterance.end or (one.utterance.start or 0) + 1
         if end > length + 1:
             found.append((True, one.problem(f"{length} samples at 16 kHz; expected at least {end}")))
-    if facts.silent:
-        found.append((True, row.problem("silent: no sample above -80 dB")))
+    for one in mine[:1] if facts.silent else mine:
+        part = (one.utterance.end or length) - (one.utterance.start or 0)
+        reason = unheard(max(0, part) / SEGMENT_RATE, facts.silent)
+        if reason:
+            found.append((True, one.problem(reason)))
     if facts.channels > 1:
         found.append((False, row.problem(f"{facts.channels} channels; they are averaged")))
     if facts.rate != SEGMENT_RATE:
