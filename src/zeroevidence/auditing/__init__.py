@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from zeroevidence.auditing.attacks import Audit, audit
 from zeroevidence.auditing.corpora import audit_corpora
-from zeroevidence.auditing.encoders import Encoded
-from zeroevidence.auditing.learning import LearningCurve
+from zeroevidence.auditing.curves import LearningCurve
+from zeroevidence.auditing.encoders import Encoded, Learned
 from zeroevidence.auditing.sets import EmbeddingSets
 
-__all__ = ["Audit", "EmbeddingSets", "Encoded", "LearningCurve", "audit", "audit_corpora"]
+__all__ = ["Audit", "EmbeddingSets", "Encoded", "Learned", "LearningCurve", "audit", "audit_corpora"]

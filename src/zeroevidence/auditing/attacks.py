@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from zeroevidence.attack.adapter import Adapter
-from zeroevidence.attack.attackers import AttackerCard, attacker_card, find_attacker, usual_attackers
-from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
-from zeroevidence.attack.backends import Backend, BackendLike, make_backend
+from zeroevidence.attack.attackers import AttackerCard, find_attacker, usual_attackers
+from zeroevidence.attack.backends import BackendLike, make_backend
 from zeroevidence.attack.ladder import Effort, Rung, rungs
 from zeroevidence.auditing.checks import with_choice_flags, with_draw_flags, with_step_flags
-from zeroevidence.auditing.climbing import Attempt, Sides, adapted, climb, fit_candidates, fuse
+from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.auditing.encoders import Encoded, check_same_people, shared_change
-from zeroevidence.auditing.learning import LearningCurve, learning_curve
-from zeroevidence.auditing.sets import EmbeddingSets, noise_like
+from zeroevidence.auditing.job import Job
+from zeroevidence.auditing.sets import EmbeddingSets
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import About, Evaluation, Finding, Options, add_similarity, evaluate, findings, together
+from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
 from zeroevidence.evaluation.flags import flag
 from zeroevidence.uncertainty.draws import Progress
 
@@ -39,10 +37,13 @@ class Audit:
         What each row's attacker wants, can reach and has.
     finding
         Who is strongest, chosen on development people, and what follows.
-    curve
-        Disclosure to the strongest over the number of its training people; None where these are too few, or fused.
+    curve, effort_curve
+        Disclosure to the strongest over the number of its training people, and over the epochs of its encoder's
+        training; None where it is not known. Of a fusion, that of its strongest part.
     left_out
         Steps that were not tried, and why.
+    seconds
+        How long each row took to learn and to score.
 
     Examples
     --------
@@ -58,7 +59,9 @@ class Audit:
     cards: tuple[AttackerCard, ...]
     finding: Finding
     curve: LearningCurve | None = None
+    effort_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
+    seconds: tuple[float, ...] = ()
 
     @property
     def strongest(self) -> Evaluation:
@@ -117,22 +120,24 @@ def audit(
     everyone = [Encoded(extractor, original, anonymised), *encoders]
     check_same_people(everyone)
     network = Adapter(random_state=seed) if adapter is None else adapter
-    job = _Job(everyone, steps, _models(attackers, calibration), options or Options(), seed, (system, dataset), workers)
-    rows, cards, attempts = job.run(network, progress)
-    flagged = with_step_flags(together(rows), {step.name: step.cost for step in steps})
+    job = Job(everyone, steps, _models(attackers, calibration), options or Options(), seed, (system, dataset), workers)
+    done = job.run(network, progress)
+    flagged = with_step_flags(together(done.rows), {step.name: step.cost for step in steps})
     flagged = with_draw_flags(flagged, shared_change(everyone[0]))
     finding = findings(flagged)[0]
     flagged = with_choice_flags(flagged, finding)
-    curve = job.curve(attempts[finding.strongest], flagged[finding.strongest].about.threat)
-    flagged[finding.strongest] = _with_curve(flagged[finding.strongest], curve)
-    return Audit(tuple(flagged), tuple(cards), finding, curve, left_out)
+    people, epochs = job.curves(done, finding.strongest)
+    row = _with_curve(flagged[finding.strongest], people, "alid_over_training_people", "still-rising")
+    flagged[finding.strongest] = _with_curve(row, epochs, "alid_over_epochs", "training-pays")
+    seconds = tuple(one.seconds for one in done.attempts)
+    return Audit(tuple(flagged), tuple(done.cards), finding, people, epochs, left_out, seconds)
 
 
-def _with_curve(row: Evaluation, curve: LearningCurve | None) -> Evaluation:
+def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
     if curve is None:
         return row
-    row = replace(row, curves={**row.curves, "alid_over_training_people": curve.to_curve()})
-    return row if curve.levelled_off else row.with_flags(flag("still-rising", gain=curve.gain))
+    row = replace(row, curves={**row.curves, name: curve.to_curve()})
+    return row if curve.levelled_off else row.with_flags(flag(rising, gain=curve.gain))
 
 
 def _steps(effort: Effort, backends: Sequence[BackendLike] | None) -> tuple[list[Rung], tuple[str, ...]]:
@@ -166,112 +171,3 @@ def _models(attackers: Sequence[str | ThreatModel] | None, calibration: Calibrat
     if twice:
         raise UsageError(f"attacker {twice[0]!r} is named more than once")
     return models
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Who attacks whom with what."""
-
-    encoders: list[Encoded]
-    steps: list[Rung]
-    models: list[ThreatModel]
-    options: Options
-    seed: int
-    words: tuple[str, str]  # system, dataset
-    workers: int
-    fitted: dict[tuple[str, str, str, bool], tuple[Sides, list[Backend]]] = field(default_factory=dict)
-
-    def tried(self) -> Iterator[tuple[Encoded, Rung, ThreatModel]]:
-        """Every encoder, step and threat model that go together, bounds first."""
-        for encoder in self.encoders:
-            for step in self.steps:
-                if encoder.trained_on == "original" and not step.adapts:
-                    yield encoder, step, UNPROTECTED_SPEECH
-                    if encoder is self.encoders[0] and step is self.steps[0]:
-                        yield encoder, step, RANDOM_VECTORS
-                for model in self.models:
-                    sides = {model.enrolment, model.trial, model.trained_on, *model.development}
-                    fits = not step.adapts or (sides == {"anonymised"} and not model.adapter)
-                    if fits and (encoder.trained_on == "original" or model.trained_on == "anonymised"):
-                        yield encoder, step, model
-
-    def run(
-        self, adapter: Adapter, progress: Progress | None
-    ) -> tuple[list[Evaluation], list[AttackerCard], list[Attempt]]:
-        """All rows with their cards and what is behind them; fusions last."""
-        wanted = list(self.tried())
-        groups: dict[ThreatModel, list[Attempt]] = {model: [] for _, _, model in wanted}
-        fusions = [model for model in self.models if sum(one[2] == model for one in wanted) > 1]
-        found: list[tuple[Evaluation, Attempt]] = []
-        cards = []
-        for encoder, step, model in wanted:
-            attempt = self._attempt(encoder, step, model, adapter)
-            groups[model].append(attempt)
-            found.append((self._row(model, attempt), attempt))
-            cards.append(self._card(model, attempt))
-            if progress is not None:
-                progress(len(found), len(wanted) + len(fusions))
-        for model in fusions:
-            attempt = fuse(groups[model], seed=self.seed)
-            found.append((self._row(model, attempt), attempt))
-            cards.append(self._card(model, attempt))
-            if progress is not None:
-                progress(len(found), len(wanted) + len(fusions))
-        rows = add_similarity([(row, attempt.scores.to_scores()) for row, attempt in found])
-        return rows, cards, [attempt for _, attempt in found]
-
-    def _attempt(self, encoder: Encoded, step: Rung, model: ThreatModel, adapter: Adapter) -> Attempt:
-        adapts = step.adapts or model.adapter
-        known = encoder.name, step.name, model.trained_on, adapts
-        if known not in self.fitted:  # threat models that learn from the same speech share what they learn
-            sides = self.sides(encoder)
-            sides = adapted(sides, deepcopy(adapter)) if adapts else sides
-            self.fitted[known] = sides, fit_candidates(step, sides[model.trained_on].train)
-        sides, candidates = self.fitted[known]
-        return climb(model, step.name, encoder.name, sides, candidates)
-
-    def sides(self, encoder: Encoded) -> Sides:
-        """What may be compared: both kinds of speech, and noise."""
-        return {**encoder.sides(), "noise": noise_like(encoder.original, self.seed)}
-
-    def _row(self, model: ThreatModel, attempt: Attempt) -> Evaluation:
-        system, dataset = self.words
-        labels = {
-            "system": model.name if model.is_bound else system,
-            "dataset": dataset,
-            "split": "eval",
-            "encoder": attempt.encoder if len(self.encoders) > 1 else "",
-            "backend": attempt.step,
-        }
-        row = evaluate(
-            attempt.scores,
-            dev=attempt.dev,
-            labels={name: value for name, value in labels.items() if value},
-            about=replace(About.against(model), development=None if model.is_bound else attempt.development),
-            options=self.options,
-            workers=self.workers,
-        )
-        alid = row.number("alid")
-        if model.development != (model.enrolment, model.trial) and alid is not None and alid < 0.0:
-            row = row.with_flags(flag("calibration-misled"))
-        return row
-
-    def _card(self, model: ThreatModel, attempt: Attempt) -> AttackerCard:
-        original = self.encoders[0].original
-        return attacker_card(
-            model,
-            backend=attempt.step,
-            extractor=attempt.encoder,
-            identities=attempt.scores.scores.shape[1],
-            train_speakers=len(original.speakers("train")),
-            dev_speakers=len(original.speakers("dev")),
-        )
-
-    def curve(self, attempt: Attempt, model: ThreatModel | None) -> LearningCurve | None:
-        """Disclosure to an attacker over the number of its training people."""
-        encoder = next((one for one in self.encoders if one.name == attempt.encoder), None)
-        if attempt.backend is None or model is None or encoder is None or model.adapter:
-            return None
-        if any(step.adapts for step in self.steps if step.name == attempt.step):
-            return None
-        return learning_curve(model, attempt.backend, self.sides(encoder), seed=self.seed)

@@ -19,6 +19,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.search import average_disclosure
 
 Sides = Mapping[Material, EmbeddingSets]
+_GAIN = 0.01  # bits of development people that a further attacker must bring to a fusion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,22 +30,33 @@ class Attempt:
     ----------
     step
         The step of the ladder, or ``fusion``.
-    encoder
-        The encoder; several joined by a plus where they were fused.
+    encoders
+        The encoder; several where they were fused.
     backend
         The fitted back-end that development people chose; None for a fusion.
     scores, dev
         Scores of the evaluated and of the development people.
     development
         What development people disclosed, in bits.
+    settings
+        Back-ends among which development people chose.
+    seconds
+        How long it took.
     """
 
     step: str
-    encoder: str
+    encoders: tuple[str, ...]
     backend: Backend | None
     scores: ScoreMatrix
     dev: ScoreMatrix
     development: float
+    settings: int = 1
+    seconds: float = 0.0
+
+    @property
+    def encoder(self) -> str:
+        """The encoders in one word."""
+        return "+".join(self.encoders)
 
 
 def fit_candidates(step: Rung, training: Embeddings) -> list[Backend]:
@@ -62,31 +74,51 @@ def climb(model: ThreatModel, step: str, encoder: str, sides: Sides, candidates:
         bits = disclosed(dev)
         if best is None or bits > best.development:
             scores = scored(fitted, sides[model.enrolment].eval_enrol, sides[model.trial].eval_trial)
-            best = Attempt(step, encoder, fitted, scores, dev, bits)
+            best = Attempt(step, (encoder,), fitted, scores, dev, bits, len(candidates))
     if best is None:
         raise InputError(f"{step}: has no candidates")
     return best
 
 
 def fuse(attempts: Sequence[Attempt], *, seed: int = 0) -> Attempt:
-    """All attackers of one threat model together, weighed by development people."""
-    orders = [_aligned(one.dev, attempts[0].dev) for one in attempts]
-    dev_scores = [one.dev.scores[rows][:, columns] for one, (rows, columns) in zip(attempts, orders, strict=True)]
-    orders = [_aligned(one.scores, attempts[0].scores) for one in attempts]
-    scores = [one.scores.scores[rows][:, columns] for one, (rows, columns) in zip(attempts, orders, strict=True)]
+    """Attackers of one threat model together, chosen and weighed by development people.
+
+    It starts from the two that together learn most, and takes in one more as long as development people disclose more
+    to weights that were fitted on others of them.
+    """
+    dev = _in_one_order([one.dev for one in attempts])
     mated = attempts[0].dev.mated
     kept = np.flatnonzero(mated >= 0)
-    fusion = Fusion().fit([one[kept] for one in dev_scores], mated[kept])
-    held_out = held_out_fusion([one[kept] for one in dev_scores], mated[kept], seed=seed)
-    encoders = "+".join(dict.fromkeys(one.encoder for one in attempts))
+    rows = attempts[0].dev.take(kept)
+
+    def tried(some: Sequence[int]) -> float:
+        held_out = held_out_fusion([dev[i][kept] for i in some], mated[kept], seed=seed)
+        return disclosed(_with(rows, held_out))
+
+    chosen = [max(range(len(attempts)), key=lambda i: attempts[i].development)]
+    best = -np.inf
+    while rest := [i for i in range(len(attempts)) if i not in chosen]:
+        bits, found = max((tried([*chosen, i]), -i) for i in rest)
+        if bits < best + _GAIN:
+            break
+        best, chosen = bits, [*chosen, -found]
+    chosen.sort()
+    fusion = Fusion().fit([dev[i][kept] for i in chosen], mated[kept])
+    scores = _in_one_order([one.scores for one in attempts])
     return Attempt(
         "fusion",
-        encoders,
+        tuple(dict.fromkeys(name for i in chosen for name in attempts[i].encoders)),
         None,
-        _with(attempts[0].scores, fusion.fuse(scores)),
-        _with(attempts[0].dev, fusion.fuse(dev_scores)),
-        disclosed(_with(attempts[0].dev.take(kept), held_out)),
+        _with(attempts[0].scores, fusion.fuse([scores[i] for i in chosen])),
+        _with(attempts[0].dev, fusion.fuse([dev[i] for i in chosen])),
+        best,
+        sum(one.settings for one in attempts),
     )
+
+
+def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:
+    orders = [_aligned(one, matrices[0]) for one in matrices]
+    return [one.scores[rows][:, columns] for one, (rows, columns) in zip(matrices, orders, strict=True)]
 
 
 def _aligned(matrix: ScoreMatrix, like: ScoreMatrix) -> tuple[IntArray, IntArray]:

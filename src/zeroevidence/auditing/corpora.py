@@ -14,6 +14,7 @@ from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.ladder import Effort
 from zeroevidence.auditing.attacks import Audit, audit
+from zeroevidence.auditing.company import company
 from zeroevidence.auditing.encoders import Encoded
 from zeroevidence.auditing.sets import EmbeddingSets
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
@@ -77,10 +78,13 @@ def audit_corpora(
     other = original if anonymised is None else original.replaced(anonymised)
     job = _Extraction((original, other), transform, cache, workers, progress)
     encoder = load_extractor(extractor)
-    trained = [] if extractor_anonymised is None else [load_extractor(extractor_anonymised)]
+    further = [] if backends is not None else list(company(encoder, effort, job.sides))
+    if extractor_anonymised is not None:
+        trained = load_extractor(extractor_anonymised)
+        further.append(Encoded(trained.name, *job.sides(trained), trained_on="anonymised"))
     return audit(
         *job.sides(encoder),
-        encoders=[Encoded(one.name, *job.sides(one), trained_on="anonymised") for one in trained],
+        encoders=further,
         attackers=attackers,
         effort=effort,
         backends=backends,

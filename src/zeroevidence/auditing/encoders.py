@@ -7,10 +7,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.auditing.sets import EmbeddingSets, check_pair
 from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.threat import Material, Training
+from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """How an encoder was fine-tuned on anonymised speech.
+
+    Parameters
+    ----------
+    people, recordings
+        Whom it learned from, and how many recordings of theirs.
+    epochs
+        Passes over them.
+    over_people, over_epochs
+        What development people disclose to encoders that learned from fewer people, or for fewer epochs.
+    """
+
+    people: int
+    recordings: int
+    epochs: int
+    over_people: LearningCurve | None = None
+    over_epochs: LearningCurve | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,22 +44,36 @@ class Encoded:
     name
         What results call the encoder.
     original, anonymised
-        Embeddings of the same people before and after protection.
+        Embeddings of the same people before and after protection; without the first, attackers who need none use it.
     trained_on
         What the encoder learned from; one that was fine-tuned on anonymised speech attacks only as semi-informed.
+    steps
+        Steps of the ladder to try; all unless given.
+    learned
+        How it was fine-tuned, where that is known.
     """
 
     name: str
-    original: EmbeddingSets
+    original: EmbeddingSets | None
     anonymised: EmbeddingSets
     trained_on: Training = "original"
+    steps: tuple[str, ...] = ()
+    learned: Learned | None = None
 
     def __post_init__(self) -> None:
-        check_pair(self.original, self.anonymised)
+        if self.original is not None:
+            check_pair(self.original, self.anonymised)
 
     def sides(self) -> dict[Material, EmbeddingSets]:
         """The sets by the side of a comparison."""
-        return {"original": self.original, "anonymised": self.anonymised}
+        found: dict[Material, EmbeddingSets] = {"anonymised": self.anonymised}
+        return found if self.original is None else {"original": self.original, **found}
+
+    def serves(self, model: ThreatModel, step: str) -> bool:
+        """Whether an attacker can use it at a step of the ladder."""
+        needs = {model.enrolment, model.trial, model.trained_on, *model.development} - {"noise"}
+        fits = self.trained_on == "original" or model.trained_on == "anonymised"
+        return fits and needs <= set(self.sides()) and (not self.steps or step in self.steps)
 
 
 def check_same_people(encoders: list[Encoded]) -> None:
@@ -57,6 +93,8 @@ def shared_change(encoded: Encoded) -> float:
     Near 0 where each recording is changed by itself, near 1 where a person's recordings are all changed alike. It is
     the intraclass correlation of the differences between protected and original embeddings of the evaluated trials.
     """
+    if encoded.original is None:
+        return 0.0
     before, after = encoded.original.eval_trial, encoded.anonymised.eval_trial
     difference, who = _paired(before, after)
     _, index, counts = np.unique(who, return_inverse=True, return_counts=True)

@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.auditing.climbing import Sides, disclosed, doubles, scored
+from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.data.embeddings import speaker_names
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.evaluation import Curve
 
 _SHARES = (0.25, 0.5, 1.0)
 _DRAWS = 5
 _LEAST_PEOPLE = 4
-_GAIN = 0.1  # bits from doubling the training people, below which a curve counts as level
-
-
-@dataclass(frozen=True, slots=True)
-class LearningCurve:
-    """Disclosure of the evaluated people to attackers who learned from fewer and fewer people.
-
-    Parameters
-    ----------
-    people
-        Training people.
-    bits
-        Disclosure, averaged over draws of that many people.
-    """
-
-    people: tuple[int, ...]
-    bits: tuple[float, ...]
-
-    @property
-    def gain(self) -> float:
-        """What the last doubling of the training people brought, in bits."""
-        return self.bits[-1] - self.bits[-2]
-
-    @property
-    def levelled_off(self) -> bool:
-        """Whether more people would hardly make this attacker stronger."""
-        return self.gain < _GAIN
-
-    def to_curve(self) -> Curve:
-        """For figures and files."""
-        return Curve(tuple(map(float, self.people)), self.bits)
 
 
 def learning_curve(model: ThreatModel, backend: Backend, sides: Sides, *, seed: int = 0) -> LearningCurve | None:

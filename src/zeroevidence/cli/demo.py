@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 @click.option("--report", metavar="FILE", help="Also write the HTML report of the audit.")
 @output_options
 def command(files: str | None, report: str | None, output: Output) -> None:
-    """Audit bundled embeddings of real speech: 60 people speaking digits, protected in two ways.
+    """Audit bundled embeddings of real speech: spoken digits, protected in two ways, and read sentences, in a third.
 
-    Attackers who know more and more compare two protected digits with four digits of each of 24 enrolled people. Beside
-    them stand the bounds: unprotected speech, and noise. `zeroevidence audit` does the same from audio.
+    Attackers who know more and more compare protected recordings with each of 24 people who speak digits, and of 45 who
+    read. The last attacker trained a speaker encoder on protected speech of others. Beside them stand the bounds:
+    unprotected speech, and noise. `zeroevidence audit` does the same from audio.
 
     \b
     zeroevidence demo
@@ -35,8 +36,8 @@ def command(files: str | None, report: str | None, output: Output) -> None:
     from zeroevidence.report.auditfolder import audit_text
     from zeroevidence.report.document import document
     from zeroevidence.report.material import Material
-    from zeroevidence.sample import PROTECTIONS
-    from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit
+    from zeroevidence.sample import PROTECTIONS, THREEFOLD
+    from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit, trained_audit
 
     output.reserve(report)
     material = Material()
@@ -44,6 +45,7 @@ def command(files: str | None, report: str | None, output: Output) -> None:
         sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(words, "attackers"))
         for kind, words in PROTECTIONS.items()
     ]
+    audits.append(trained_audit(options=DEMO_OPTIONS, progress=terminal_progress(THREEFOLD, "attackers")))
     for audit in audits:
         material.add_audit(audit)
     if report is not None:

@@ -15,6 +15,26 @@ Role: TypeAlias = Literal["attack", "control", "floor", "utility", "training"]
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What an attacker spent, in numbers that no machine changes.
+
+    Parameters
+    ----------
+    people
+        Training people.
+    settings
+        Back-ends that were fitted, among which development people chose.
+    epochs, recordings
+        Passes of a network over its training recordings, and how many there are; 0 without a network.
+    """
+
+    people: int
+    settings: int = 1
+    epochs: int = 0
+    recordings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What a row answers.
 
@@ -33,6 +53,8 @@ class About:
     development
         What the same attacker learned of development people, in bits: attackers are chosen by it, so that the evaluated
         people choose nothing.
+    spent
+        What the attacker spent to learn it.
 
     Examples
     --------
@@ -47,6 +69,7 @@ class About:
     of_class: str | None = None
     attack: str | None = None
     development: float | None = None
+    spent: Spent | None = None
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:

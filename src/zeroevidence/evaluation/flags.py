@@ -116,6 +116,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with twice as many training people this attacker learned {gain:.2f} bits more and has not levelled off; read "
         "its disclosure as a lower bound.",
     ),
+    "training-pays": (
+        "warning",
+        "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
+        "has not levelled off; read its disclosure as a lower bound.",
+    ),
     "drawn-per-speaker": (
         "note",
         "recordings of one person were changed alike ({share:.0%} of the change is shared), so the protection seems to "

@@ -19,7 +19,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.data.writing import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import legacy
-from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.about import About, Spent
 from zeroevidence.evaluation.flags import Flag
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Surface
 from zeroevidence.evaluation.setup import Resampling, SearchSetup, Setup, TandemSetup, joint_signature
@@ -181,8 +181,12 @@ def _flag(record: Mapping[str, Any]) -> Flag:
 
 
 def _about(record: Mapping[str, Any]) -> About:
-    threat = record.get("threat")
-    return _filled(About, {**record, "threat": None if threat is None else _filled(ThreatModel, threat)})
+    given = dict(record)
+    if given.get("threat") is not None:
+        given["threat"] = _filled(ThreatModel, given["threat"])
+    if given.get("spent") is not None:
+        given["spent"] = _filled(Spent, {name: _expected(one, int, name) for name, one in given["spent"].items()})
+    return _filled(About, given)
 
 
 def _setup(record: Mapping[str, Any]) -> Setup:

@@ -14,9 +14,11 @@ from zeroevidence.evaluation.files import ScoreFile
 
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"
+_SENTENCES = Path(__file__).parent / "speechocean_campplus.npz"
 EXTRACTOR = "ECAPA-TDNN (VoxCeleb)"
 # Name in the file, and the protector as the command line knows it.
 PROTECTIONS = {"mcadams": "mcadams-random", "pitch": "pitch:4"}
+THREEFOLD = "mcadams+pitch+formant"  # the protection of the sentences
 SPLITS = ("dev", "eval")
 _CONDITIONS: dict[str, tuple[Material, Material]] = {
     "oo": ("original", "original"),
@@ -42,6 +44,18 @@ def sample_rows(split: str = "eval") -> list[ScoreFile]:
 
 def sample_sets(kind: str) -> EmbeddingSets:
     """Bundled embeddings of AudioMNIST speech: ``original``, or protected by ``mcadams`` or ``pitch``."""
-    with np.load(_EMBEDDINGS) as data:
+    return _sets(_EMBEDDINGS, kind)
+
+
+def sentence_sets(kind: str) -> EmbeddingSets:
+    """Bundled embeddings of speechocean762 sentences: ``original``, ``protected``, or ``trained``.
+
+    The last are protected speech too, as an encoder sees it that was fine-tuned on protected speech of other people.
+    """
+    return _sets(_SENTENCES, kind)
+
+
+def _sets(file: Path, kind: str) -> EmbeddingSets:
+    with np.load(file) as data:
         embeddings = Embeddings(data[kind].astype(np.float32), data["utterance"], data["speaker"], {"sex": data["sex"]})
         return EmbeddingSets.from_roles(embeddings, data["split"], data["role"])

@@ -1,10 +1,10 @@
-"""The audit of the bundled embeddings."""
+"""The audits of the bundled embeddings."""
 
 from __future__ import annotations
 
-from zeroevidence.auditing import Audit, audit
+from zeroevidence.auditing import Audit, Encoded, audit
 from zeroevidence.evaluation import Options
-from zeroevidence.sample import EXTRACTOR, PROTECTIONS, sample_sets
+from zeroevidence.sample import EXTRACTOR, PROTECTIONS, THREEFOLD, sample_sets, sentence_sets
 from zeroevidence.uncertainty.draws import Progress
 
 DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
@@ -22,5 +22,29 @@ def sample_audit(
         system=PROTECTIONS[protection],
         dataset="audiomnist",
         extractor=EXTRACTOR,
+        progress=progress,
+    )
+
+
+def trained_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
+    """Sentences whose voices were changed in three ways, attacked with an encoder as it comes and one that trained.
+
+    Examples
+    --------
+    >>> found = trained_audit(options=Options(intervals=0, null=0))
+    >>> lazy = max(row.number("top1") for row in found.rows if row.about.threat.name == "lazy-informed")
+    >>> found.strongest.about.threat.name, found.strongest.number("top1") > 1.5 * lazy
+    ('semi-informed', True)
+    """
+    trained = Encoded("campplus-trained", None, sentence_sets("trained"), trained_on="anonymised")
+    return audit(
+        sentence_sets("original"),
+        sentence_sets("protected"),
+        encoders=[trained],
+        effort="quick",
+        options=options,
+        system=THREEFOLD,
+        dataset="speechocean762",
+        extractor="campplus",
         progress=progress,
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import wrap
 
-from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
+from zeroevidence.evaluation.about import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,15 @@ _SPEECH = {
 
 
 def attacker_card(
-    model: ThreatModel, *, backend: str, extractor: str, identities: int, train_speakers: int, dev_speakers: int
+    model: ThreatModel,
+    *,
+    backend: str,
+    extractor: str,
+    identities: int,
+    train_speakers: int,
+    dev_speakers: int,
+    extractor_trained_on: Training | None = None,
+    spent: Spent | None = None,
 ) -> AttackerCard:
     """The card of a threat model as it was carried out.
 
@@ -70,6 +79,10 @@ def attacker_card(
         What it was carried out with.
     identities, train_speakers, dev_speakers
         Enrolled people, and people that back-end and calibration were fitted on.
+    extractor_trained_on
+        What the extractor learned from; as the threat model says unless given.
+    spent
+        What the attacker spent, where it is known.
     """
     if model.name == RANDOM:
         objective = "None: the lower bound, what the same search finds where there is nothing to find."
@@ -88,9 +101,17 @@ def attacker_card(
         f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
         "A trained embedding extractor.",
     )
+    heard = extractor_trained_on or model.extractor
     if model.trained_on == "anonymised":
         learned = "an adapter network and the back-end" if model.adapter else "the back-end"
         resources += (f"Computing power to train {learned} on anonymised speech.",)
+    if spent is not None and spent.epochs:
+        resources += (
+            f"Computing power to train the extractor further: {spent.epochs} epochs over {spent.recordings} anonymised "
+            "recordings.",
+        )
+    if spent is not None and spent.settings > 1:
+        resources += (f"Development people to choose among {spent.settings} settings.",)
     enrolled, tried = model.development
     return AttackerCard(
         name=str(model),
@@ -99,7 +120,7 @@ def attacker_card(
         resources=resources,
         enrolment=_SPEECH[model.enrolment],
         trial=_SPEECH[model.trial],
-        extractor=f"{extractor}, trained on {model.extractor} speech",
+        extractor=f"{extractor}, trained on {heard} speech",
         backend=f"adapter network + {backend}" if model.adapter else backend,
         trained_on=f"{_SPEECH[model.trained_on]} of {train_speakers} training speakers",
         calibrated_on=f"{enrolled} enrolment against {tried} trials of {dev_speakers} development speakers",

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.attack.training.captured import Captured
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.disclosure import DevelopmentScore, development_score
 from zeroevidence.attack.training.frames import FrameSet
@@ -120,6 +121,7 @@ class Training:
         self.last = settings.scope == "last"
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
+        self.captured: Captured | None = None
         self.room = Room(self.batch, say or (lambda _: None))
         # Without a GPU one at a time: padding would only be work.
         self.embedding_room = Room(_EMBEDDED if place.type == "cuda" else 1, self.room.say)
@@ -135,7 +137,9 @@ class Training:
         rates = [self.settings.learning_rate, self.settings.learning_rate * _HEAD_RATE]
         weights = [one for one in self.network.parameters() if one.requires_grad], list(self.head.parameters())
         groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=self.settings.weight_decay)
+        self.optimiser = torch.optim.AdamW(
+            groups, weight_decay=self.settings.weight_decay, fused=self.place.type == "cuda"
+        )
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
             self.optimiser, rates, total_steps=self.settings.epochs * self.steps, pct_start=_WARM_UP
         )
@@ -204,7 +208,8 @@ class Training:
 
     def _precision(self) -> Any:
         if self.place.type == "cuda":
-            return torch.autocast("cuda", dtype=torch.bfloat16)
+            # weights that were cast before a recording must not be taken for those of a replay
+            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return contextlib.nullcontext()
 
     def run(self, folder: Path | None, told: Told | None) -> Trained:
@@ -244,39 +249,48 @@ class Training:
     def epoch(self) -> float:
         """One pass over the utterances; the mean loss."""
         self._mode()
-        total = 0.0
+        sums = torch.zeros((), dtype=torch.float64, device=self.place)  # read once: reading waits for the device
         order = torch.randperm(len(self.training), device=self.place)
         for step in range(self.steps):
             rows = order[step * self.batch : (step + 1) * self.batch]
             if len(rows) > 1:  # the gradient of one says little
-                total += self._step(rows) * len(rows)
+                sums += self._step(rows) * len(rows)
             self.schedule.step()
+        total = float(sums)
         if not math.isfinite(total):
             raise UsageError("training diverged: the loss is not a number; lower the learning rate")
         return total / len(self.training)
 
-    def _step(self, rows: torch.Tensor) -> float:
+    def _step(self, rows: torch.Tensor) -> torch.Tensor:
         pieces = self.training.pieces(rows, self.crop)
         if not self.last:
             pieces = disturbed(pieces, self.settings)
-        loss: float | None = None
+        loss: torch.Tensor | None = None
         while loss is None:
             loss = self.room.attempt(lambda: self._gradients(pieces, self.labels[rows]))
         nn.utils.clip_grad_norm_(self.network.parameters(), _STEEPEST)
         self.optimiser.step()
         return loss
 
-    def _gradients(self, pieces: torch.Tensor, labels: torch.Tensor) -> float:
-        """Gradients of the mean loss of a batch, summed over parts where it does not fit into memory at once."""
-        self.optimiser.zero_grad(set_to_none=True)
-        total = 0.0
+    def _gradients(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Gradients of the mean loss of a batch: recorded where it always fits, else at once or in parts."""
+        if self.place.type != "cuda" or len(pieces) < self.batch or len(pieces) > self.room.size:
+            self.optimiser.zero_grad(set_to_none=True)
+            return self._in_parts(pieces, labels)
+        if self.captured is None:
+            self.captured = Captured(self._in_parts, self.optimiser, pieces, labels)
+        return self.captured(pieces, labels)
+
+    def _in_parts(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """The mean loss; its gradients are summed over parts where a batch does not fit into memory at once."""
+        losses = []
         for part, whose in zip(torch.split(pieces, self.room.size), torch.split(labels, self.room.size), strict=True):
             with self._precision():
                 vectors = self.encoder.pooled(part) if self.last else self.network(part)
             loss = self.head(vectors, whose) * (len(part) / len(pieces))
             loss.backward()
-            total += float(loss.detach())
-        return total
+            losses.append(loss.detach())
+        return torch.stack(losses).sum()
 
 
 def _plain(vectors: torch.Tensor) -> FloatArray:
