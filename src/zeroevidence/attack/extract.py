@@ -11,34 +11,18 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from zeroevidence.attack.extractors import Extractor, Wave
+from zeroevidence.attack.protecting import Transform, protected
 from zeroevidence.attack.store import Vector, VectorStore
 from zeroevidence.attack.workers import in_batches
-from zeroevidence.data.audio import hear_speech, is_silent
+from zeroevidence.data.audio import hear_speech
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.linkage.optional import one_blas_thread
-
-
-class Transform(Protocol):
-    """A voice protector, deterministic: the same wave, rate and utterance give the same samples.
-
-    `fingerprint` holds everything else that they depend on: method, parameters, seed.
-    """
-
-    @property
-    def fingerprint(self) -> str:
-        """Method, parameters and seed in one word."""
-        ...
-
-    def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
-        """The protected waveform, at the same rate."""
-        ...
 
 
 def extract(
@@ -148,7 +132,7 @@ class _Job:
                 key = self._key(wave, one)
                 stored = None if self.store is None else self.store.load(key)
                 if stored is None:
-                    waiting.append((at, one, self._protected(wave, one), key))
+                    waiting.append((at, one, protected(wave, self.extractor.sample_rate, one, self.transform), key))
                 else:
                     outcomes.append((at, stored))
             except InputError as error:
@@ -158,14 +142,6 @@ class _Job:
                 self.store.save(key, outcome)
             outcomes.append((at, outcome))
         return outcomes
-
-    def _protected(self, wave: Wave, one: Utterance) -> Wave:
-        if self.transform is None:
-            return wave
-        result = np.asarray(self.transform(wave, self.extractor.sample_rate, one), np.float32)
-        if result.ndim != 1 or not result.size or not np.isfinite(result).all() or is_silent(result):
-            raise InputError("is silent or not finite after protection", path=one.path)
-        return result
 
     def _embedded(self, waiting: list[tuple[int, Utterance, Wave, str]]) -> list[tuple[int, str, Vector | Problem]]:
         if not waiting:

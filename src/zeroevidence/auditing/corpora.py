@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from zeroevidence.attack.attackers import find_attacker, usual_attackers
 from zeroevidence.attack.backends import BackendLike
+from zeroevidence.attack.encoders import refuse_shared
 from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.ladder import Effort
 from zeroevidence.auditing.attacks import Audit, audit
-from zeroevidence.auditing.company import company
+from zeroevidence.auditing.company import company, others
 from zeroevidence.auditing.encoders import Encoded
+from zeroevidence.auditing.finetuning import FineTuning
 from zeroevidence.auditing.sets import EmbeddingSets
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.data.speech import Corpus
@@ -49,6 +53,7 @@ def audit_corpora(
     options: Options | None = None,
     workers: int = 1,
     progress: Callable[[str, str], Progress | None] = lambda what, units: None,  # noqa: ARG005
+    say: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack anonymised speech that an anonymiser wrote, or that a protector makes here.
 
@@ -62,6 +67,8 @@ def audit_corpora(
         The speaker encoder; one that learned from such speech; the folder where embeddings are kept.
     attackers, effort, backends, options, workers, cutting, progress
         As in `audit`; shorter trials; given words for what is done and for its unit, what to call with numbers.
+    say
+        Called with notices, such as how long a training will take.
 
     Examples
     --------
@@ -78,12 +85,20 @@ def audit_corpora(
     other = original if anonymised is None else original.replaced(anonymised)
     job = _Extraction((original, other), transform, cache, workers, progress)
     encoder = load_extractor(extractor)
-    further = [] if backends is not None else list(company(encoder, effort, job.sides))
+    further: list[Encoded] = []
+    left_out: list[str] = []
     if extractor_anonymised is not None:
-        trained = load_extractor(extractor_anonymised)
-        further.append(Encoded(trained.name, *job.sides(trained), trained_on="anonymised"))
-    return audit(
-        *job.sides(encoder),
+        further.append(_retrained(extractor_anonymised, job))
+    sides = job.sides(encoder)
+    if backends is None:
+        further += company(encoder, effort, job.sides)
+        if extractor_anonymised is None and _informed(attackers):
+            tuned, left_out = _fine_tuned(encoder, effort, job, options.seed, say)
+            further += tuned
+        if effort == "standard" and others(encoder.name):
+            left_out.append(f"encoders {', '.join(others(encoder.name))}: --effort full")
+    found = audit(
+        *sides,
         encoders=further,
         attackers=attackers,
         effort=effort,
@@ -96,6 +111,50 @@ def audit_corpora(
         workers=workers,
         progress=progress("attackers", "rows"),
     )
+    return replace(found, left_out=(*found.left_out, *left_out))
+
+
+def _informed(attackers: Sequence[str | ThreatModel] | None) -> bool:
+    """Whether some attacker learns from anonymised speech and needs no other."""
+    models = [find_attacker(one) for one in (usual_attackers() if attackers is None else attackers)]
+    return any({one.enrolment, one.trial, one.trained_on, *one.development} == {"anonymised"} for one in models)
+
+
+def _retrained(name: str | Path, job: _Extraction) -> Encoded:
+    """An encoder that the user trained on such speech; refused where it learned from evaluated people."""
+    trained = load_extractor(name)
+    if isinstance(trained, OnnxExtractor):
+        refuse_shared(trained.card, {one.speaker for one in job.corpora[1] if one.split == "eval"})
+    return Encoded(trained.name, None, job.side(trained, 1), trained_on="anonymised")
+
+
+def _fine_tuned(
+    asked: Extractor, effort: Effort, job: _Extraction, seed: int, say: Callable[[str], None]
+) -> tuple[list[Encoded], list[str]]:
+    """Encoders that learn here from the training people, and what was left out."""
+    if effort == "quick":
+        return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
+    tuning = FineTuning(
+        list(job.corpora[1]),
+        job.transform,
+        Path(job.cache),
+        effort,
+        seed,
+        job.workers,
+        job.progress("features to learn from", "utterances"),
+        say,
+    )
+    found: list[Encoded] = []
+    left_out: list[str] = []
+    for encoder in [asked, *(load_extractor(name) for name in (others(asked.name) if effort == "full" else []))]:
+        tuned = tuning(encoder)
+        if tuned.card is None:
+            left_out.append(f"fine-tuning {encoder.name}: {tuned.reason}")
+            continue
+        left_out += [f"every weight of {encoder.name}: {tuned.further}"] if tuned.further else []
+        side = job.side(load_extractor(tuned.card), 1)
+        found.append(Encoded(f"{encoder.name}-trained", None, side, trained_on="anonymised", learned=tuned.learned))
+    return found, left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +169,19 @@ class _Extraction:
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
         """Original and protected speech as an encoder sees them."""
-        first, second = (
-            embedded(
-                which,
-                encoder,
-                self.cache,
-                transform=change,
-                workers=self.workers,
-                progress=self.progress(f"{words}, {encoder.name}", "utterances"),
-            )
-            for which, change, words in zip(
-                self.corpora, (None, self.transform), ("original speech", "protected speech"), strict=True
-            )
+        return self.side(encoder, 0), self.side(encoder, 1)
+
+    def side(self, encoder: Extractor, which: Literal[0, 1]) -> EmbeddingSets:
+        """Original speech (0) or protected speech (1) as an encoder sees it."""
+        words = ("original speech", "protected speech")[which]
+        return embedded(
+            self.corpora[which],
+            encoder,
+            self.cache,
+            transform=self.transform if which else None,
+            workers=self.workers,
+            progress=self.progress(f"{words}, {encoder.name}", "utterances"),
         )
-        return first, second
 
 
 def _checked(anonymised: str | Path | None, protect: str | None, options: Options | None) -> Options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -51,7 +52,7 @@ cutting_options = grouped(
     show_default=True,
     help="Attackers to try.",
 )
-@setting(audit_corpora, "effort", help="How many ways of comparing embeddings the attackers try.")
+@setting(audit_corpora, "effort", help="How far attackers go; from standard on they train the encoder too.")
 @click.option(
     "--backend",
     "backends",
@@ -110,6 +111,7 @@ def command(
         options=options,
         workers=workers,
         progress=terminal_progress,
+        say=partial(click.echo, err=True),
     )
     for path in save_audit(audit, home, overwrite=overwrite):
         wrote(path)

@@ -44,6 +44,8 @@ class TrainedAttacker:
         How many it learned from, how many it was stopped on, and how many recordings it heard.
     before, after
         What development people disclosed before and after, in bits.
+    epochs
+        Passes over the recordings.
     """
 
     card: Path
@@ -52,6 +54,7 @@ class TrainedAttacker:
     utterances: int
     before: float
     after: float
+    epochs: int = 0
 
 
 def train_attacker(
@@ -92,7 +95,7 @@ def train_attacker(
     home = Path(folder)
     if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
         refuse_used_folder(home)
-    loop, place = _training(device)
+    _, place = training_loop(device)
     chosen = TrainingSettings.usual(scope or usual_scope(place), **settings)
     card = find_card(encoder)
     network = load_onnx(card.file)
@@ -102,19 +105,54 @@ def train_attacker(
     for sentence in converted.sentences():
         say(sentence)
     training, development = (frames.take(np.isin(frames.speakers, group)) for group in (people, held))
-    say(_estimate(network, training, development, chosen, place))
+    say(estimate_words(network, training, development, chosen, place))
+    found = fine_tune(card, training, development, home, chosen, device=place, told=told, say=say)
+    shutil.rmtree(home / _FEATURES)
+    return found
+
+
+def fine_tune(
+    card: Card,
+    training: FrameSet,
+    development: FrameSet,
+    folder: str | Path,
+    settings: TrainingSettings,
+    *,
+    device: str | None = None,
+    told: Callable[[Any], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> TrainedAttacker:
+    """Train the encoder of a card on features, and write it with a card of its own.
+
+    Parameters
+    ----------
+    training, development
+        Features of people to learn from, and of others to stop on.
+    folder, settings, device, told, say
+        As in `train_attacker`.
+    """
+    home = Path(folder)
+    loop, place = training_loop(device)
     found = loop.train(
-        network, training, development, chosen, device=place, checkpoint=home / _CHECKPOINT, told=told, say=say
+        load_onnx(card.file),
+        training,
+        development,
+        settings,
+        device=place,
+        checkpoint=home / _CHECKPOINT,
+        told=told,
+        say=say,
     )
     before, after = found.epochs[0].development, found.kept
     assert before is not None
     assert after is not None
-    written = _written(home, card, found.network, chosen, people, held, len(frames))
-    shutil.rmtree(home / _FEATURES)
-    return TrainedAttacker(written, len(people), len(held), len(frames), before.bits, after.bits)
+    people, held = np.unique(training.speakers), np.unique(development.speakers)
+    heard = len(training) + len(development)
+    written = _written(home, card, found.network, settings, people, held, heard)
+    return TrainedAttacker(written, len(people), len(held), heard, before.bits, after.bits, len(found.epochs) - 1)
 
 
-def _training(device: str | None) -> tuple[Any, str]:
+def training_loop(device: str | None) -> tuple[Any, str]:
     """The training loop and the place to run it."""
     try:
         import torch
@@ -161,7 +199,10 @@ def _cut(speakers: StrArray, seed: int) -> tuple[StrArray, StrArray]:
     return names[held:], names[:held]
 
 
-def _estimate(network: Any, training: FrameSet, development: FrameSet, settings: TrainingSettings, place: str) -> str:
+def estimate_words(
+    network: Any, training: FrameSet, development: FrameSet, settings: TrainingSettings, place: str
+) -> str:
+    """What will be trained, and how long it takes at most."""
     from zeroevidence.attack.training.estimate import estimate_seconds
 
     people = len(np.unique(training.speakers))

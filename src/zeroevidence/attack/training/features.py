@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from zeroevidence.attack.extractors.cards import Card
 from zeroevidence.attack.features import BANDS, FRONT_ENDS
+from zeroevidence.attack.protecting import Transform, protected
 from zeroevidence.attack.store import FrameStore
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.workers import in_batches
-from zeroevidence.data.audio import Heard, hear_speech
+from zeroevidence.data.audio import Wave, hear_speech
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.linkage.optional import one_blas_thread
@@ -50,6 +51,7 @@ def read_features(
     utterances: Sequence[Utterance],
     card: Card,
     *,
+    transform: Transform | None = None,
     store: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -58,6 +60,8 @@ def read_features(
 
     Parameters
     ----------
+    transform
+        Protects each waveform before features are computed.
     store
         A folder that keeps the features of every utterance, so that reading that was cut off goes on.
     workers
@@ -72,7 +76,7 @@ def read_features(
     """
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
-    reader = _Reader(card, None if store is None else FrameStore(store, BANDS))
+    reader = _Reader(card, transform, None if store is None else FrameStore(store, BANDS))
     found: dict[int, NDArray[np.float32]] = {}
     problems: list[Problem] = []
     converted = Conversions()
@@ -106,6 +110,7 @@ class _Seen:
 @dataclass(frozen=True, slots=True)
 class _Reader:
     card: Card
+    transform: Transform | None
     store: FrameStore | None
 
     def read(self, part: list[tuple[int, Utterance]]) -> list[tuple[int, _Seen | Problem]]:
@@ -114,22 +119,26 @@ class _Reader:
         for at, one in part:
             try:
                 heard = hear_speech(one, self.card.sample_rate)
-                found.append((at, _Seen(self._frames(heard), heard.rate, heard.channels)))
+                found.append((at, _Seen(self._frames(heard.wave, one), heard.rate, heard.channels)))
             except InputError as error:
                 found.append((at, Problem(str(one.path), None, error.reason)))
         return found
 
-    def _frames(self, heard: Heard) -> NDArray[np.float32]:
-        compute = FRONT_ENDS[self.card.front_end]
+    def _frames(self, wave: Wave, one: Utterance) -> NDArray[np.float32]:
         if self.store is None:
-            return compute(heard.wave)
-        words = f"{self.card.front_end}\0{self.card.sample_rate}\0{_VERSION}\0"
-        key = hashlib.sha256(words.encode() + heard.wave.tobytes()).hexdigest()
+            return self._computed(wave, one)
+        words = [self.card.front_end, str(self.card.sample_rate), _VERSION]
+        if self.transform is not None:
+            words += [self.transform.fingerprint, one.id, one.speaker]
+        key = hashlib.sha256("\0".join([*words, ""]).encode() + wave.tobytes()).hexdigest()
         stored = self.store.load(key)
         if stored is None:
-            stored = compute(heard.wave)
+            stored = self._computed(wave, one)
             self.store.save(key, stored)
         return stored
+
+    def _computed(self, wave: Wave, one: Utterance) -> NDArray[np.float32]:
+        return FRONT_ENDS[self.card.front_end](protected(wave, self.card.sample_rate, one, self.transform))
 
 
 def _files(count: int) -> str:

@@ -1,0 +1,209 @@
+"""The attacker who trains: an encoder is fine-tuned on protected speech of the training people of an audit.
+
+Development people say when to stop. What was trained is kept beside the embeddings under what it was trained from, so
+an audit that was cut off goes on, and a second one does not train again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.attack.extractors import Extractor
+from zeroevidence.attack.extractors.cards import CARD, Card
+from zeroevidence.attack.extractors.runtime import OnnxExtractor
+from zeroevidence.attack.ladder import Effort
+from zeroevidence.attack.networks import load_onnx
+from zeroevidence.attack.protecting import Transform
+from zeroevidence.attack.training.attacker import estimate_words, fine_tune, training_loop
+from zeroevidence.attack.training.features import read_features
+from zeroevidence.attack.training.frames import FrameSet
+from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
+from zeroevidence.auditing.curves import LearningCurve
+from zeroevidence.auditing.encoders import Learned
+from zeroevidence.data.speech import Utterance
+from zeroevidence.data.writing import write_whole
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.uncertainty.draws import Progress
+
+Say = Callable[[str], None]
+_LEARNED = "learned.json"
+_SHARES = (0.25, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """An encoder that learned, by its card, and how it did; or why it could not."""
+
+    card: Path | None = None
+    learned: Learned | None = None
+    reason: str = ""
+    further: str = ""  # what more effort would do
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuning:
+    """How encoders are fine-tuned for an audit.
+
+    Parameters
+    ----------
+    utterances
+        Protected speech with roles; of these, training and development people are used.
+    transform
+        Protects each waveform, where the utterances are not protected yet.
+    home
+        Folder for features, checkpoints and encoders.
+    effort
+        ``quick`` trains nothing; ``standard`` trains what is usual for the machine, the last layers without a GPU;
+        ``full`` trains every weight, and again on fewer people and for fewer epochs, to see whether more would help.
+    seed, workers, progress, say
+        Of the training; threads that read; called with recordings read; called with notices.
+    """
+
+    utterances: Sequence[Utterance]
+    transform: Transform | None
+    home: Path
+    effort: Effort
+    seed: int = 0
+    workers: int = 1
+    progress: Progress | None = None
+    say: Say = lambda _: None
+
+    def __call__(self, extractor: Extractor) -> FineTuned:
+        """Fine-tune an encoder."""
+        people = {one.speaker for one in self.utterances if one.role == "train"}
+        if len(people) < LEAST_PEOPLE:
+            return FineTuned(reason=f"{len(people)} training people; an encoder needs at least {LEAST_PEOPLE} to learn")
+        if not isinstance(extractor, OnnxExtractor):
+            return FineTuned(reason="it is no ONNX file, which could be trained further here")
+        card = extractor.card
+        try:
+            _, place = training_loop(None)
+            network = load_onnx(card.file)
+        except (MissingExtra, InputError) as error:
+            return FineTuned(reason=str(error))
+        training, development = self._features(card)
+        scope = "all" if self.effort == "full" else usual_scope(place)
+        settings = TrainingSettings.usual(scope, seed=self.seed)
+        further = ""
+        if scope == "last":
+            every = TrainingSettings.usual("all", seed=self.seed)
+            further = f"--effort full: {estimate_words(network, training, development, every, place)}"
+        found = self._trained(card, training, development, settings, place, network)
+        return replace(found, further=further)
+
+    def _features(self, card: Card) -> tuple[FrameSet, FrameSet]:
+        wanted = [one for one in self.utterances if one.role == "train" or one.split == "dev"]
+        frames, converted = read_features(
+            wanted,
+            card,
+            transform=self.transform,
+            store=self.home / "features",
+            workers=self.workers,
+            progress=self.progress,
+        )
+        for sentence in converted.sentences():
+            self.say(sentence)
+        trains = np.array([one.role == "train" for one in wanted])
+        return frames.take(trains), frames.take(~trains)
+
+    def _trained(
+        self,
+        card: Card,
+        training: FrameSet,
+        development: FrameSet,
+        settings: TrainingSettings,
+        place: str,
+        network: Any,
+    ) -> FineTuned:
+        home = self.home / "trained" / _digest(card, training, development, settings)
+        if (home / CARD).is_file() and (learned := _read(home / _LEARNED)) is not None:
+            if self.effort != "full" or learned.over_epochs is not None:
+                return FineTuned(home / CARD, learned)
+        else:
+            self.say(f"fine-tuning {card.name}: {estimate_words(network, training, development, settings, place)}")
+        # the checkpoint makes a second call with a finished training a matter of seconds
+        found = fine_tune(card, training, development, home, settings, device=place, told=self._told, say=self.say)
+        learned = Learned(found.people, len(training), found.epochs)
+        if self.effort == "full":
+            learned = self._with_curves(learned, found.after, card, training, development, settings, home)
+        text = json.dumps(_plain(learned), indent=1) + "\n"
+        write_whole(home / _LEARNED, lambda path: path.write_text(text, encoding="utf-8"))
+        return FineTuned(home / CARD, learned)
+
+    def _with_curves(
+        self,
+        learned: Learned,
+        bits: float,
+        card: Card,
+        training: FrameSet,
+        development: FrameSet,
+        settings: TrainingSettings,
+        home: Path,
+    ) -> Learned:
+        """Train again from fewer people, and for fewer epochs."""
+        loop, place = training_loop(None)
+
+        def disclosed(some: FrameSet, how: TrainingSettings, which: str) -> float:
+            self.say(f"again, {which}")
+            checkpoint = home / which.replace(" ", "-")
+            found = loop.train(load_onnx(card.file), some, development, how, device=place, checkpoint=checkpoint)
+            return float(found.kept.bits)
+
+        everyone = np.random.default_rng(self.seed).permutation(np.unique(training.speakers))
+        sizes = [n for share in _SHARES if (n := round(share * len(everyone))) >= LEAST_PEOPLE]
+        fewer = [
+            disclosed(training.take(np.isin(training.speakers, everyone[:n])), settings, f"{n} people") for n in sizes
+        ]
+        lengths = [n for share in _SHARES if (n := round(share * settings.epochs)) >= 1]
+        shorter = [disclosed(training, replace(settings, epochs=n), f"{n} epochs") for n in lengths]
+        people = LearningCurve((*sizes, len(everyone)), (*fewer, bits)) if sizes else None
+        epochs = LearningCurve((*lengths, settings.epochs), (*shorter, bits)) if lengths else None
+        return replace(learned, over_people=people, over_epochs=epochs)
+
+    def _told(self, epoch: Any) -> None:
+        if epoch.development is not None:
+            self.say(
+                f"epoch {epoch.number}: development people disclose {epoch.development.bits:.2f} bits, EER "
+                f"{100 * epoch.development.eer:.1f} %"
+            )
+
+
+def _digest(card: Card, training: FrameSet, development: FrameSet, settings: TrainingSettings) -> str:
+    facts = [
+        hashlib.sha256(Path(card.file).read_bytes()).hexdigest(),
+        training.digest,
+        development.digest,
+        settings.to_dict(),
+    ]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _plain(learned: Learned) -> dict[str, Any]:
+    curves = {"over_people": learned.over_people, "over_epochs": learned.over_epochs}
+    return {
+        "people": learned.people,
+        "recordings": learned.recordings,
+        "epochs": learned.epochs,
+        **{name: [list(one.amount), list(one.bits)] for name, one in curves.items() if one is not None},
+    }
+
+
+def _read(file: Path) -> Learned | None:
+    """What was kept of an earlier training, or None where it cannot be used: it is then trained anew."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        curves = {
+            name: LearningCurve(tuple(map(int, found[name][0])), tuple(map(float, found[name][1])))
+            for name in ("over_people", "over_epochs")
+            if name in found
+        }
+        return Learned(int(found["people"]), int(found["recordings"]), int(found["epochs"]), **curves)
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
