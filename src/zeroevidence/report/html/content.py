@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from zeroevidence.evaluation import Evaluation, Finding, Flag, Measured
 from zeroevidence.evaluation.frames import used_labels
 from zeroevidence.measure.registry import MEASURES, headline_measures
-from zeroevidence.report.cells import bounds, label_words, number, size, value
+from zeroevidence.report.cells import (
+    bounds,
+    guessed,
+    label_words,
+    meaning,
+    null_words,
+    size,
+    under_null,
+    value,
+)
+from zeroevidence.report.recordings import held_with, with_recordings
 
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
@@ -101,29 +111,19 @@ def numbers(rows: Sequence[Evaluation], finding: Finding) -> list[Number]:
 
 def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluation | None) -> Number:
     metric = row.metrics[name]
-    null = ""
-    if metric.null is not None:
-        null = f"{number(metric.null.mean, metric.unit)} (95 %: {number(metric.null.q95, metric.unit)})"
     return Number(
         name,
         measure_title(name),
         value(metric),
         _UNITS.get(metric.unit, ""),
         bounds(metric),
-        null,
+        under_null(row, name, " "),
         "" if metric.p_value is None else f"p = {metric.p_value:.2g}",
         _shown_value(plain, name),
         _shown_value(noise, name),
-        _meaning(name, row),
+        f"{meaning(row, name)} {null_words(row, name)}".strip(),
         _strip(name, row, plain),
     )
-
-
-def _meaning(name: str, row: Evaluation) -> str:
-    entry = MEASURES.get(name)
-    if entry is None:
-        return ""
-    return (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
 
 
 def _shown_value(row: Evaluation | None, name: str) -> str:
@@ -162,6 +162,9 @@ def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] |
         return (0.0, math.log2(people)) if people > 1 else None
     if name == "eer":  # half is guessing; beyond it the scores point the wrong way
         return 0.5, 0.0
+    chance = guessed(row, name)
+    if chance is not None:
+        return chance, entry.high
     if not (math.isfinite(entry.low) and math.isfinite(entry.high)) or metric.unit == "relative cost":
         return None
     return (entry.low, entry.high) if entry.discloses == "up" else (entry.high, entry.low)
@@ -239,6 +242,33 @@ def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[Table | 
     ]
     body = tuple(cells for _, cells in lines[:MOST_PEOPLE])
     return Table(tuple(headings), body, 2 if several else 1), len(lines) - len(body)
+
+
+def recordings_table(rows: Sequence[Evaluation], finding: Finding) -> Table | None:
+    """What several recordings of one person tell the strongest attacker on each system, and without protection."""
+    chosen = finding.by_system or (finding.strongest,) if finding.question == "identity" else ()
+    chosen = tuple(dict.fromkeys((*chosen, *([] if finding.control is None else [finding.control]))))
+    names = ("top1", "alid")
+    body = []
+    for i in chosen:
+        row, places = rows[i], held_with(rows[i])
+        for k, place in places.items() if len(places) > 1 else ():
+            found = row.recordings
+            assert found is not None
+            cells = [Cell(f"{i + 1}", order=f"{i + 1}"), Cell(row.labels.get("system", ""))] if len(chosen) > 1 else []
+            cells += [Cell(str(k), order=str(k)), Cell(str(found.people[place]), order=str(found.people[place]))]
+            cells.append(Cell(f"{found.worth[place]:.1f}", order=repr(found.worth[place])))
+            body.append((*cells, *(_cell(with_recordings(row, name, place)) for name in names)))
+    if not body:
+        return None
+    headings = [("row", "Number of the row"), ("system", "")] if len(chosen) > 1 else []
+    headings += [
+        ("recordings", "Recordings of one person that the attacker holds"),
+        ("people", "People who have as many; of the others all recordings are used"),
+        ("worth as", "As many independent recordings would be worth the same"),
+        *((_heading(rows, name), MEASURES[name].meaning) for name in names),
+    ]
+    return Table(tuple(headings), tuple(body), 2 if len(chosen) > 1 else 0)
 
 
 def cautions(rows: Sequence[Evaluation]) -> list[Caution]:
