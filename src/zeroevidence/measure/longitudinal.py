@@ -144,7 +144,7 @@ def held_recordings(
     else:
         folds = speaker_folds(mated, seed=seed)
         fits = [_Fit.tried(llrs, mated, k, seed, log_prior) for k in ks]
-        chosen = [[fit.best(rows) for rows in folds] for fit in fits]
+        chosen = [[fit.best(mated[rows]) for rows in folds] for fit in fits]
     found = [
         _fused(llrs, mated, k, list(zip(folds, (shared for shared, _ in own), strict=True)), dev, log_prior, seed)
         for k, own in zip(ks, chosen, strict=True)
@@ -154,11 +154,11 @@ def held_recordings(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fit:
-    """LID of some trials, a row for each candidate of what recordings have in common."""
+    """Mean LID of each person, a row for each candidate of what recordings have in common, the most cautious first."""
 
     shared: FloatArray
     lid: FloatArray
-    trial: IntArray
+    people: IntArray
 
     @classmethod
     def tried(cls, llrs: FloatArray, mated: IntArray, k: int, seed: int, log_prior: FloatArray | None = None) -> _Fit:
@@ -168,15 +168,26 @@ class _Fit:
         most = max(1, _FIT_LIMIT // llrs.shape[1])
         if len(trial) > most:
             trial = np.sort(np.random.default_rng((seed, k)).choice(len(mated), most, replace=False))
+        fused, size, mated = fused[trial], size[trial], mated[trial]
+        people, index, trials = np.unique(mated, return_inverse=True, return_counts=True)
         shared = np.array([1.0]) if k == 1 else (k / k ** np.linspace(0.0, 1.0, _CANDIDATES) - 1.0) / (k - 1.0)
-        lid = [lid_of_llrs(fused[trial] * shrinkage(size[trial], r)[:, None], mated[trial], log_prior) for r in shared]
-        return cls(shared, np.array(lid), trial)
+        lid = [
+            np.bincount(index, weights=lid_of_llrs(fused * shrinkage(size, r)[:, None], mated, log_prior)) / trials
+            for r in shared
+        ]
+        return cls(shared, np.array(lid), people)
 
     def best(self, left_out: IntArray | None = None) -> tuple[float, float]:
-        """The candidate with the highest disclosure over the trials that are not left out, and that disclosure."""
-        kept = slice(None) if left_out is None else np.isin(self.trial, left_out, invert=True)
+        """What to count as shared, going by the people who are not left out, and the disclosure that it gives.
+
+        It is the most cautious candidate that is no more than a standard error below the best: few people do not show
+        how far the next one may be off.
+        """
+        kept = slice(None) if left_out is None else np.isin(self.people, left_out, invert=True)
         means = self.lid[:, kept].mean(axis=1)
-        at = int(means.argmax())
+        lost = self.lid[int(means.argmax()), kept] - self.lid[:, kept]
+        error = lost.std(axis=1) / np.sqrt(lost.shape[1])
+        at = int(np.argmax(lost.mean(axis=1) <= error))
         return float(self.shared[at]), float(means[at])
 
 

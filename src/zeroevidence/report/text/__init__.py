@@ -39,6 +39,8 @@ def _say_recordings(console: Console, rows: Sequence[Evaluation], measures: Sequ
     """Print what several recordings of one person tell together."""
     grid = recordings_grid(rows, measures)
     if grid is not None:
+        if len(rows) > 1:
+            console.print()
         say_grid(console, grid)
         say(console, NOTE)
     if measures is None:
