@@ -132,7 +132,7 @@ def held_recordings(
     >>> mated = np.repeat(np.arange(8), 6)
     >>> rows = rng.normal(-0.5, 1.0, (48, 8)) + np.eye(8)[mated]
     >>> one, three = held_recordings(rows, mated, ks=(1, 3))
-    >>> bool(three.lid.mean() > one.lid.mean()), three.worth > 2.0
+    >>> bool(three.lid.mean() > one.lid.mean()), three.worth > 1.5
     (True, True)
     """
     ks = numbers_held(mated) if ks is None else list(ks)
