@@ -208,7 +208,7 @@ def test_attackers_have_short_names_and_are_told_once(format, shown):
 def test_a_name_for_several_attackers_is_told_in_full(shown):
     threats = [ThreatModel("other", "original", "anonymised", side) for side in ("original", "anonymised")]
     rows = [row(place, threat=threat, labels={"system": "s"}) for place, threat in enumerate(threats)]
-    text = shown(rows, 200, measures=["eer"])
+    text = shown(rows, 200, measures=["top1"])
     _, body = table_of(text)
     assert [line.partition("  ")[0] for line in body] == [str(threat) for threat in threats]
     assert "Attackers:" not in text
@@ -386,7 +386,7 @@ def test_several_recordings_follow_the_measures(audit_rows):
     assert "Below 0 where nothing leaks" in " ".join(one.split())
     several = render(audit_rows, "text")
     assert "ALID [bit] of 3" in " ".join(several.replace("\u00a0", " ").split())
-    assert "Several recordings" not in render(audit_rows, "text", measures=["eer"])
+    assert "Several recordings" not in render(audit_rows, "text", measures=["top1"])
 
 
 def test_recordings_come_back_from_json(audit_rows):

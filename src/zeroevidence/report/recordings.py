@@ -33,37 +33,36 @@ def with_recordings(row: Evaluation, name: str, place: int) -> Measured:
     return Measured(getattr(found, name)[place], MEASURES[name].unit, None, *at)
 
 
-def recordings_grid(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> Grid | None:
+def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:
     """A line for each number of recordings of a single result, else for each result; None where nobody has several."""
-    names = [name for name in _MEASURES if measures is None or name in measures]
     tried = [k for k in SHOWN if any(k in held_with(row) for row in rows)]
-    if len(tried) < 2 or not names:
+    if len(tried) < 2:
         return None
     if len(rows) == 1:
-        return _of_one(rows[0], names)
+        return _of_one(rows[0])
     columns = labelled(rows).columns
-    headings = (*columns, *(f"{heading(name)} of {k}" for name in names for k in tried))
+    headings = (*columns, *(f"{heading(name)} of {k}" for name in _MEASURES for k in tried))
     chosen = [place for place, row in enumerate(rows) if len(held_with(row)) > 1]
-    body = tuple(
-        (*(texts[place] for texts in columns.values()), *_cells(rows[place], names, tried)) for place in chosen
-    )
+    body = tuple((*(texts[place] for texts in columns.values()), *_cells(rows[place], tried)) for place in chosen)
     own = row_numbers(rows)
     return Grid(TITLE, headings, body, len(columns), tuple(own[place] for place in chosen) if own else ())
 
 
-def _of_one(row: Evaluation, names: Sequence[str]) -> Grid:
+def _of_one(row: Evaluation) -> Grid:
     found = row.recordings
     assert found is not None
     body = tuple(
-        (str(k), f"{found.worth[place]:.1f}", *(cell(with_recordings(row, name, place), "\n") for name in names))
+        (str(k), f"{found.worth[place]:.1f}", *(cell(with_recordings(row, name, place), "\n") for name in _MEASURES))
         for k, place in held_with(row).items()
     )
-    return Grid(TITLE, ("recordings", "worth as independent", *map(heading, names)), body, 0)
+    return Grid(TITLE, ("recordings", "worth as independent", *map(heading, _MEASURES)), body, 0)
 
 
-def _cells(row: Evaluation, names: Sequence[str], tried: Sequence[int]) -> list[str]:
+def _cells(row: Evaluation, tried: Sequence[int]) -> list[str]:
     places = held_with(row)
-    return [cell(with_recordings(row, name, places[k]), "\n") if k in places else "" for name in names for k in tried]
+    return [
+        cell(with_recordings(row, name, places[k]), "\n") if k in places else "" for name in _MEASURES for k in tried
+    ]
 
 
 def untried_words(rows: Sequence[Evaluation]) -> str:

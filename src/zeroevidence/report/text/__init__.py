@@ -29,22 +29,24 @@ def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: S
         say_row(console, rows[0], measures)
     else:
         say_rows(console, rows, measures)
-    _say_recordings(console, rows, measures)
+    if measures is None:
+        _say_recordings(console, rows)
     own = [row.signature for row in rows]
     _close(console, flagged(rows), own, all_of_them=signatures, joint=joint_signature(own))
     return written(console)
 
 
-def _say_recordings(console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None) -> None:
+def _say_recordings(console: Console, rows: Sequence[Evaluation]) -> None:
     """Print what several recordings of one person tell together."""
-    grid = recordings_grid(rows, measures)
+    grid = recordings_grid(rows)
     if grid is not None:
         if len(rows) > 1:
             console.print()
         say_grid(console, grid)
         say(console, NOTE)
-    if measures is None:
-        say(console, untried_words(rows))
+    untried = untried_words(rows)
+    if untried:
+        say(console, untried)
 
 
 def grids_to_text(
