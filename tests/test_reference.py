@@ -5,8 +5,12 @@ import csv
 import numpy as np
 import pytest
 
+import zeroevidence as ze
 from zeroevidence.data.formats import read_scores
+from zeroevidence.data.matrix import searchable
+from zeroevidence.evaluation.search import calibrated_rows, search
 from zeroevidence.measure.linkability import linkability
+from zeroevidence.measure.longitudinal import fused_sums, lid_of_llrs
 from zeroevidence.measure.verification import cllr, cllr_min, dcf_min, dcf_min_untied, eer
 from zeroevidence.measure.zebra import d_ece, tag, worst_case
 
@@ -99,3 +103,22 @@ def test_voxsrc_2021(shared):
     is_target = np.array([labels[tuple(line[1:])] for line in lines])
     assert round(dcf_min_untied(scores, is_target, prior=0.05), 4) == 0.2919
     assert round(dcf_min(data.target, data.nontarget, prior=0.05), 4) == 0.2928
+
+
+@pytest.mark.parametrize(("file", "alike"), [("oo_f", True), ("oo_m", True), ("aa_f", False)])
+def test_more_recordings_of_real_people_never_tell_less(shared, file, alike):
+    home = shared / "scores" / "vpc2020"
+    loaded = read_scores(home / "samegender_f0orig_retrained" / f"{file}.scores", key=home / f"trials_{file[-1]}")
+    options = ze.Options(intervals=0, null=0)
+    row = ze.evaluate(loaded, options=options)
+    rows, _ = searchable(loaded.data)
+    llrs = calibrated_rows(rows, search(rows, None, options).folds, options)
+    independent = lid_of_llrs(fused_sums(llrs, rows.mated, 20, 0)[0], rows.mated).mean()
+    if alike:
+        assert independent < row["alid"].value  # a plain sum says that an attacker who hears more knows less
+    else:
+        assert row.recordings.alid[-1] == pytest.approx(independent, abs=0.1)  # nearly independent: nothing is lost
+    assert row.recordings.held == (1, 2, 3, 5, 10, 20)
+    for values in (row.recordings.alid, row.recordings.top1):
+        assert list(values) == sorted(values)
+    assert row.recordings.top1[-1] > row.recordings.top1[0]

@@ -232,9 +232,56 @@ def test_curves_and_trials():
     assert link.baseline[0] == 0.5
     assert result.curves["singling_out_over_identities"].y[-1] == pytest.approx(result.metrics["singling_out"].value)
     assert result.curves["cmc"].y[0] == pytest.approx(result.metrics["top1"].value)
-    assert result.curves["alid_over_utterances_fitted"].x == (1.0, 2.0, 4.0, 8.0)
-    assert result.curves["alid_over_utterances_sum"].y[0] == pytest.approx(result.metrics["alid"].value)
-    assert result.curves["singling_out_over_utterances"].x[0] == 1.0
+    assert result.curves["singling_out_over_identities"].baseline[:2] == pytest.approx((0.5, 0.421875))
     assert result.trials.lid.mean() == pytest.approx(result.metrics["alid"].value)
     assert result.trials.speaker.tolist() == matrix.trial_speakers.tolist()
     assert str(search(matrix, dev, ze.Options()).setup) == "logistic"
+
+
+def test_several_recordings_of_one_person():
+    matrix, dev = simulated(), simulated(seed=1, prefix="d")
+    for given in (None, dev):
+        result = evaluate(matrix, dev=given, options=ze.Options(intervals=50, null=0))
+        found = result.recordings
+        assert found.held == (1, 2, 3, 5, 10)
+        assert found.people == (12,) * 5
+        for name in ("alid", "top1", "lid_max", "link_probability", "singling_out"):
+            values = getattr(found, name)
+            assert values[0] == result[name].value
+            assert list(values) == sorted(values)
+        for name in ("alid", "top1"):
+            low, high = getattr(found, f"{name}_low"), getattr(found, f"{name}_high")
+            assert (low[0], high[0]) == (result[name].low, result[name].high)
+            assert all(a <= b <= c for a, b, c in zip(low, getattr(found, name), high, strict=True))
+        assert found.alid[-1] > found.alid[0] + 0.3
+        assert 1.0 < found.worth[-1] <= 10.0
+    assert evaluate(matrix, options=ze.Options(intervals=0, null=0)).recordings.alid_low is None
+
+
+def test_a_prior_holds_for_several_recordings():
+    matrix = simulated()
+    names = matrix.enrolment_names
+    prior = {str(name): (0.45 if i == 0 else 0.05) for i, name in enumerate(names)}
+    result = evaluate(matrix, prior=prior, options=ze.Options(intervals=0, null=0))
+    assert result.recordings.alid[0] == result["alid"].value
+    assert max(result.recordings.lid_max) <= np.log2(20.0) + 1e-9
+
+
+def test_one_recording_each_leaves_nothing_to_put_together():
+    rng = np.random.default_rng(0)
+    result = evaluate(ze.ScoreMatrix(rng.normal(size=(6, 6)) + 3.0 * np.eye(6), np.arange(6)))
+    assert result.recordings.held == (1,)
+
+
+def test_names_that_come_up_for_everybody_are_counted():
+    names = np.array(["a", "b", "c", "d"])
+    mated = np.repeat(np.arange(4), 2)
+    scores = 2.0 * np.eye(4)[mated]
+    scores[2:, 0] = 3.0  # whoever speaks, it is a
+    scores[7] = 1.0  # nobody stands out
+    matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
+    people = evaluate(matrix, options=ze.Options(intervals=0, null=0)).people
+    assert dict(zip(people.speaker, people.falsely, strict=True)) == pytest.approx(
+        {"a": 5 / 6, "b": 0.0, "c": 0.0, "d": 0.0}
+    )
+    assert dict(zip(people.speaker, people.linked, strict=True))["a"] == 1.0

@@ -67,8 +67,16 @@ def test_large_arrays_find_the_same_threshold(monkeypatch):
 def test_independent_scores_are_singled_out_once_in_e():
     rng = np.random.default_rng(0)
     value = singling_out(rng.normal(size=(20_000, 50)), rng.normal(size=(20_000, 50)))
-    assert value == pytest.approx((1 - 1 / 50) ** 49, abs=0.01)
-    assert value == pytest.approx(singling.SINGLING_OUT_BASELINE, abs=0.02)
+    assert value == pytest.approx(singling.singling_out_by_chance(50), abs=0.01)
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_chance_of_singling_out_depends_on_the_number_of_identities(n):
+    rng = np.random.default_rng(0)
+    curve = singling_out_curve(rng.normal(size=(20_000, 16)), rng.normal(size=(20_000, 16)), sizes=(n, 16))
+    by_hand = n * (1 / n) * (1 - 1 / n) ** (n - 1)  # one of n fires, the others do not
+    assert curve.baseline[0] == pytest.approx(by_hand)
+    assert curve.y[0] == pytest.approx(by_hand, abs=0.01)
 
 
 def test_a_clear_winner_in_each_row_is_always_singled_out():

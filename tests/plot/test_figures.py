@@ -144,8 +144,8 @@ def test_over_identities_and_utterances_pick_a_measure(rows):
     singled = line(plot.over_identities(rows, y="singling_out"), "strong")
     assert tuple(singled.get_ydata()) == rows[0].curves["singling_out_over_identities"].y
     linked = line(plot.over_utterances(rows, y="link_probability"), "weak")
-    assert tuple(linked.get_ydata()) == rows[1].curves["link_probability_over_utterances"].y
-    assert tuple(line(plot.over_utterances(rows), "strong").get_ydata()) == rows[0].curves["alid_over_utterances_sum"].y
+    assert tuple(linked.get_ydata()) == rows[1].recordings.link_probability
+    assert tuple(line(plot.over_utterances(rows), "strong").get_ydata()) == rows[0].recordings.alid
     with pytest.raises(UsageError, match="expected one of link_probability, singling_out"):
         plot.over_identities(rows, y="eer")
 
@@ -340,13 +340,14 @@ def test_scatter_of_equal_values_has_plain_ticks(rows):
     assert ax.yaxis.get_offset_text().get_text() == ""
 
 
-def test_several_results_say_how_utterances_were_put_together(rows):
-    assert plot.over_utterances(rows).get_xlabel() == "utterances put together (independent)"
-    curves = {k: v for k, v in rows[1].curves.items() if not k.endswith("_utterances_sum")}
-    other = replace(rows[1], curves=curves)
-    shared = plot.over_utterances([rows[0], other])
-    assert tuple(line(shared, "weak").get_ydata()) == other.curves["alid_over_utterances_mean"].y
-    assert shared.get_xlabel() == "utterances put together (averaged)"
+def test_recordings_are_drawn_with_intervals_and_chance(rows):
+    ax = plot.over_utterances(rows, y="top1")
+    assert len(ax.collections) == 2  # a band each
+    assert line(ax, "chance").get_ydata()[0] == pytest.approx(1 / 12)
+    assert line(plot.over_utterances(rows, y="singling_out"), "chance").get_ydata()[0] == pytest.approx((11 / 12) ** 11)
+    assert len(plot.over_utterances([*rows, *rows]).collections) == 0
+    alone = replace(rows[0], recordings=replace(rows[0].recordings, alid_low=None, alid_high=None))
+    assert len(plot.over_utterances(alone).collections) == 0
 
 
 def test_classes_of_an_attribute_are_no_pairs(rows):

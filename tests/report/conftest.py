@@ -70,6 +70,19 @@ def audit_rows():
 
 
 @pytest.fixture(scope="session")
+def hub():
+    """A search in which one name comes up for half of everybody's recordings."""
+    rng = np.random.default_rng(4)
+    mated = np.repeat(np.arange(20), 10)
+    scores = rng.normal(0.0, 1.0, (len(mated), 20))
+    scores[np.arange(len(mated)), mated] += 1.5
+    scores[:, 0] += 2.5
+    names = np.array([f"p{i:03d}" for i in range(20)])
+    matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
+    return ze.evaluate(matrix, labels={"system": "sys"}, options=OPTIONS)
+
+
+@pytest.fixture(scope="session")
 def search():
     """Makes a search."""
     return make_search

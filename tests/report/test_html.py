@@ -17,9 +17,11 @@ from zeroevidence.evaluation.comparison import compare
 from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.jsonfile import to_json
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.report.html import content
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.html.references import references, sentence
 from zeroevidence.report.material import Material
+from zeroevidence.report.verdict import verdict
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -76,6 +78,7 @@ def test_sections_in_order_and_tags_nested(page):
         "Who attacks",
         "The numbers behind it",
         "What to keep in mind",
+        "Attackers who hold several recordings",
         "The people most at risk",
         "All results",
         "Figures",
@@ -390,3 +393,37 @@ def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
     names = [row.about.threat.name for row in material.rows]
     assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
     assert len(material.cards) == 4
+
+
+def test_several_recordings_stand_beside_one(audit_rows):
+    table = content.recordings_table(audit_rows, verdict(audit_rows).finding)
+    lines = [[cell.text for cell in line] for line in table.body]
+    assert [line[:4] for line in lines] == [
+        ["4", "sys, d", "1", "20"],
+        ["4", "sys, d", "3", "20"],
+        ["1", "unprotected, d", "1", "20"],
+        ["1", "unprotected, d", "3", "20"],
+    ]
+    found = audit_rows[3].recordings
+    assert lines[1][5] == f"{100 * found.top1[2]:.2f}"
+    assert table.body[1][6].note == f"[{found.alid_low[2]:.4f}, {found.alid_high[2]:.4f}]"
+    page = to_html(audit_rows)
+    assert "Attackers who hold 10 recordings of one person could not be tried" in page
+
+
+def test_people_whose_names_come_up_for_everybody_are_marked(hub):
+    table, _ = content.people_table([hub], verdict([hub]).finding)
+    column = [heading for heading, _ in table.headings].index("falsely [%]")
+    notes = {line[0].text: line[column] for line in table.body}
+    assert notes["p000"].note == "comes up for everybody"
+    assert float(notes["p000"].text) > 40
+    assert not any(cell.note for name, cell in notes.items() if name != "p000")
+    assert table.body[0][0].text != "p000"
+
+
+def test_what_nothing_leaked_looks_like_is_explained(audit_rows):
+    shown = {one.name: one for one in content.numbers(audit_rows, verdict(audit_rows).finding)}
+    assert shown["alid"].null.startswith("-")
+    assert "Below 0 where nothing leaks" in shown["alid"].meaning
+    assert shown["singling_out"].null == f"{100 * 0.95**19:.2f}"
+    assert shown["top1"].null == "5.00"

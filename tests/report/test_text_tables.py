@@ -12,6 +12,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, Measured, Setup
 from zeroevidence.evaluation.comparison import PairwiseDifference, Placed
+from zeroevidence.evaluation.jsonfile import from_json
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report import render
 from zeroevidence.report.cells import heading
@@ -207,7 +208,7 @@ def test_attackers_have_short_names_and_are_told_once(format, shown):
 def test_a_name_for_several_attackers_is_told_in_full(shown):
     threats = [ThreatModel("other", "original", "anonymised", side) for side in ("original", "anonymised")]
     rows = [row(place, threat=threat, labels={"system": "s"}) for place, threat in enumerate(threats)]
-    text = shown(rows, 200, measures=["eer"])
+    text = shown(rows, 200, measures=["top1"])
     _, body = table_of(text)
     assert [line.partition("  ")[0] for line in body] == [str(threat) for threat in threats]
     assert "Attackers:" not in text
@@ -373,3 +374,22 @@ def test_tables_of_an_attribute_in_markdown_number_the_same_rows():
     assert "| 3 | adversarial network | logistic |" in text
     assert "warning few-speakers (row 3): too few" in text
     assert "`ZE|row:7|v:0`" in text
+
+
+def test_several_recordings_follow_the_measures(audit_rows):
+    one = render(audit_rows[3:], "text")
+    found = audit_rows[3].recordings
+    assert "Several recordings of one person" in one
+    line = next(line for line in one.splitlines() if re.match(r"\s*3\s", line))
+    assert line.split()[:3] == ["3", f"{found.worth[2]:.1f}", f"{100 * found.top1[2]:.2f}"]
+    assert "hold 10 recordings of one person could not be tried" in " ".join(one.split())
+    assert "Below 0 where nothing leaks" in " ".join(one.split())
+    several = render(audit_rows, "text")
+    assert "ALID [bit] of 3" in " ".join(several.replace("\u00a0", " ").split())
+    assert "Several recordings" not in render(audit_rows, "text", measures=["top1"])
+
+
+def test_recordings_come_back_from_json(audit_rows):
+    text = render(audit_rows, "json")
+    assert [row.recordings for row in from_json(text)] == [row.recordings for row in audit_rows]
+    assert [row.people for row in from_json(text)] == [row.people for row in audit_rows]

@@ -301,3 +301,53 @@ def test_a_search_that_misleads(search):
     for value, told in ((-2.5, "misleads the attacker, by 2.50 bits."), (float("-inf"), "ruled out the right person.")):
         below = row.with_metrics({"alid": replace(row.metrics["alid"], value=value)})
         assert told in words([below])
+
+
+def test_a_name_that_comes_up_for_everybody_is_no_sign_of_exposure(hub):
+    text = words([hub])
+    people = hub.people
+    named = dict(zip(people.speaker, people.linked, strict=True))
+    assert max(named, key=named.get) == "p000"  # named most often, and not the most exposed
+    assert "The most exposed person, p000" not in text
+    rate = 100 * dict(zip(people.speaker, people.falsely, strict=True))["p000"]
+    assert f"The name of p000 comes up for everybody: it is put to {rate:.3g} % of other people's recordings" in text
+    assert "which accuses the wrong person" in text
+
+
+def test_exposure_is_told_beside_false_accusations(search):
+    row = search(1.5, seed=5, system="s")
+    above = [a - b for a, b in zip(row.people.linked, row.people.falsely, strict=True)]
+    at = above.index(max(above))
+    name, share, falsely = (getattr(row.people, part)[at] for part in ("speaker", "linked", "falsely"))
+    said = f"{name}, is named in {100 * share:.3g} % of 4 recordings"
+    assert f"{said}, and falsely in {100 * falsely:.3g} % of those of others." in words([row])
+    assert "comes up for everybody" not in words([row])
+
+
+def test_the_test_against_chance_is_quoted_with_what_it_tests(audit_rows, hub):
+    for rows in (audit_rows, [hub]):
+        text = words(rows)
+        tested = text.index("Chance does not explain what is given away on average")
+        assert text.index("On average a recording") < tested  # and before any person is named
+        assert "named" not in text[:tested]
+
+
+def test_several_recordings_are_told(audit_rows):
+    top = audit_rows[3].recordings.top1[2]
+    assert f"From 3 recordings of the same person together, the right name follows in {100 * top:.3g} %" in words(
+        audit_rows
+    )
+
+
+def test_searches_of_different_size_are_compared_by_shares(search):
+    few, many = (search(s, seed=7, people=n, system="s", sex=x) for s, n, x in ((6.0, 8, "f"), (2.6, 40, "m")))
+    assert few["alid"].value < many["alid"].value
+    assert few["alid"].value / 3.0 > many["alid"].value / np.log2(40)
+    found = verdict([many, few])
+    assert found.finding.strongest == 1
+    text = found.paragraph.replace("\u00a0", " ")
+    assert "s (f) gives most away (by the share of what there is to learn, as the searches are through 8 to 40" in text
+    (other,) = found.others  # the men have a sentence of their own
+    assert other.startswith("s (m): its strongest attacker names the right person of 40")
+    same = words([search(2.0, seed=1, system="a"), search(3.0, seed=2, system="b")])
+    assert "by the share" not in same

@@ -10,7 +10,7 @@ from zeroevidence.evaluation.jsonfile import read_result, read_results, save_res
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.replicates import Replicates
-from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Surface, Trials
+from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface, Trials
 from zeroevidence.evaluation.setup import Setup, joint_signature
 from zeroevidence.evaluation.similarity import add_similarity
 
@@ -25,6 +25,7 @@ __all__ = [
     "Options",
     "People",
     "Points",
+    "Recordings",
     "Replicates",
     "Setup",
     "Surface",

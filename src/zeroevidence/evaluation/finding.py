@@ -28,6 +28,7 @@ from zeroevidence.uncertainty.level import ALPHA
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "not-found", "inconclusive", "described"]
 
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
+PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
 _OF_CHANCE = ("attacker-at-chance", "control-failed")
 _OF_OTHERS = ("no-positive-control", "weaker-than-cheaper")
 
@@ -53,7 +54,8 @@ class Finding:
     strongest
         Number of the row whose attacker learns most; of an attribute, against the protection that leaves least.
     by_system
-        For each protected system the number of its strongest attacker's row.
+        For each protected system, and each group of people that was searched apart, the number of its strongest
+        attacker's row.
     control, floor
         Numbers of the rows that show the same attack without protection, and where nothing is to be found.
     chance
@@ -115,9 +117,14 @@ def _is_about_privacy(row: Evaluation) -> bool:
 
 
 def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...]) -> Finding:
-    """Development people choose the attacker of each system; which system gives most away is a result and no choice."""
+    """Development people choose the attacker of each system; which system gives most away is a result and no choice.
+
+    Groups of people that were searched apart (data sets, women and men) have a strongest attacker each.
+    """
     attacks = [i for i in numbers if not rows[i].about.is_bound]
-    by_system = tuple(strongest(rows, own, chance) for own in _systems(rows, attacks).values())
+    by_system = tuple(
+        strongest(rows, group, chance) for own in _systems(rows, attacks).values() for group in _groups(rows, own)
+    )
     best = _learns_most(rows, by_system or numbers, chance)
     control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
     level = _level(rows[best], chance[best], None if control is None else chance[control])
@@ -162,6 +169,18 @@ def _systems(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, li
     return systems
 
 
+def _groups(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int]]:
+    """Rows of the same people together."""
+    groups: list[list[int]] = []
+    for i in numbers:
+        own = next((one for one in groups if _same_people(rows[one[0]], rows[i])), None)
+        if own is None:
+            groups.append([i])
+        else:
+            own.append(i)
+    return groups
+
+
 def _bound(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: str) -> int | None:
     """The row of a bound of the same people, by the same encoder and back-end where there is one; none for a bound."""
     if rows[best].about.is_bound:
@@ -197,8 +216,8 @@ def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequen
     """Number of the row whose attacker learns most, of those that beat chance where any does.
 
     Where all rows say what their attacker learned of development people, that decides among these, and the evaluated
-    people choose nothing more. Otherwise rows are ordered by the most telling measure that most of them have; D_ECE
-    breaks ties.
+    people choose nothing more. Otherwise rows are ordered by the most telling measure that most of them have, bits as a
+    share of log2 N, which makes searches through different numbers of people comparable; D_ECE breaks ties.
     """
     developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
     if len(developed) == len(numbers):
@@ -215,9 +234,15 @@ def _learns_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     sign = -1.0 if MEASURES[name].discloses == "down" else 1.0
 
     def strength(i: int) -> tuple[bool, float, float]:
-        return chance[i].beaten is not False, sign * (rows[i].number(name) or 0.0), rows[i].number("d_ece") or 0.0
+        learned = sign * (rows[i].number(name) or 0.0) / _most(rows[i], name)
+        return chance[i].beaten is not False, learned, rows[i].number("d_ece") or 0.0
 
     return max(having[name], key=strength)
+
+
+def _most(row: Evaluation, name: str) -> float:
+    """What there is to learn: bits of searches through different numbers of people are compared as shares of it."""
+    return log2(row.counts["identities"]) if MEASURES[name].high_words == "log2 N" and row.is_search else 1.0
 
 
 def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
@@ -320,7 +345,7 @@ def _chance_flags(row: Evaluation, chance: Chance) -> list[Flag]:
 
 
 def _same_people(row: Evaluation, other: Evaluation) -> bool:
-    return all(row.labels.get(name) == other.labels.get(name) for name in ("dataset", "split", "sex"))
+    return all(row.labels.get(name) == other.labels.get(name) for name in PEOPLE_LABELS)
 
 
 def _beside(row: Evaluation, others: Sequence[Evaluation]) -> list[Flag]:

@@ -21,7 +21,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import legacy
 from zeroevidence.evaluation.about import About, Spent
 from zeroevidence.evaluation.flags import Flag
-from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Surface
+from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface
 from zeroevidence.evaluation.setup import Resampling, SearchSetup, Setup, TandemSetup, joint_signature
 from zeroevidence.uncertainty.null import Null
 
@@ -149,6 +149,7 @@ def to_record(row: Evaluation) -> dict[str, Any]:
         "flags": [asdict(one) for one in row.flags],
         **{kind: found for kind, found in shown.items() if found},
         **({} if row.people is None else {"people": _lists(row.people)}),
+        **({} if row.recordings is None else {"recordings": _lists(row.recordings)}),
         "setup": _without_defaults(row.setup),
         "signature": row.signature,
     }
@@ -172,6 +173,7 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation:
         surfaces={name: _surface(surface) for name, surface in row.get("surfaces", {}).items()},
         maps={name: Points(**_columns(points)) for name, points in row.get("maps", {}).items()},
         people=People(**_columns(row["people"])) if "people" in row else None,
+        recordings=Recordings(**_columns(row["recordings"])) if "recordings" in row else None,
     )
 
 
@@ -213,7 +215,7 @@ def _filled(kind: type[T], record: Mapping[str, Any]) -> T:
     return kind(**record)
 
 
-def _lists(record: Curve | Surface | Points | People) -> dict[str, Any]:
+def _lists(record: Curve | Surface | Points | People | Recordings) -> dict[str, Any]:
     """The tuples of a record as lists."""
     found = {field.name: getattr(record, field.name) for field in fields(record)}
     return {name: _jsonable(values) for name, values in found.items() if values is not None}

@@ -16,10 +16,10 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.flags import resampling_flags
 from zeroevidence.evaluation.jsonfile import read_results
 from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.people import exposure_by_person
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.evaluation.search import (
     evidence_curves,
-    exposure_by_person,
     search_metrics,
     search_rules,
     trial_table,

@@ -20,10 +20,12 @@ from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.people import exposure_by_person, names_on_top
 from zeroevidence.evaluation.profiles import one_to_one_curves
+from zeroevidence.evaluation.recordings import several_recordings
 from zeroevidence.evaluation.replicates import Replicates
-from zeroevidence.evaluation.results import Evaluation, Measured, measured
-from zeroevidence.evaluation.search import Search, check_disjoint, exposure_by_person, search, search_rules
+from zeroevidence.evaluation.results import Evaluation, Measured, People, Recordings, measured
+from zeroevidence.evaluation.search import Search, check_disjoint, search, search_rules
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
@@ -113,7 +115,8 @@ def _evaluated(
         flags=tuple(job.flags(replicates, counts, given.loosened)),
         curves=curves if found is None else curves | found.curves,
         trials=None if found is None else found.trials,
-        people=None if found is None else exposure_by_person(found.trials),
+        people=job.people(found),
+        recordings=job.recordings(found, metrics),
         replicates=replicates,
     )
     return alone(result)
@@ -182,6 +185,16 @@ class _Job:
                 metrics, self.scores, self.rows, found, self.options, workers=self.workers, progress=self.progress
             )
         return metrics, replicates
+
+    def people(self, found: Search | None) -> People | None:
+        """What was learned about each person."""
+        return None if found is None or self.rows is None else exposure_by_person(found.trials, names_on_top(self.rows))
+
+    def recordings(self, found: Search | None, metrics: Mapping[str, Measured]) -> Recordings | None:
+        """What several recordings of one person tell together."""
+        if found is None or self.rows is None:
+            return None
+        return several_recordings(self.rows, self.dev, found, metrics, self.options)
 
     def counts(self, found: Search | None, left_out: Mapping[str, int]) -> dict[str, int]:
         """How many of everything there are."""

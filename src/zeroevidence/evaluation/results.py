@@ -95,6 +95,39 @@ class People:
     alid: tuple[float, ...]  # mean over the speaker's trials, bits
     lid_max: tuple[float, ...]
     linked: tuple[float, ...]  # share of trials whose true identity scored strictly above all others
+    falsely: tuple[float, ...] | None = None  # share of everybody else's trials for which this name came up
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """What an attacker learns who holds several recordings of the person, an entry for each number of them.
+
+    An attacker may use fewer than they hold, so no value is below the one before.
+
+    Parameters
+    ----------
+    held, people
+        How many recordings, and how many people have as many; of the others all recordings are used.
+    worth
+        As many independent recordings would be worth the same: those of one person have much in common.
+    alid, top1, lid_max, link_probability, singling_out
+        The measures of the search, each trial together with others of its speaker.
+    alid_low, alid_high, top1_low, top1_high
+        Intervals, where they were computed.
+    """
+
+    held: tuple[int, ...]
+    people: tuple[int, ...]
+    worth: tuple[float, ...]
+    alid: tuple[float, ...]
+    top1: tuple[float, ...]
+    lid_max: tuple[float, ...]
+    link_probability: tuple[float, ...]
+    singling_out: tuple[float, ...]
+    alid_low: tuple[float, ...] | None = None
+    alid_high: tuple[float, ...] | None = None
+    top1_low: tuple[float, ...] | None = None
+    top1_high: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +161,8 @@ class Evaluation:
         Warnings.
     curves, surfaces, maps
         What figures are drawn of.
-    trials, people
-        What a search learned from each trial and about each person.
+    trials, people, recordings
+        What a search learned from each trial, about each person, and from several recordings of a person.
     replicates
         Bootstrap values, for comparisons with other systems on the same trials; not written to files.
 
@@ -154,6 +187,7 @@ class Evaluation:
     surfaces: Mapping[str, Surface] = field(default_factory=dict)
     maps: Mapping[str, Points] = field(default_factory=dict)
     people: People | None = None
+    recordings: Recordings | None = None
     replicates: Replicates | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

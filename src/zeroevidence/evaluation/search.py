@@ -13,25 +13,16 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.profiles import POINTS, as_curve, bin_edges, binned, thinned
-from zeroevidence.evaluation.results import Curve, Measured, People, Trials, measured
+from zeroevidence.evaluation.results import Curve, Measured, Trials, measured
 from zeroevidence.evaluation.setup import SearchSetup
-from zeroevidence.measure.disclosure import RowEvidence, by_speaker, ccdf, check_prior, row_evidence
-from zeroevidence.measure.longitudinal import longitudinal, singling_out_over_utterances
+from zeroevidence.measure.disclosure import RowEvidence, ccdf, check_prior, row_evidence
 from zeroevidence.measure.rank import cmc, rank_disclosure
 from zeroevidence.measure.registry import IntervalRule, of_family
-from zeroevidence.measure.singling import (
-    SINGLING_OUT_BASELINE,
-    firing_counts,
-    firing_threshold,
-    link_curve,
-    singling_out_curve,
-)
+from zeroevidence.measure.singling import firing_counts, firing_threshold, link_curve, singling_out_curve
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.whole import search_view
 
-_MOST_PEOPLE = 1000
 _LEAST_BITS = 0.2
-_FUSION_LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +78,7 @@ def search(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options, prior
     setup = SearchSetup.fitted(folds[0].calibration, options, cross_fitted=dev is None, prior=prior is not None)
     return Search(
         metrics=search_metrics(evidence, singled, setup),
-        curves=_curves(matrix, dev, folds, evidence, options, prior),
+        curves=_curves(matrix, folds, evidence, prior),
         trials=trial_table(matrix.trial_names, matrix.mated_names, evidence),
         evidence=evidence,
         singled=singled,
@@ -164,21 +155,6 @@ def _folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> li
     return folds
 
 
-def exposure_by_person(trials: Trials) -> People:
-    """What the search learned about each speaker, the most exposed first and at most a thousand of them."""
-    risk = by_speaker(trials.lid, trials.speaker)
-    names, index = np.unique(trials.speaker, return_inverse=True)
-    linked = np.bincount(index, weights=trials.linked)[np.searchsorted(names, risk.speaker)] / risk.trials
-    first = slice(_MOST_PEOPLE)
-    return People(
-        tuple(risk.speaker[first].tolist()),
-        tuple(risk.trials[first].tolist()),
-        tuple(risk.mean[first].tolist()),
-        tuple(risk.max[first].tolist()),
-        tuple(linked[first].tolist()),
-    )
-
-
 def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> dict[str, Curve]:
     """Curves that follow from what is known of each trial, without the scores.
 
@@ -234,26 +210,27 @@ def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:
 
 
 def _curves(
-    matrix: ScoreMatrix,
-    dev: ScoreMatrix | None,
-    folds: Sequence[Fold],
-    evidence: RowEvidence,
-    options: Options,
-    prior: FloatArray | None,
+    matrix: ScoreMatrix, folds: Sequence[Fold], evidence: RowEvidence, prior: FloatArray | None
 ) -> dict[str, Curve]:
     curves = evidence_curves(evidence, None if prior is None else check_prior(prior, evidence.identities)[matrix.mated])
     parts = [(len(f.rows), singling_out_curve(matrix.scores[f.rows], f.others)) for f in folds]
     singled = sum(n * curve.y for n, curve in parts) / len(matrix.mated)
     first = parts[0][1]
     curves["singling_out_over_identities"] = as_curve(first.x, np.asarray(singled), first.baseline)
-    if matrix.scores.size <= _FUSION_LIMIT:
-        curves.update(_over_utterances(matrix, dev, folds, options))
     return curves
 
 
 def calibrated(scores: FloatArray, calibration: RowCalibration, ddof: int) -> FloatArray:
     """LLRs of whole rows."""
     return calibration.llr(standardise(scores.astype(np.float64), ddof=ddof))
+
+
+def calibrated_rows(matrix: ScoreMatrix, folds: Sequence[Fold], options: Options) -> FloatArray:
+    """LLRs of all rows, each by the calibration of its fold."""
+    llrs = np.empty(matrix.scores.shape)
+    for fold in folds:
+        llrs[fold.rows] = calibrated(matrix.scores[fold.rows], fold.calibration, options.ddof)
+    return llrs
 
 
 def lid_of_everyone(matrix: ScoreMatrix, found: Search, options: Options) -> FloatArray:
@@ -267,24 +244,3 @@ def lid_of_everyone(matrix: ScoreMatrix, found: Search, options: Options) -> Flo
         lid[fold.rows] = llr - top - np.log(np.exp(weighed - top).sum(axis=1, keepdims=True))
     lid[matrix.scores.max(axis=1) == matrix.scores.min(axis=1)] = 0.0
     return lid / LN2
-
-
-def _over_utterances(
-    matrix: ScoreMatrix, dev: ScoreMatrix | None, folds: Sequence[Fold], options: Options
-) -> dict[str, Curve]:
-    llrs = np.empty(matrix.scores.shape)
-    for fold in folds:
-        llrs[fold.rows] = calibrated(matrix.scores[fold.rows], fold.calibration, options.ddof)
-    most = int(np.bincount(matrix.mated).max())
-    ks = [2**i for i in range(most.bit_length()) if 2**i <= most]
-    other = None if dev is None else (calibrated(dev.scores, folds[0].calibration, options.ddof), dev.mated)
-    curves = {}
-    for temperature in ("sum", "mean", "fitted") if other is not None else ("sum", "mean"):
-        fused = longitudinal(llrs, matrix.mated, ks=ks, temperature=temperature, dev=other, seed=options.seed)
-        curves[f"alid_over_utterances_{temperature}"] = as_curve(fused.k, fused.alid)
-        curves[f"lid_max_over_utterances_{temperature}"] = as_curve(fused.k, fused.lid_max)
-    chance = np.full(len(fused.k), 1.0 / matrix.scores.shape[1])
-    curves["link_probability_over_utterances"] = as_curve(fused.k, fused.link_probability, chance)
-    k, singled = singling_out_over_utterances(llrs, matrix.mated, ks=ks, dev=other, seed=options.seed)
-    curves["singling_out_over_utterances"] = as_curve(k, singled, np.full(len(k), SINGLING_OUT_BASELINE))
-    return curves

@@ -191,6 +191,7 @@ def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     null=True,
     tested=True,
     strength=10,
+    null_words="Below 0 where nothing leaks: the attacker would trust the scores as much as now, and be misled.",
 )
 def _alid(view: SearchView) -> FloatArray:
     return view.lid / view.trials

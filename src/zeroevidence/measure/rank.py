@@ -103,9 +103,14 @@ def top_k(greater: IntArray, equal: IntArray, k: int = 1) -> float:
     return float(np.clip((k - greater) / (equal + 1.0), 0.0, 1.0).mean())
 
 
+def guessing(identities: int) -> float:
+    """How often a guess is right in a search."""
+    return 1.0 / identities
+
+
 def chance_words(view: SearchView) -> str:
-    """What guessing gives in a search, in words."""
-    return f"chance {1.0 / view.identities:.4g}"
+    """The same in words."""
+    return f"chance {guessing(view.identities):.4g}"
 
 
 @measure(
@@ -120,6 +125,7 @@ def chance_words(view: SearchView) -> str:
     place=70,
     headline=14,
     method=chance_words,
+    chance=guessing,
     interval="smooth",
 )
 def _top1(view: SearchView) -> FloatArray:
@@ -189,6 +195,7 @@ def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
     references=("backstrom2026",),
     place=100,
     method=chance_words,
+    chance=guessing,
     interval="smooth",
 )
 def _identification_rate(view: SearchView) -> FloatArray:

@@ -74,6 +74,10 @@ class Measure:
         Its place among the few measures of a short table; None where it is not one.
     per_score
         The cost of single scores that it averages, where it does.
+    chance
+        What guessing gives in a search, by the number of identities; None where that is not known beforehand.
+    null_words
+        Why its value where nothing leaks may be below 0.
     """
 
     name: str
@@ -96,6 +100,8 @@ class Measure:
     high_words: str | None
     meaning_of_attribute: str | None
     per_score: PerScore | None
+    chance: Callable[[int], float] | None
+    null_words: str | None
 
     @property
     def range(self) -> str:
@@ -129,6 +135,8 @@ def measure(
     high_words: str | None = None,
     meaning_of_attribute: str | None = None,
     per_score: PerScore | None = None,
+    chance: Callable[[int], float] | None = None,
+    null_words: str | None = None,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter a function of a view into the registry; see `Measure` for the parameters."""
 
@@ -153,6 +161,8 @@ def measure(
             high_words,
             meaning_of_attribute,
             per_score,
+            chance,
+            null_words,
         )
         return compute
 

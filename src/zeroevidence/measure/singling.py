@@ -2,7 +2,8 @@
 
 Linkage succeeds when the true identity scores strictly above every other; by chance it does so once in N. Singling out
 succeeds when a predicate, here "scores above a threshold", fires on exactly one of N entries, right or not; a predicate
-that fires independently with probability 1 / N does so with probability about 1 / e.
+that fires independently with probability 1 / N does so with probability (1 - 1 / N)^(N - 1): a half of 2 entries, and
+hardly more than 1 / e of many.
 
 Curves over the number of identities are expectations over all random subsets, computed exactly by counting instead of
 drawing some.
@@ -19,11 +20,9 @@ from scipy.special import gammaln
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.errors import InputError
-from zeroevidence.measure.rank import chance_words
+from zeroevidence.measure.rank import chance_words, guessing
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.views import SearchView
-
-SINGLING_OUT_BASELINE = float(np.exp(-1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +85,17 @@ def firing_counts(scores: FloatArray, threshold: float) -> IntArray:
     return counts
 
 
+def singling_out_by_chance(identities: int) -> float:
+    """How often a predicate that fires at random on one in N entries fires on exactly one of N.
+
+    Examples
+    --------
+    >>> [round(singling_out_by_chance(n), 2) for n in (2, 4, 8, 1000)]
+    [0.5, 0.42, 0.39, 0.37]
+    """
+    return float((1.0 - 1.0 / identities) ** (identities - 1))
+
+
 def singling_out(scores: FloatArray, calibration: FloatArray) -> float:
     """Share of trials whose predicate fires on exactly one identity; its threshold is set on other scores."""
     return float((firing_counts(scores, firing_threshold(calibration, scores.shape[1])) == 1).mean())
@@ -103,7 +113,7 @@ def singling_out_curve(
         # P(exactly one of the firing entries is drawn)
         ways = _log_choose(identities - fires, size - 1) - _log_choose(np.array(identities), size)
         y.append(float((fires * np.exp(ways)).mean()))
-    return OverIdentities(x, np.array(y), np.full(len(x), SINGLING_OUT_BASELINE))
+    return OverIdentities(x, np.array(y), np.array([singling_out_by_chance(int(size)) for size in x]))
 
 
 def check_sizes(identities: int, sizes: Sequence[int] | None) -> IntArray:
@@ -136,6 +146,7 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     place=110,
     headline=120,
     method=chance_words,
+    chance=guessing,
     interval="smooth",
     null=True,
 )
@@ -150,10 +161,12 @@ def _link_probability(view: SearchView) -> FloatArray:
     unit="rate",
     range=(0.0, 1.0),
     discloses="up",
-    meaning="How often a threshold picks exactly one person, right or not; by chance in 37 % of the searches.",
+    meaning="How often a threshold picks exactly one person, right or not; by chance in 37 % of the searches, in more "
+    "of those through few people.",
     references=("vauquier2025",),
     place=120,
-    method=lambda _: f"chance {SINGLING_OUT_BASELINE:.4g}",
+    method=lambda view: f"chance {singling_out_by_chance(view.identities):.4g}",
+    chance=singling_out_by_chance,
     interval="smooth",
 )
 def _singling_out(view: SearchView) -> FloatArray | None:

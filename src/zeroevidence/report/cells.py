@@ -66,12 +66,29 @@ def bounds(metric: Measured) -> str:
     return f"[{number(metric.low, metric.unit)}, {number(metric.high, metric.unit)}]"
 
 
-def under_null(metric: Measured) -> str:
-    """What the measure shows when nothing leaks: mean and 95 % quantile."""
-    if metric.null is None:
+def guessed(row: Evaluation, name: str) -> float | None:
+    """What guessing gives in this search; None where that is not known beforehand."""
+    chance = MEASURES[name].chance if name in MEASURES else None
+    return None if chance is None or not row.is_search else chance(row.counts["identities"])
+
+
+def under_null(row: Evaluation, name: str, between: str = "\n") -> str:
+    """What the measure shows when nothing leaks: mean and 95 % quantile, or what guessing gives."""
+    metric = row.metrics.get(name)
+    if metric is None:
         return ""
-    mean, q95 = number(metric.null.mean, metric.unit), number(metric.null.q95, metric.unit)
-    return f"{mean}\n(95 %: {q95})"
+    if metric.null is not None:
+        mean, q95 = number(metric.null.mean, metric.unit), number(metric.null.q95, metric.unit)
+        return f"{mean}{between}(95 %: {q95})"
+    chance = guessed(row, name)
+    return "" if chance is None else number(chance, metric.unit)
+
+
+def null_words(row: Evaluation, name: str) -> str:
+    """Why a measure is below 0 when nothing leaks, where it is."""
+    null = row.metrics[name].null if name in row.metrics else None
+    said = MEASURES[name].null_words if name in MEASURES else None
+    return said if said is not None and null is not None and null.mean < 0.0 else ""
 
 
 def p_value(metric: Measured) -> str:

@@ -67,7 +67,9 @@ def _classification(rows: Sequence[Evaluation], strongest: Sequence[Evaluation],
         own = {} if train is None else train.metrics
         tested = row.metrics["d_ece"]
         shown = (own.get("cllr_min"), own.get("d_ece"), row.metrics["cllr_min"], tested)
-        body.append((*_cells(row, names), *(cell(one, "\n") for one in shown), under_null(tested), p_value(tested)))
+        body.append(
+            (*_cells(row, names), *(cell(one, "\n") for one in shown), under_null(row, "d_ece"), p_value(tested))
+        )
     columns = (
         *("min Cllr, trained on", "D_ECE, trained on", "min Cllr, test", "D_ECE, test"),
         *("D_ECE under the null", "p"),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
 
-from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.measure.registry import MEASURES
 from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, look, percent_ticks, plain_ticks
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
 from zeroevidence.plot.registry import figure
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _MOST_PEOPLE = 30
 _NEEDS = "a search through several people"
 OverIdentities = Literal["link_probability", "singling_out"]
-OverUtterances = Literal["alid", "lid_max", "link_probability", "singling_out"]
-_FUSIONS = {"sum": "independent", "fitted": "fitted", "mean": "averaged"}
+OverUtterances = Literal["alid", "top1", "lid_max", "link_probability", "singling_out"]
+_MOST_BANDS = 3  # intervals that can be told apart
 
 
 @figure(
@@ -256,17 +256,13 @@ def over_identities(
     legend(ax, most_inside=3)
 
 
-def _has_utterances(row: Evaluation) -> bool:
-    return any(f"alid_over_utterances_{fusion}" in row.curves for fusion in _FUSIONS)
-
-
 @figure(
     "Risk over the number of recordings",
     place=270,
     needs="a search with several recordings of the same person",
-    caption="What the attacker learns from several recordings of the same unknown person. A line that falls means that "
-    "the attacker is misled by treating recordings as independent.",
-    has=_has_utterances,
+    caption="What the attacker learns from several recordings of the same unknown person. Recordings of one person are "
+    "alike, so each further one tells less than the first.",
+    has=lambda row: row.recordings is not None and len(row.recordings.held) > 1,
 )
 def over_utterances(
     rows: Sequence[Evaluation],
@@ -274,10 +270,9 @@ def over_utterances(
     *,
     y: Annotated[OverUtterances, "The measure to draw."] = "alid",
 ) -> None:
-    """Disclosure, or another measure, over the number of utterances of one speaker put together.
+    """Disclosure, or another measure, over the number of recordings of one person that the attacker holds.
 
-    Disclosures are shown for each way of putting utterances together: scores summed as independent, scaled by a factor
-    fitted on development data, or averaged. Several results are shown for the first way that all of them have.
+    What recordings of one person have in common was fitted on other people. Bands are 95 % intervals.
 
     Examples
     --------
@@ -289,28 +284,25 @@ def over_utterances(
     >>> ax.get_ylabel()
     'ALID (bits)'
     """
-    rate = y in ("link_probability", "singling_out")
-    shared = [f for f in _FUSIONS if all(f"{y}_over_utterances_{f}" in row.curves for row in rows)]
-    endings = [""] if rate else [f"_{fusion}" for fusion in (shared[:1] if len(rows) > 1 else shared)]
-    if not endings:
-        raise UsageError(
-            f"the utterances of these results were put together in different ways; draw {y} of one result at a time"
-        )
+    drawn: set[float] = set()
     for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        for place, ending in enumerate(endings):
-            curve = row.curves.get(f"{y}_over_utterances{ending}")
-            if curve is None:
-                continue
-            seen = look(number + place)
-            said = _FUSIONS[ending[1:]] if len(endings) > 1 else name
-            ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=said)
-            if curve.baseline is not None and number == 0:
-                ax.plot(curve.x, curve.baseline, color=GREY, ls=":", lw=0.9, label="chance")
+        found, seen = row.recordings, look(number)
+        assert found is not None
+        ax.plot(found.held, getattr(found, y), color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=name)
+        low, high = (getattr(found, f"{y}_{end}", None) for end in ("low", "high"))
+        if low is not None and high is not None and len(rows) <= _MOST_BANDS:
+            ax.fill_between(found.held, low, high, color=seen.colour, alpha=0.15, lw=0.0)
+        chance = MEASURES[y].chance
+        guessed = None if chance is None else chance(row.counts["identities"])
+        if guessed is not None and guessed not in drawn:
+            ax.axhline(guessed, color=GREY, ls=":", lw=0.9, label=None if drawn else "chance")
+            drawn.add(guessed)
     ax.set_xscale("log", base=2)
+    ax.set_xticks(sorted({k for row in rows if row.recordings is not None for k in row.recordings.held}))
+    ax.minorticks_off()
     plain_ticks(ax.xaxis)
-    title = {"alid": "ALID (bits)", "lid_max": "LID_max (bits)"}.get(y, f"{y.replace('_', ' ')} (%)")
-    how = f" ({_FUSIONS[endings[0][1:]]})" if len(endings) == 1 and not rate else ""
-    ax.set(xlabel=f"utterances put together{how}", ylabel=title)
+    rate = MEASURES[y].unit == "rate"
+    ax.set(xlabel="recordings of the same person", ylabel=f"{MEASURES[y].title} ({'%' if rate else 'bits'})")
     if rate:
         ax.set_ylim(0.0, 1.03)
         percent_ticks(ax.yaxis)

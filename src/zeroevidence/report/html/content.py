@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, isnan, log2, nan
+from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, Finding, Flag, Measured
+from zeroevidence.evaluation.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.frames import used_labels
+from zeroevidence.evaluation.people import hubs
 from zeroevidence.measure.registry import MEASURES, headline_measures
-from zeroevidence.report.cells import bounds, label_words, number, size, value
+from zeroevidence.report.cells import (
+    bounds,
+    guessed,
+    label_words,
+    meaning,
+    null_words,
+    size,
+    under_null,
+    value,
+)
+from zeroevidence.report.recordings import held_with, with_recordings
 
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
@@ -52,6 +65,9 @@ class Cell:
     text: str
     note: str = ""
     order: str = ""
+
+
+PersonLine: TypeAlias = tuple[tuple[float, ...], tuple[Cell, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +117,19 @@ def numbers(rows: Sequence[Evaluation], finding: Finding) -> list[Number]:
 
 def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluation | None) -> Number:
     metric = row.metrics[name]
-    null = ""
-    if metric.null is not None:
-        null = f"{number(metric.null.mean, metric.unit)} (95 %: {number(metric.null.q95, metric.unit)})"
     return Number(
         name,
         measure_title(name),
         value(metric),
         _UNITS.get(metric.unit, ""),
         bounds(metric),
-        null,
+        under_null(row, name, " "),
         "" if metric.p_value is None else f"p = {metric.p_value:.2g}",
         _shown_value(plain, name),
         _shown_value(noise, name),
-        _meaning(name, row),
+        f"{meaning(row, name)} {null_words(row, name)}".strip(),
         _strip(name, row, plain),
     )
-
-
-def _meaning(name: str, row: Evaluation) -> str:
-    entry = MEASURES.get(name)
-    if entry is None:
-        return ""
-    return (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
 
 
 def _shown_value(row: Evaluation | None, name: str) -> str:
@@ -134,12 +140,12 @@ def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None
     """Where the number lies between nothing and everything; None where that is not a line."""
     metric = row.metrics[name]
     most = _most(name, metric, row)
-    if most is None or not isinstance(metric.value, float) or not math.isfinite(metric.value):
+    if most is None or not isinstance(metric.value, float) or not isfinite(metric.value):
         return None
     nothing, everything = most
 
     def place(x: float | None) -> float | None:
-        if x is None or not math.isfinite(x):
+        if x is None or not isfinite(x):
             return None
         return round(100.0 * min(1.0, max(0.0, (x - nothing) / (everything - nothing))), 2)
 
@@ -159,10 +165,13 @@ def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] |
         return None
     if entry.high_words == "log2 N":
         people = row.counts.get("identities", 0)
-        return (0.0, math.log2(people)) if people > 1 else None
+        return (0.0, log2(people)) if people > 1 else None
     if name == "eer":  # half is guessing; beyond it the scores point the wrong way
         return 0.5, 0.0
-    if not (math.isfinite(entry.low) and math.isfinite(entry.high)) or metric.unit == "relative cost":
+    chance = guessed(row, name)
+    if chance is not None:
+        return chance, entry.high
+    if not (isfinite(entry.low) and isfinite(entry.high)) or metric.unit == "relative cost":
         return None
     return (entry.low, entry.high) if entry.discloses == "up" else (entry.high, entry.low)
 
@@ -216,17 +225,10 @@ def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[Table | 
     if not chosen and finding.question == "identity":
         chosen = [i for i, row in enumerate(rows) if row.people is not None and row.about.role != "utility"][:1]
     several = len(chosen) > 1
-    lines: list[tuple[tuple[float, ...], tuple[Cell, ...]]] = []
+    counted = any(one is not None and one.falsely is not None for one in (rows[i].people for i in chosen))
+    lines: list[PersonLine] = []
     for i in chosen:
-        people = rows[i].people
-        assert people is not None
-        for who, trials, alid, worst, linked in zip(
-            people.speaker, people.trials, people.alid, people.lid_max, people.linked, strict=True
-        ):
-            cells = [Cell(who), *([Cell(rows[i].labels.get("system", ""))] if several else [])]
-            cells += [Cell(str(trials), order=str(trials)), Cell(f"{100 * linked:.0f}", order=repr(linked))]
-            cells += [Cell(f"{alid:.2f}", order=repr(alid)), Cell(f"{worst:.2f}", order=repr(worst))]
-            lines.append(((-linked, -alid, -worst), tuple(cells)))
+        lines += _person_lines(rows[i], several=several, counted=counted)
     if not lines:
         return None, 0
     lines.sort(key=lambda line: line[0])
@@ -234,11 +236,65 @@ def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[Table | 
     headings += [
         ("recordings", "Recordings of this person that the attacker heard"),
         ("named [%]", "Share of them whose speaker scored above everybody else"),
+        *([("falsely [%]", "Share of other people's recordings to which this name was put")] if counted else []),
         ("mean [bit]", "What one recording gives away on average"),
         ("largest [bit]", "What the most telling recording gives away; each bit doubles the attacker's chance"),
     ]
     body = tuple(cells for _, cells in lines[:MOST_PEOPLE])
     return Table(tuple(headings), body, 2 if several else 1), len(lines) - len(body)
+
+
+def _person_lines(row: Evaluation, *, several: bool, counted: bool) -> list[PersonLine]:
+    """A line for each person, with what it is sorted by: exposure above what the name gets whoever speaks."""
+    people = row.people
+    lines: list[PersonLine] = []
+    assert people is not None
+    falsely = people.falsely or (nan,) * len(people.speaker)
+    everywhere = hubs(people, row.counts.get("identities", len(people.speaker)))
+    for place, who in enumerate(people.speaker):
+        trials, linked, wrong = people.trials[place], people.linked[place], falsely[place]
+        alid, worst = people.alid[place], people.lid_max[place]
+        cells = [Cell(who), *([Cell(_system_words(row))] if several else [])]
+        cells += [Cell(str(trials), order=str(trials)), Cell(f"{100 * linked:.0f}", order=repr(linked))]
+        if counted:
+            note = "comes up for everybody" if everywhere[place] else ""
+            cells.append(Cell("" if isnan(wrong) else f"{100 * wrong:.0f}", note, "" if isnan(wrong) else repr(wrong)))
+        cells += [Cell(f"{alid:.2f}", order=repr(alid)), Cell(f"{worst:.2f}", order=repr(worst))]
+        above = linked if isnan(wrong) else linked - wrong
+        lines.append(((-above, -alid, -worst), tuple(cells)))
+    return lines
+
+
+def _system_words(row: Evaluation) -> str:
+    """The system, and the group of people that was searched."""
+    return ", ".join(row.labels[name] for name in ("system", *PEOPLE_LABELS) if row.labels.get(name))
+
+
+def recordings_table(rows: Sequence[Evaluation], finding: Finding) -> Table | None:
+    """What several recordings of one person tell the strongest attacker on each system, and without protection."""
+    chosen = finding.by_system or (finding.strongest,) if finding.question == "identity" else ()
+    chosen = tuple(dict.fromkeys((*chosen, *([] if finding.control is None else [finding.control]))))
+    names = ("top1", "alid")
+    body = []
+    for i in chosen:
+        row, places = rows[i], held_with(rows[i])
+        for k, place in places.items() if len(places) > 1 else ():
+            found = row.recordings
+            assert found is not None
+            cells = [Cell(f"{i + 1}", order=f"{i + 1}"), Cell(_system_words(row))] if len(chosen) > 1 else []
+            cells += [Cell(str(k), order=str(k)), Cell(str(found.people[place]), order=str(found.people[place]))]
+            cells.append(Cell(f"{found.worth[place]:.1f}", order=repr(found.worth[place])))
+            body.append((*cells, *(_cell(with_recordings(row, name, place)) for name in names)))
+    if not body:
+        return None
+    headings = [("row", "Number of the row"), ("system", "")] if len(chosen) > 1 else []
+    headings += [
+        ("recordings", "Recordings of one person that the attacker holds"),
+        ("people", "People who have as many; of the others all recordings are used"),
+        ("worth as", "As many independent recordings would be worth the same"),
+        *((_heading(rows, name), MEASURES[name].meaning) for name in names),
+    ]
+    return Table(tuple(headings), tuple(body), 2 if len(chosen) > 1 else 0)
 
 
 def cautions(rows: Sequence[Evaluation]) -> list[Caution]:

@@ -28,6 +28,7 @@ from zeroevidence.report.html.hide import hidden
 from zeroevidence.report.html.methods import describe_methods
 from zeroevidence.report.html.references import references
 from zeroevidence.report.material import Card
+from zeroevidence.report.recordings import NOTE, untried_words
 from zeroevidence.report.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -102,7 +103,14 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
     """What the template shows of the results."""
     finding = words.finding
     if finding is None:
-        nothing = {"rows": None, "people": None, "people_left": 0, "shared_words": "", "readoff": ""}
+        nothing = {
+            "rows": None,
+            "people": None,
+            "people_left": 0,
+            "recordings": None,
+            "shared_words": "",
+            "readoff": "",
+        }
         return {"numbers": [], "cautions": [], "figures": [], **nothing}
     numbers = content.numbers(rows, finding)
     people, people_left = content.people_table(rows, finding)
@@ -119,6 +127,8 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
         "cautions": content.cautions(rows),
         "people": people,
         "people_left": people_left,
+        "recordings": content.recordings_table(rows, finding),
+        "recordings_note": f"{NOTE} {untried_words(rows)}".strip(),
         "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None),
         "shared_words": ", ".join(f"{name}: {value}" for name, value in shared.items()),
         "figures": figures,
@@ -249,6 +259,7 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("attackers", "Who attacks", context["cards"] or context["attackers"]),
         ("numbers", "Numbers", context["numbers"]),
         ("warnings", "Keep in mind", context["rows"]),
+        ("recordings", "Several recordings", context["recordings"]),
         ("people", "People at risk", context["people"]),
         ("differences", "Differences", context["comparisons"]),
         ("rows", "All results", context["rows"]),

@@ -13,6 +13,7 @@ from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.evaluation.flags import Severity
 from zeroevidence.report.cells import Flagged, flagged
 from zeroevidence.report.grid import Grid
+from zeroevidence.report.recordings import NOTE, recordings_grid, untried_words
 from zeroevidence.report.text.console import say, say_signatures, terminal_console, written
 from zeroevidence.report.text.grids import say_grid
 from zeroevidence.report.text.rows import say_rows
@@ -28,9 +29,24 @@ def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: S
         say_row(console, rows[0], measures)
     else:
         say_rows(console, rows, measures)
+    if measures is None:
+        _say_recordings(console, rows)
     own = [row.signature for row in rows]
     _close(console, flagged(rows), own, all_of_them=signatures, joint=joint_signature(own))
     return written(console)
+
+
+def _say_recordings(console: Console, rows: Sequence[Evaluation]) -> None:
+    """Print what several recordings of one person tell together."""
+    grid = recordings_grid(rows)
+    if grid is not None:
+        if len(rows) > 1:
+            console.print()
+        say_grid(console, grid)
+        say(console, NOTE)
+    untried = untried_words(rows)
+    if untried:
+        say(console, untried)
 
 
 def grids_to_text(

@@ -12,6 +12,7 @@ from zeroevidence.report.cells import (
     chosen_measures,
     heading,
     meaning,
+    null_words,
     one_line,
     p_value,
     under_null,
@@ -56,14 +57,17 @@ def _sentence(row: Evaluation, name: str) -> list[str]:
     """What a measure means, after its values where it has several: they would make the column too wide."""
     found = row.metrics.get(name)
     several = "" if found is None or not isinstance(found.value, Mapping) else value(found)
-    return [text for text in (several, meaning(row, name)) if text]
+    told = f"{meaning(row, name)} {null_words(row, name)}".strip()
+    return [text for text in (several, told) if text]
 
 
 def _numbers(row: Evaluation, names: Sequence[str]) -> list[Column]:
     """Value, interval and null of each measure; without those that no measure has."""
     found = [row.metrics.get(name) for name in names]
-    ways = {"value": _alone, "95 % interval": bounds, "if nothing leaked": under_null, "p": p_value}
+    ways = {"value": _alone, "95 % interval": bounds, "p": p_value}
     columns = {name: tuple("" if one is None else way(one) for one in found) for name, way in ways.items()}
+    columns["if nothing leaked"] = tuple(under_null(row, name) for name in names)
+    columns["p"] = columns.pop("p")  # behind the null that it is about
     return [Column(name, cells, right=True) for name, cells in columns.items() if any(cells) or name == "value"]
 
 

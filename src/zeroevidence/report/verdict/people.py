@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, log2
 
+import numpy as np
+
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import Level
+from zeroevidence.evaluation.finding import PEOPLE_LABELS, Chance, Level
+from zeroevidence.evaluation.people import hubs
+from zeroevidence.evaluation.recordings import SHOWN
 from zeroevidence.evaluation.results import number_or_none, required_number
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.words import (
@@ -50,9 +54,13 @@ def people_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
     row = rows[finding.strongest]
     chance = finding.chance[finding.strongest]
     measured = _searched(rows, finding) if row.is_search else _compared(rows, finding)
-    sentences = [f"{_who(rows, finding)} {measured}", *_most_exposed(row, finding), chance_words(chance)]
-    sentences += _cautions(rows, finding)
-    others = tuple(_short(rows[i], finding.chance[i].beaten) for i in finding.by_system if i != finding.strongest)
+    tested = "what is given away on average" if row.is_search else "this"
+    sentences = [f"{_who(rows, finding)} {measured}", chance_words(chance, tested), *_several_recordings(row, chance)]
+    sentences += [*_most_exposed(row, finding), *_named_for_everybody(row), *_cautions(rows, finding)]
+    named = _group_labels(rows, finding)
+    others = tuple(
+        _short(rows[i], finding.chance[i].beaten, named) for i in finding.by_system if i != finding.strongest
+    )
     paragraph = kept(" ".join(sentences))
     return Verdict(finding.level, _headline(row, finding.level), paragraph, tuple(map(kept, others)), finding)
 
@@ -78,16 +86,40 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     system, backend = row.labels.get("system"), row.labels.get("backend")
     several = len(attacks) > 1 and not row.about.is_bound
     threat = row.about.threat
+    group = _group_words(row, _group_labels(rows, finding))
     if threat is None and several and system:
-        return f"Of {len(attacks)} results, {system} gives most away: the attacker behind its scores"
+        share = _comparable(rows, finding, " ({})")
+        return f"Of {len(attacks)} results, {system}{group} gives most away{share}: the attacker behind its scores"
     who, given = _attacker(row)
     given += [f"{backend} scores"] if backend else []
     if system and several:
-        given.append(f"against {system}")
+        given.append(f"against {system}{group}")
+        given += [text for text in (_comparable(rows, finding, "{}"),) if text]
     words = who + (f" ({', '.join(given)})" if given else "")
     if several:
         return f"The strongest of {len(attacks)} attacks, {'by ' if threat is not None else ''}{words},"
     return capital(words)
+
+
+def _group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """Labels that tell groups of people apart, where there are several."""
+    compared = [rows[i].labels for i in finding.by_system]
+    return [name for name in PEOPLE_LABELS if len({labels.get(name) for labels in compared}) > 1]
+
+
+def _group_words(row: Evaluation, names: Sequence[str]) -> str:
+    said = ", ".join(row.labels[name] for name in names if name in row.labels)
+    return f" ({said})" if said else ""
+
+
+def _comparable(rows: Sequence[Evaluation], finding: Finding, words: str) -> str:
+    """How searches through different numbers of people were compared; empty where the numbers are the same."""
+    sizes = sorted({rows[i].counts["identities"] for i in finding.by_system if rows[i].is_search})
+    if len(sizes) < 2:
+        return ""
+    return words.format(
+        f"by the share of what there is to learn, as the searches are through {sizes[0]} to {sizes[-1]} people"
+    )
 
 
 def _attacker(row: Evaluation) -> tuple[str, list[str]]:
@@ -166,19 +198,61 @@ def _most_exposed(row: Evaluation, finding: Finding) -> list[str]:
     people = row.people
     if people is None or not len(people.speaker) or finding.chance[finding.strongest].beaten is False:
         return []
-    always = sum(share >= 1.0 for share in people.linked)
+    everywhere = hubs(people, row.counts["identities"])
+    always = sum(share >= 1.0 for share, hub in zip(people.linked, everywhere, strict=True) if not hub)
     if always > 1:
         # Of very many people a result names the most exposed only, so their number is no total.
         least = "At least " if len(people.speaker) < row.counts.get("speakers", 0) else ""
         named = f"all {always}" if always == len(people.speaker) and not least else str(always)
         return [capital(f"{least}{named} people are named in every one of their recordings.")]
-    worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i], people.alid[i]))
-    if people.linked[worst] <= 0.0:
+    if not any(people.linked):
         return ["Nobody is named outright."]
+    falsely = people.falsely or (0.0,) * len(people.speaker)
+    worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i] - falsely[i], people.alid[i]))
+    if people.linked[worst] <= falsely[worst]:
+        return ["Nobody is named more often in their own recordings than in those of others."]
     count = people.trials[worst]
+    others = f", and falsely in {percent(falsely[worst])} of those of others" if people.falsely is not None else ""
     return [
         f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
-        f"{count} recording{'s' if count != 1 else ''}."
+        f"{count} recording{'s' if count != 1 else ''}{others}."
+    ]
+
+
+def _named_for_everybody(row: Evaluation) -> list[str]:
+    """Whose names come up whoever speaks: that accuses them wrongly, and says little where it is right."""
+    people = row.people
+    if people is None or people.falsely is None:
+        return []
+    falsely = people.falsely
+    found = np.flatnonzero(hubs(people, row.counts["identities"])).tolist()
+    if not found:
+        return []
+    worst = max(found, key=lambda i: falsely[i])
+    name = people.speaker[worst]
+    several = f"The names of {len(found)} people come up for everybody, most often that of {name}: it"
+    first = several if len(found) > 1 else f"The name of {name} comes up for everybody: it"
+    own = people.linked[worst]
+    said = "none of the person's own"
+    if own > 0.0:
+        said = f"{percent(own)} of the person's own, which therefore says less than it seems to"
+    return [
+        f"{first} is put to {percent(falsely[worst])} of other people's recordings, which accuses the wrong person, "
+        f"and to {said}."
+    ]
+
+
+def _several_recordings(row: Evaluation, chance: Chance) -> list[str]:
+    """What the attacker gains by holding more than one recording of a person."""
+    found = row.recordings
+    if found is None or chance.beaten is False:
+        return []
+    tried = [k for k in SHOWN if k in found.held and k > 1]
+    if not tried:
+        return []
+    top = found.top1[found.held.index(tried[-1])]
+    return [
+        f"From {tried[-1]} recordings of the same person together, the right name follows in {percent(top)} of cases."
     ]
 
 
@@ -193,10 +267,10 @@ def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     return words
 
 
-def _short(row: Evaluation, beaten: bool | None) -> str:
-    """One sentence on a further system."""
+def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
+    """One sentence on a further system, or on a further group of people."""
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
-    system = row.labels.get("system", "unnamed")
+    system = row.labels.get("system", "unnamed") + _group_words(row, named)
     weak = ", no better than chance" if beaten is False else ""
     if row.is_search:
         return (

@@ -75,8 +75,8 @@ def rounded_factor(factor: float) -> str:
     return f"{round(factor / digits) * digits:,}".replace(",", "\u202f")
 
 
-def chance_words(chance: Chance) -> str:
-    """Whether chance explains a finding, by its test or, without one, by its interval."""
+def chance_words(chance: Chance, tested: str = "this") -> str:
+    """Whether chance explains what was tested, by its test or, without one, by its interval."""
     if chance.beaten is None and chance.p_value is None:
         return "Whether chance alone could show as much was not tested."
     if chance.beaten is None:
@@ -86,7 +86,7 @@ def chance_words(chance: Chance) -> str:
     if chance.p_value is None:
         return "By its 95 % interval this is more than chance."
     return (
-        "Chance does not explain this: if nothing leaked, any of these results would look like this in at most "
+        f"Chance does not explain {tested}: if nothing leaked, any of these results would show as much in at most "
         f"{100 * chance.p_value:.2g} % of such tests."
     )
 

@@ -1,0 +1,72 @@
+"""What a search learned about each person, and whose names come up for everybody.
+
+In some spaces a few voices lie close to all others (hubs). Their names come up often whoever speaks, so that they are
+named in many of their own recordings is no sign that they were recognised; it accuses them wrongly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, StrArray
+from zeroevidence.calibrate.rows import row_blocks
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.results import People, Trials
+from zeroevidence.measure.disclosure import by_speaker
+
+_MOST_PEOPLE = 1000
+_HUB_SHARE = 0.1
+_HUB_TIMES = 3.0
+
+
+def names_on_top(matrix: ScoreMatrix) -> StrArray:
+    """For each trial the person who scored strictly above all others, "" where nobody did."""
+    names = matrix.enrolment_names if matrix.enrolment_speakers is None else matrix.enrolment_speakers
+    found = np.zeros(len(matrix.mated), dtype=names.dtype)
+    for rows in row_blocks(*matrix.scores.shape):
+        part = matrix.scores[rows]
+        alone = np.count_nonzero(part == part.max(axis=1, keepdims=True), axis=1) == 1
+        found[rows] = np.where(alone, names[part.argmax(axis=1)], "")
+    return found
+
+
+def exposure_by_person(trials: Trials, on_top: StrArray | None = None) -> People:
+    """What the search learned about each speaker, the most exposed first and at most a thousand of them.
+
+    Parameters
+    ----------
+    trials
+        What each trial disclosed.
+    on_top
+        Whose name came up for each trial, to count how often it was the wrong one.
+    """
+    risk = by_speaker(trials.lid, trials.speaker)
+    names, index = np.unique(trials.speaker, return_inverse=True)
+    place = np.searchsorted(names, risk.speaker)
+    linked = np.bincount(index, weights=trials.linked)[place] / risk.trials
+    falsely = None
+    if on_top is not None:
+        wrong = on_top[(on_top != trials.speaker) & np.isin(on_top, names)]
+        times = np.bincount(np.searchsorted(names, wrong), minlength=len(names))[place]
+        falsely = times / np.maximum(len(trials.speaker) - risk.trials, 1)
+    first = slice(_MOST_PEOPLE)
+    return People(
+        tuple(risk.speaker[first].tolist()),
+        tuple(risk.trials[first].tolist()),
+        tuple(risk.mean[first].tolist()),
+        tuple(risk.max[first].tolist()),
+        tuple(linked[first].tolist()),
+        None if falsely is None else tuple(falsely[first].tolist()),
+    )
+
+
+def hubs(people: People, identities: int) -> BoolArray:
+    """Whose names come up for everybody: for a tenth of the others' trials, and three times as often as by guessing.
+
+    Examples
+    --------
+    >>> hubs(People(("a", "b"), (4, 4), (1.0, 0.5), (2.0, 2.0), (0.8, 0.7), (0.01, 0.4)), 29).tolist()
+    [False, True]
+    """
+    falsely = np.zeros(len(people.speaker)) if people.falsely is None else np.array(people.falsely)
+    return np.asarray(falsely >= max(_HUB_SHARE, min(1.0, _HUB_TIMES / identities)))
