@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation import Evaluation, Measured, findings
 from zeroevidence.evaluation.recordings import SHOWN
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report.cells import cell, heading, labelled, row_numbers
@@ -34,7 +34,10 @@ def with_recordings(row: Evaluation, name: str, place: int) -> Measured:
 
 
 def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:
-    """A line for each number of recordings of a single result, else for each result; None where nobody has several."""
+    """A line for each number of recordings of a single result, else for the strongest attacker on each system.
+
+    The control stands beside them. None where nobody has several recordings.
+    """
     tried = [k for k in SHOWN if any(k in held_with(row) for row in rows)]
     if len(tried) < 2:
         return None
@@ -42,10 +45,19 @@ def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:
         return _of_one(rows[0])
     columns = labelled(rows).columns
     headings = (*columns, *(f"{heading(name)} of {k}" for name in _MEASURES for k in tried))
-    chosen = [place for place, row in enumerate(rows) if len(held_with(row)) > 1]
+    chosen = [place for place in _told(rows) if len(held_with(rows[place])) > 1]
     body = tuple((*(texts[place] for texts in columns.values()), *_cells(rows[place], tried)) for place in chosen)
     own = row_numbers(rows)
     return Grid(TITLE, headings, body, len(columns), tuple(own[place] for place in chosen) if own else ())
+
+
+def _told(rows: Sequence[Evaluation]) -> list[int]:
+    """Places of the rows that speak for the others."""
+    places: set[int] = set()
+    for finding in findings(rows):
+        places |= {*finding.by_system, finding.strongest}
+        places |= set() if finding.control is None else {finding.control}
+    return sorted(places)
 
 
 def _of_one(row: Evaluation) -> Grid:

@@ -297,6 +297,43 @@ def recordings_table(rows: Sequence[Evaluation], finding: Finding) -> Table | No
     return Table(tuple(headings), tuple(body), 2 if len(chosen) > 1 else 0)
 
 
+def ladder_table(rows: Sequence[Evaluation]) -> Table | None:
+    """What every attacker spent, what development people disclosed to it, and what evaluated people did."""
+    if not any(row.about.spent for row in rows):
+        return None
+    body = []
+    for position, row in enumerate(rows, 1):
+        spent = row.about.spent
+        if spent is None:
+            continue
+        threat = "" if row.about.threat is None else row.about.threat.name
+        words = [threat, row.labels.get("encoder", ""), row.labels.get("backend", "")]
+        numbers = [spent.people, spent.settings, *([spent.epochs, spent.recordings] if spent.epochs else ["", ""])]
+        told = row.about.development
+        body.append(
+            (
+                Cell(str(position), order=str(position)),
+                *(Cell(one) for one in words),
+                *(Cell(str(one), order=str(one)) for one in numbers),
+                Cell("" if told is None else f"{told:.2f}", order=repr(told)),
+                _cell(row.metrics["alid"]) if "alid" in row.metrics else Cell(""),
+            )
+        )
+    headings = (
+        ("row", "Number of the row"),
+        ("attacker", ""),
+        ("encoder", "What turns speech into embeddings"),
+        ("back-end", "How embeddings are compared"),
+        ("people", "Training people"),
+        ("settings", "Settings tried, among which development people chose"),
+        ("epochs", "Passes of the encoder's training over anonymised recordings"),
+        ("recordings", "Recordings in each pass"),
+        ("development [bit]", "What development people disclosed; the strongest attacker is chosen by this"),
+        (_heading(rows, "alid"), MEASURES["alid"].meaning),
+    )
+    return Table(headings, tuple(body), 4)
+
+
 def cautions(rows: Sequence[Evaluation]) -> list[Caution]:
     """Each flag once, with the rows that have it."""
     found: dict[Flag, list[int]] = {}

@@ -29,6 +29,7 @@ from zeroevidence.report.html.methods import describe_methods
 from zeroevidence.report.html.references import references
 from zeroevidence.report.material import Card
 from zeroevidence.report.recordings import NOTE, untried_words
+from zeroevidence.report.strength import growths
 from zeroevidence.report.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
             "people": None,
             "people_left": 0,
             "recordings": None,
+            "ladder": None,
             "shared_words": "",
             "readoff": "",
         }
@@ -129,6 +131,8 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
         "people_left": people_left,
         "recordings": content.recordings_table(rows, finding),
         "recordings_note": f"{NOTE} {untried_words(rows)}".strip(),
+        "ladder": content.ladder_table(rows),
+        "growths": growths(rows[finding.strongest]),
         "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None),
         "shared_words": ", ".join(f"{name}: {value}" for name, value in shared.items()),
         "figures": figures,
@@ -259,6 +263,7 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("attackers", "Who attacks", context["cards"] or context["attackers"]),
         ("numbers", "Numbers", context["numbers"]),
         ("warnings", "Keep in mind", context["rows"]),
+        ("strength", "How hard they tried", context["ladder"]),
         ("recordings", "Several recordings", context["recordings"]),
         ("people", "People at risk", context["people"]),
         ("differences", "Differences", context["comparisons"]),

@@ -19,6 +19,7 @@ from zeroevidence.evaluation.people import hubs
 from zeroevidence.evaluation.recordings import SHOWN
 from zeroevidence.evaluation.results import number_or_none, required_number
 from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.report.strength import rising_words
 from zeroevidence.report.verdict.words import (
     Verdict,
     between,
@@ -161,9 +162,9 @@ def _bits(row: Evaluation, alid: float, people: int) -> str:
         return "misleads: at least once the attacker ruled out the right person"
     if alid <= -0.005:
         return f"misleads the attacker, by {-alid:.2f} bits"
-    words = (
-        f"gives away {alid:.2f} bits{between(row, 'alid')} of the {log2(people):.2f} that single out one of {people}"
-    )
+    least = "at least " if rising_words(row) else ""
+    of_all = f"of the {log2(people):.2f} that single out one of {people}"
+    words = f"gives away {least}{alid:.2f} bits{between(row, 'alid')} {of_all}"
     if 2.0**alid < 1.05:
         return f"{words}, next to nothing"
     return f"{words}: it makes the right person about {rounded_factor(2.0**alid)} times as likely as before"
@@ -261,7 +262,7 @@ def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
         return ["This says what the attacker can do, and nothing yet about a protection."]
     chance = finding.chance[finding.strongest]
     control = None if finding.control is None else finding.chance[finding.control]
-    words = [caution_words(chance, control)]
+    words = [*rising_words(rows[finding.strongest]), caution_words(chance, control)]
     if control is None and chance.beaten is not False:
         words.insert(0, "There is no test on unprotected voices to compare with.")
     return words

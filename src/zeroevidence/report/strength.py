@@ -1,0 +1,58 @@
+"""How far attackers went, and whether going further would have told them more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zeroevidence.evaluation import Evaluation
+
+# the curve of a result, what it is over, and the warning that it has not levelled off
+_CURVES = (
+    ("alid_over_training_people", "training people", "still-rising"),
+    ("alid_over_epochs", "epochs of training", "training-pays"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What an attacker learned who learned from more and more."""
+
+    over: str
+    amount: tuple[float, ...]
+    bits: tuple[float, ...]
+    rising: bool
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Amounts and bits as they are shown."""
+        return [(f"{amount:g}", f"{bits:.2f}") for amount, bits in zip(self.amount, self.bits, strict=True)]
+
+    @property
+    def sentence(self) -> str:
+        """Whether it has levelled off, and the last step of it.
+
+        Examples
+        --------
+        >>> Growth("training people", (15, 30, 60), (1.0, 1.8, 2.5), True).sentence
+        'With 60 training people instead of 30 it learned 0.70 bits more; this has not levelled off.'
+        """
+        last, before = (f"{self.amount[i]:g}" for i in (-1, -2))
+        gain = self.bits[-1] - self.bits[-2]
+        change = f"{abs(gain):.2f} bits {'more' if gain >= 0.0 else 'less'}"
+        level = "this has not levelled off" if self.rising else "this has levelled off"
+        return f"With {last} {self.over} instead of {before} it learned {change}; {level}."
+
+
+def growths(row: Evaluation) -> list[Growth]:
+    """What is known of an attacker's growth."""
+    raised = {one.code for one in row.flags}
+    return [
+        Growth(over, row.curves[name].x, row.curves[name].y, code in raised)
+        for name, over, code in _CURVES
+        if name in row.curves and len(row.curves[name].x) > 1
+    ]
+
+
+def rising_words(row: Evaluation) -> list[str]:
+    """Sentences on what would still make the attacker stronger."""
+    return [one.sentence for one in growths(row) if one.rising]
