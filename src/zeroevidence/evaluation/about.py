@@ -33,6 +33,8 @@ class About:
     development
         What the same attacker learned of development people, in bits: attackers are chosen by it, so that the evaluated
         people choose nothing.
+    pooled
+        Whether all recordings of one person were judged together.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class About:
     of_class: str | None = None
     attack: str | None = None
     development: float | None = None
+    pooled: bool = False
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:
