@@ -126,6 +126,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "about {people} people (95 %: {low} to {high}) to fit {protector} on would be needed for a D_ECE of "
         "{target:g}, if the curve goes on as it does up to {most} people.",
     ),
+    "people-enough": (
+        "note",
+        "fitted on the {most} people at hand, {protector} already leaves a D_ECE of at most {target:g}.",
+    ),
     "people-unknown": (
         "note",
         "how many people to fit {protector} on would be needed for a D_ECE of {target:g} cannot be said from these "
