@@ -78,7 +78,7 @@ def test_quadratic_attackers_find_what_is_known(told, variance):
     for name in ("qda", "sphered"):
         assert found[name]["d_ece"].value == pytest.approx(truth, abs=0.02)
         assert found[name].about.development == pytest.approx(truth, abs=0.02)
-    assert found["logistic"]["d_ece"].value < 0.01
+    assert found["logistic"]["d_ece"].value < min(0.05, 0.5 * truth)
     assert rows[0].labels["attacker"] != "logistic"
 
 
