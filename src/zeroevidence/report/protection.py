@@ -38,8 +38,9 @@ def render_protection(rows: Sequence[Evaluation], format: str, signatures: bool 
     first, rest = numbers[: len(strongest)], numbers[len(strongest) :]
     grids = [_classification(rows, strongest, first), _tags(strongest, first), _information(strongest)]
     grids += [_verification(verified, rest)] if verified else []
-    grids[1:1] = [grid for grid in (_attackers(rows, strongest), _over_people(strongest)) if grid.body]
-    notes = [NOTE, *([_choice(strongest)] if len(grids[1].body) > 1 else [])]
+    attackers, over_people = _attackers(rows, strongest), _over_people(strongest)
+    grids[1:1] = [grid for grid in (attackers, over_people) if grid.body]
+    notes = [NOTE, *([_choice(strongest)] if attackers.body else [])]
     if format == "text":
         from zeroevidence.report.text import grids_to_text
 

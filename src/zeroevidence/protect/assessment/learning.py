@@ -127,7 +127,7 @@ def people_folds(y: IntArray, people: IntArray, seed: int) -> IntArray | None:
     Examples
     --------
     >>> people_folds(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3]), seed=0).tolist()
-    [1, 0, 0, 1]
+    [0, 1, 0, 1]
     """
     first = np.unique(people, return_index=True)[1]
     classes = y[first]
