@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -88,12 +89,7 @@ def command(
     """
     from zeroevidence.report.protection import render_protection
 
-    if models and (kinds or parameters):
-        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
-    if parameters and len(kinds) != 1:
-        raise UsageError("--set: name the one --protector that it is for")
-    if models and people_curve:
-        raise UsageError("--people-curve fits protectors on fewer people; a fitted --model cannot be fitted again")
+    _check(models, kinds, parameters, people_curve)
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
     protectors = load_protectors(models, roles, attribute) or fit_protectors(
@@ -129,3 +125,13 @@ def command(
             progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
         )
     output.emit(render_protection(rows, output.format, signatures=output.signatures))
+
+
+def _check(models: Sequence[str], kinds: Sequence[str], parameters: dict[str, Any], people_curve: bool) -> None:
+    """Refuse options that do not go together."""
+    if models and (kinds or parameters):
+        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
+    if parameters and len(kinds) != 1:
+        raise UsageError("--set: name the one --protector that it is for")
+    if models and people_curve:
+        raise UsageError("--people-curve fits protectors on fewer people; a fitted --model cannot be fitted again")

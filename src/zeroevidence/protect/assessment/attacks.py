@@ -14,7 +14,6 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, Points, evaluate, together
-from zeroevidence.evaluation.finding import chances
 from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.registry import MEASURES, battery
@@ -77,29 +76,25 @@ def assess(
     attribute, keep, classifiers
         The attribute that should be concealed; further ones to report; names of registered classifiers.
     cross_validated
-        Whether the people that attackers learn from choose settings and the strongest attacker, by cross-validation.
-        Otherwise settings are the usual ones, nobody combines others, and the strongest on the tested people comes
-        first: so were tables made that had three attackers.
+        Whether the people that attackers learn from choose settings and the strongest. Otherwise settings are the usual
+        ones, nobody combines others, and the strongest on the tested people comes first, as in tables of three.
     verification, mapped, options, seed, dataset, progress
         Whether to verify speakers too; how to draw test vectors, and to measure; seed of the attackers; a label; called
         with the number of attacks done and wanted.
 
-    Each system (``unprotected`` first), attribute and class gets a row for each classifier, the strongest first, and
-    those that judge all vectors of a person together after the others; then the same classifier on what it was trained
-    on; then a row of verification.
+    Each system (``unprotected`` first), attribute and class gets a row for each classifier, the strongest first and
+    those that judge whole people last; then the same classifier on what it was trained on; then a row of verification.
 
     Examples
     --------
-    >>> from zeroevidence.protect import LinearNuller
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> roles = Roles.split(Embeddings(vectors, np.arange(96).astype(str), people, {"sex": sex}), "sex")
-    >>> nuller = LinearNuller().fit(roles.train.vectors, roles.train.attributes["sex"])
-    >>> rows = assess({"linear": nuller}, roles, "sex", classifiers=["logistic"], options=Options(intervals=0, null=0))
+    >>> rows = assess({}, roles, "sex", classifiers=["logistic"], options=Options(intervals=0, null=0))
     >>> [row.about.role for row in rows]
-    ['control', 'training', 'utility', 'attack', 'training', 'utility']
+    ['control', 'training', 'utility']
     """
-    kinds = _chosen(protectors, classifiers)
+    kinds, options = _chosen(protectors, classifiers), options or Options(seed=seed)
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
     done = _Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
@@ -108,17 +103,15 @@ def assess(
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
         for one in (attribute, *keep):
-            target = _Target(sides["attack"], sides["test"], one, seed, options or Options(seed=seed), words)
+            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             start = len(rows)
             rows += target.attacked(kinds, cross_validated, done)
             maps = draw_maps(sides["test"], one, mapped, seed, protector if one == attribute else None, roles.test)
             groups.append((slice(start, len(rows)), maps))
         if verification:
-            rows.append(verified(roles.train, sides, options or Options(seed=seed), words))
+            rows.append(verified(roles.train, sides, options, words))
             done.advance()
-    chance = chances(rows)
-    ordered = headlines_first(rows, groups, chance)
-    return with_choice_flags(together(ordered), [place for place, _ in groups])
+    return with_choice_flags(together(headlines_first(rows, groups)), [place for place, _ in groups])
 
 
 def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) -> list[ClassifierKind]:

@@ -11,14 +11,14 @@ from zeroevidence.evaluation.flags import flag
 
 
 def headlines_first(
-    rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Mapping[str, Points]]], chance: Sequence[Chance]
+    rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Mapping[str, Points]]]
 ) -> list[Evaluation]:
     """Each group by attacker, the strongest of those left first, and its maps with the first row.
 
     The rows of one attacker stay together, and attackers who judge all vectors of a person together come last. Chance
     is that of all rows, so that the finding names the same attackers.
     """
-    result = list(rows)
+    result, chance = list(rows), chances(rows)
     for place, maps in groups:
         own = range(place.start, place.stop)
         ordered = [
