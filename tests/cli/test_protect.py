@@ -95,6 +95,18 @@ def test_evaluate_fits_what_it_is_asked_to(files, zeroevidence):
     assert "adversarial" not in done.stdout
 
 
+def test_fewer_people_and_all_attackers(files, zeroevidence):
+    asked = ("protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear")
+    more = ("--attacker", "qda", "--attacker", "fusion", "--people-curve", "--people-for", "0.2")
+    done = zeroevidence(*asked, *QUICK, *more)
+    assert done.exit_code == 0
+    text = " ".join(done.stdout.split())
+    assert "D_ECE of every attacker on the tested people" in text
+    assert "the tested people chose nothing" in text
+    assert "D_ECE after fitting on so many people" in text
+    assert "cannot be said from these data: there are too few people" in text  # six people
+
+
 def test_a_second_attribute_is_reported(files, zeroevidence):
     loaded = dict(np.load(files / "train.npz"))
     people = np.unique(loaded["speaker"], return_inverse=True)[1]
@@ -139,6 +151,8 @@ def test_labels_from_a_file(files, zeroevidence):
         (("evaluate", "train.npz", "--attribute", "sex", "--model", "m"), 3, "was trained on"),
         (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--protector", "flow"), 2, "--model"),
         (("evaluate", "other.npz", "--attribute", "sex", "--set", "epochs=1"), 2, "--protector"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--people-curve"), 2, "--people-curve"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--attacker", "fusion"), 2, "fusion combines"),
     ],
 )
 def test_one_clear_message(files, zeroevidence, monkeypatch, arguments, code, words):

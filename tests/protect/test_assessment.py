@@ -64,8 +64,9 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     assert {row.labels["attacker"] for row in before} == set(CLASSIFIERS)
     assert max(row.metrics["d_ece"].value for row in before) > 0.5
     strongest = after[0].metrics["d_ece"]
-    assert strongest.value == max(row.metrics["d_ece"].value for row in after)
-    assert strongest.value < 0.35
+    single = [row for row in after if not row.about.pooled]
+    assert after[0].about.development == max(row.about.development for row in single)
+    assert strongest.value < 0.4
     assert strongest.low is not None
     assert after[0].metrics["mutual_information"].value < before[0].metrics["mutual_information"].value
     assert found(rows, system="linear", attribute="accent", split="test")[0].metrics["d_ece"].value > 0.5
@@ -147,7 +148,7 @@ def test_three_classes_get_a_row_each():
 class Coin:
     """Knows nothing."""
 
-    def fit(self, x, y, weights):
+    def fit(self, x, y, weights, people):
         self.classes = len(np.unique(y))
 
     def log_posteriors(self, x):
@@ -156,7 +157,7 @@ class Coin:
 
 def test_a_registered_classifier_is_an_attacker(assessed, monkeypatch):
     roles, _ = assessed
-    monkeypatch.setitem(CLASSIFIERS, "coin", ClassifierKind("coin", "guesses", lambda seed: Coin()))
+    monkeypatch.setitem(CLASSIFIERS, "coin", ClassifierKind("coin", "guesses", lambda seed: [Coin()]))
     rows = assess({}, roles, "sex", classifiers=["coin"], verification=False, options=OPTIONS)
     assert [row.labels["attacker"] for row in rows] == ["coin", "coin"]
     assert {flag.code for flag in rows[0].flags} >= {"attacker-at-chance"}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import inf
 
 from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding import clearly_stronger
 from zeroevidence.evaluation.flags import flag
 
 _PER_SPEAKER = 0.5  # share of the change that recordings of one person have in common
@@ -38,16 +39,11 @@ def _cheaper(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, in
 
 def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
     """Rows with a warning on the strongest where another row learns clearly more from the evaluated people."""
-    strong = rows[finding.strongest]
-    high = strong.metrics["alid"].high if "alid" in strong.metrics else None
-    better = [
-        row
-        for row in rows
-        if row.about.role == "attack" and high is not None and (row.metrics["alid"].low or 0.0) > high
-    ]
-    if not better:
+    attacks = [i for i, row in enumerate(rows) if row.about.role == "attack"]
+    number = clearly_stronger(rows, finding.strongest, attacks, "alid")
+    if number is None:
         return list(rows)
-    best = max(better, key=lambda row: row.number("alid") or 0.0)
+    best = rows[number]
     name = ", ".join(filter(None, (str(best.labels.get("encoder", "")), best.labels["backend"])))
     return [
         row.with_flags(flag("development-disagrees", better=name)) if i == finding.strongest else row

@@ -55,6 +55,8 @@ class About:
         people choose nothing.
     spent
         What the attacker spent to learn it.
+    pooled
+        Whether all recordings of one person were judged together.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class About:
     attack: str | None = None
     development: float | None = None
     spent: Spent | None = None
+    pooled: bool = False
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:

@@ -62,6 +62,8 @@ class Finding:
         For each row whether it is more than chance, all rows tested together.
     attribute
         The attribute in question.
+    pooled
+        Number of the row in which all recordings of a person were judged together, against the same system.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Finding:
     floor: int | None
     chance: tuple[Chance, ...]
     attribute: str | None = None
+    pooled: int | None = None
 
 
 def findings(rows: Sequence[Evaluation]) -> list[Finding]:
@@ -134,8 +137,13 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
 def _about_attribute(
     rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...], attribute: str | None
 ) -> Finding:
-    """Against each protection the strongest classifier counts; the protection that leaves least speaks."""
-    by_system = {name: strongest(rows, own, chance) for name, own in _systems(rows, numbers).items()}
+    """Against each protection the chosen classifier counts; the protection that leaves least speaks.
+
+    Classifiers of single recordings count where there are any; those of all recordings of a person come beside them.
+    """
+    everyone = numbers
+    numbers = [i for i in everyone if not rows[i].about.pooled] or everyone
+    by_system = {name: chosen(rows, own, chance) for name, own in _systems(rows, numbers).items()}
     protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
     best = min(protected or by_system.values(), key=lambda i: rows[i].number("d_ece") or 0.0)
     plain = [
@@ -145,10 +153,19 @@ def _about_attribute(
         and rows[i].about.of_class == rows[best].about.of_class
         and rows[i].labels.get("dataset") == rows[best].labels.get("dataset")
     ]
-    control = strongest(rows, plain, chance) if plain and rows[best].about.role == "attack" else None
+    control = chosen(rows, plain, chance) if plain and rows[best].about.role == "attack" else None
     level = _level(rows[best], chance[best], None if control is None else chance[control])
-    level = "leaks" if level == "recognised" else level
-    return Finding("attribute", level, best, tuple(protected), control, None, chance, attribute)
+    alike = [i for i in everyone if _same_target(rows[i], rows[best])]
+    if level == "recognised" or any(chance[i].beaten for i in alike):  # what any attacker finds is there
+        level = "leaks"
+    together = [i for i in alike if rows[i].about.pooled and i not in numbers]
+    pooled = chosen(rows, together, chance) if together else None
+    return Finding("attribute", level, best, tuple(protected), control, None, chance, attribute, pooled)
+
+
+def _same_target(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows attack the same system in the same data."""
+    return all(row.labels.get(name) == other.labels.get(name) for name in ("system", "dataset", "split"))
 
 
 def _about_spoofing(rows: Sequence[Evaluation], chance: tuple[Chance, ...]) -> Finding:
@@ -223,6 +240,35 @@ def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequen
     if len(developed) == len(numbers):
         return max(numbers, key=lambda i: (chance[i].beaten is not False, developed[i]))
     return _learns_most(rows, numbers, chance)
+
+
+def chosen(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
+    """Number of the row whose attacker development people choose; `strongest` where some row says nothing of these.
+
+    Unlike there, chance among the evaluated people does not count: they choose nothing at all. Of equals it is the
+    first.
+    """
+    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
+    if len(developed) == len(numbers):
+        return max(numbers, key=lambda i: developed[i])
+    return strongest(rows, numbers, chance)
+
+
+def clearly_stronger(
+    rows: Sequence[Evaluation], number: int, others: Sequence[int], measure: str, chance: Sequence[Chance] = ()
+) -> int | None:
+    """Number of the row that learns most, if clearly more than this one.
+
+    That is where intervals do not overlap, or where only the other is more than chance.
+    """
+    high = rows[number].metrics[measure].high if measure in rows[number].metrics else None
+    at_chance = bool(chance) and chance[number].beaten is False
+    better = [
+        i
+        for i in others
+        if (high is not None and (rows[i].metrics[measure].low or 0.0) > high) or (at_chance and chance[i].beaten)
+    ]
+    return max(better, key=lambda i: rows[i].number(measure) or 0.0) if better else None
 
 
 def _learns_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:

@@ -111,6 +111,30 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "on the evaluated people {better} learns more than this attacker, who was chosen on development people, by "
         "more than the intervals; more development people would choose better.",
     ),
+    "headline-beaten": (
+        "warning",
+        "on the tested people {better} clearly learns more than this attacker, who was chosen on the people that "
+        "attackers learned from; read the larger number, and give attackers more people to choose on.",
+    ),
+    "not-cross-validated": (
+        "warning",
+        "a class has a single person among those that attackers learn from, so nobody can be held out; settings are "
+        "the usual ones, and the strongest attacker was chosen on the tested people, which flatters the attack.",
+    ),
+    "people-needed": (
+        "note",
+        "about {people} people (95 %: {low} to {high}) to fit {protector} on would be needed for a D_ECE of "
+        "{target:g}, if the curve goes on as it does up to {most} people.",
+    ),
+    "people-enough": (
+        "note",
+        "fitted on the {most} people at hand, {protector} already leaves a D_ECE of at most {target:g}.",
+    ),
+    "people-unknown": (
+        "note",
+        "how many people to fit {protector} on would be needed for a D_ECE of {target:g} cannot be said from these "
+        "data: {why}.",
+    ),
     "still-rising": (
         "warning",
         "with twice as many training people this attacker learned {gain:.2f} bits more and has not levelled off; read "

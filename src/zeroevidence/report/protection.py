@@ -1,4 +1,7 @@
-"""What is left of an attribute, in four tables as in [Noé et al. 2022]: classes, tags, information, verification."""
+"""What is left of an attribute, in tables as in [Noé et al. 2022]: classes, tags, information, verification.
+
+Beside them stand all attackers, and the curve over the people that a protector was fitted on.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,16 @@ from zeroevidence.report.cells import cell, flagged, heading, p_value, row_numbe
 from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
 
 _TAGS = "0ABCDEF"
+_CURVE = "d_ece_over_people"
 NOTE = (
     "The strongest of the attackers' classifiers is shown; they were trained on vectors protected in the same way, of "
     "other people. D_ECE under the null is what it is when the attribute is dealt to people at random."
 )
+_CHOSEN = (
+    "The strongest was chosen on the people that attackers learned from, by D_ECE when these are held out in turn; the "
+    "tested people chose nothing. It is marked with *."
+)
+_NOT_CHOSEN = "The strongest is that of the tested people, which flatters the attack. It is marked with *."
 
 
 def render_protection(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
@@ -29,11 +38,14 @@ def render_protection(rows: Sequence[Evaluation], format: str, signatures: bool 
     first, rest = numbers[: len(strongest)], numbers[len(strongest) :]
     grids = [_classification(rows, strongest, first), _tags(strongest, first), _information(strongest)]
     grids += [_verification(verified, rest)] if verified else []
+    attackers, over_people = _attackers(rows, strongest), _over_people(strongest)
+    grids[1:1] = [grid for grid in (attackers, over_people) if grid.body]
+    notes = [NOTE, *([_choice(strongest)] if attackers.body else [])]
     if format == "text":
         from zeroevidence.report.text import grids_to_text
 
-        return grids_to_text(grids, [NOTE], flags, own, all_of_them=signatures, joint=joint_signature(own))
-    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, [NOTE, *map(str, flags)], own)
+        return grids_to_text(grids, notes, flags, own, all_of_them=signatures, joint=joint_signature(own))
+    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, [*notes, *map(str, flags)], own)
 
 
 def _key(row: Evaluation) -> tuple[str, ...]:
@@ -61,22 +73,65 @@ def _cells(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
 def _classification(rows: Sequence[Evaluation], strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
     seen = {(_key(row), row.labels["attacker"]): row for row in rows if row.about.role == "training"}
     names = (*_named(strongest), "attacker")
+    developed = any(row.about.development is not None for row in strongest)
     body = []
     for row in strongest:
         train = seen.get((_key(row), row.labels["attacker"]))
         own = {} if train is None else train.metrics
         tested = row.metrics["d_ece"]
         shown = (own.get("cllr_min"), own.get("d_ece"), row.metrics["cllr_min"], tested)
-        body.append(
-            (*_cells(row, names), *(cell(one, "\n") for one in shown), under_null(row, "d_ece"), p_value(tested))
-        )
+        held_out = (_held_out(row),) if developed else ()
+        numbers_shown = (*(cell(one, "\n") for one in shown), under_null(row, "d_ece"), p_value(tested))
+        body.append((*_cells(row, names), *held_out, *numbers_shown))
     columns = (
+        *(("D_ECE, held out",) if developed else ()),
         *("min Cllr, trained on", "D_ECE, trained on", "min Cllr, test", "D_ECE, test"),
         *("D_ECE under the null", "p"),
     )
     attributes = {row.about.attribute for row in strongest}
     title = f"Classification of the attribute {attributes.pop()}" if len(attributes) == 1 else "Classification"
     return Grid(title, (*names, *columns), tuple(body), len(names), numbers)
+
+
+def _held_out(row: Evaluation) -> str:
+    return "" if row.about.development is None else f"{row.about.development:.4f}"
+
+
+def _choice(strongest: Sequence[Evaluation]) -> str:
+    return _CHOSEN if all(row.about.development is not None for row in strongest) else _NOT_CHOSEN
+
+
+def _attackers(rows: Sequence[Evaluation], strongest: Sequence[Evaluation]) -> Grid:
+    """D_ECE of every attacker on the tested people, a column for each system, attribute and class."""
+    tested = [row for row in rows if row.about.question == "attribute" and row.about.role != "training"]
+    found = {(row.labels["attacker"], _key(row)): row for row in tested}
+    first = {_key(row): row.labels["attacker"] for row in strongest}
+    judges = {row.labels["attacker"]: "person" if row.about.pooled else "vector" for row in tested}
+    names = _named(strongest)
+    columns = {_key(row): ", ".join(filter(None, _cells(row, names))) for row in strongest}
+    body = tuple(
+        (attacker, judged, *(_marked(found.get((attacker, key)), attacker == first[key]) for key in columns))
+        for attacker, judged in sorted(judges.items(), key=lambda item: (item[1] == "person", item[0]))
+    )
+    title = "D_ECE of every attacker on the tested people"
+    return Grid(title, ("attacker", "judges one", *columns.values()), body if len(body) > 1 else (), 2)
+
+
+def _marked(row: Evaluation | None, first: bool) -> str:
+    return "" if row is None else f"{float(row.metrics['d_ece']):.3f}{' *' if first else ''}"
+
+
+def _over_people(strongest: Sequence[Evaluation]) -> Grid:
+    """What protectors leave that were fitted on fewer people."""
+    curves = [(row, row.curves[_CURVE]) for row in strongest if _CURVE in row.curves]
+    sizes = sorted({int(size) for _, curve in curves for size in curve.x})
+    names = _named(strongest)
+    body = []
+    for row, curve in curves:
+        left = dict(zip(curve.x, curve.y, strict=True))
+        body.append((*_cells(row, names), *(f"{left[size]:.3f}" if size in left else "" for size in sizes)))
+    title = "D_ECE after fitting on so many people"
+    return Grid(title, (*names, *map(str, sizes)), tuple(body), len(names))
 
 
 def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:

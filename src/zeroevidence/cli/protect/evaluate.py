@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -14,6 +15,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod, Roles, assess
 from zeroevidence.protect.attributes import names
 from zeroevidence.protect.fitting import fit_protectors, keeping_protectors, load_protectors
+from zeroevidence.protect.people import refits, with_people_curves
 
 if TYPE_CHECKING:
     from zeroevidence.cli.output import Output
@@ -47,6 +49,12 @@ if TYPE_CHECKING:
     multiple=True,
     help="Classifiers to attack with; all unless given.",
 )
+@click.option(
+    "--people-curve",
+    is_flag=True,
+    help="Also fit on fewer people, and say how many would be needed for the D_ECE of --people-for.",
+)
+@setting(with_people_curves, "wanted", "--people-for", "wanted", help="The D_ECE that may be left.")
 @setting(
     assess,
     "mapped",
@@ -65,6 +73,8 @@ def command(
     models: tuple[str, ...],
     parameters: dict[str, Any],
     classifiers: tuple[str, ...],
+    people_curve: bool,
+    wanted: float,
     mapped: MapMethod,
     no_verification: bool,
     options: Options,
@@ -73,15 +83,13 @@ def command(
     """Measure how much of the attribute is left after protection, and how well speakers are still told apart.
 
     The speakers of EMBEDDINGS are cut into thirds: one to fit protectors, one to train attackers on protected vectors,
-    one to test. With --model the first third trains the PLDA of the verification alone; the model must not have been
-    trained on anybody in the other two.
+    one to test. The people that attackers are trained on choose the strongest attacker, by cross-validation; those who
+    are tested choose nothing. With --model the first third trains the PLDA of the verification alone; the model must
+    not have been trained on anybody in the other two.
     """
     from zeroevidence.report.protection import render_protection
 
-    if models and (kinds or parameters):
-        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
-    if parameters and len(kinds) != 1:
-        raise UsageError("--set: name the one --protector that it is for")
+    _check(models, kinds, parameters, people_curve)
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
     protectors = load_protectors(models, roles, attribute) or fit_protectors(
@@ -106,4 +114,24 @@ def command(
         dataset=inputs.name,
         progress=terminal_progress("attacking", "attacks"),
     )
+    if people_curve:
+        rows = with_people_curves(
+            rows,
+            refits(protectors, attribute, keep=keep[0] if keep else None, parameters=parameters, seed=options.seed),
+            roles,
+            attribute,
+            wanted=wanted,
+            seed=options.seed,
+            progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
+        )
     output.emit(render_protection(rows, output.format, signatures=output.signatures))
+
+
+def _check(models: Sequence[str], kinds: Sequence[str], parameters: dict[str, Any], people_curve: bool) -> None:
+    """Refuse options that do not go together."""
+    if models and (kinds or parameters):
+        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
+    if parameters and len(kinds) != 1:
+        raise UsageError("--set: name the one --protector that it is for")
+    if models and people_curve:
+        raise UsageError("--people-curve fits protectors on fewer people; a fitted --model cannot be fitted again")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import same_setting, strongest
+from zeroevidence.evaluation.finding import chosen, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
 from zeroevidence.plot.words import row_names
@@ -118,14 +118,18 @@ def _of_attribute(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluati
     """The rows on the same attribute and class, tested; of many the strongest attacker on each system."""
     strong = rows[finding.strongest]
     same = [
-        i for i, row in enumerate(rows) if _same_attribute(row, strong) and row.about.of_class == strong.about.of_class
+        i
+        for i, row in enumerate(rows)
+        if _same_attribute(row, strong)
+        and row.about.of_class == strong.about.of_class
+        and row.about.pooled == strong.about.pooled
     ]
     if len(same) > _MOST:
         systems: dict[str, list[int]] = {}
         for i in same:
             systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
         first = [finding.strongest, *([] if finding.control is None else [finding.control])]
-        others = [strongest(rows, own, finding.chance) for own in systems.values() if not set(own) & set(first)]
+        others = [chosen(rows, own, finding.chance) for own in systems.values() if not set(own) & set(first)]
         same = sorted([*first, *others][:_MOST])
     return [rows[i] for i in same]
 

@@ -15,6 +15,11 @@ _ATTRIBUTES = (
     "violators). Expected disclosure (D_ECE) is what a recording tells about the class, averaged over all prior "
     "beliefs."
 )
+_CHOICE = (
+    "The attacker that speaks for all was chosen on the people that attackers learned from, each of whom was held out "
+    "in turn; so were the settings of each attacker. The tested people chose nothing. Stronger attackers than these "
+    "may exist."
+)
 _PAIRS = (
     "Comparisons one at a time: scores of pairs of one person (target) and of two (nontarget) are turned into "
     "likelihood ratios by the calibration that suits the attacker best (pool adjacent violators), equal scores "
@@ -50,6 +55,8 @@ def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> list[s
 def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[str]:
     if any(row.about.question == "attribute" for row in rows):
         yield _ATTRIBUTES
+        if any(row.about.question == "attribute" and row.about.development is not None for row in rows):
+            yield _CHOICE
     paired = {name for row in rows for name in row.metrics if row.about.question == "identity"} if rows else set(names)
     if any(MEASURES[name].family == "one-to-one" for name in paired if name in MEASURES):
         yield _PAIRS

@@ -26,6 +26,8 @@ def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Seq
             _subject(rows, finding),
             _removed(rows, finding),
             chance_words(finding.chance[finding.strongest]),
+            *_found_by_others(rows, finding),
+            *_together(rows, finding),
             *_utility(rows, row),
             _caution(rows, finding),
         )
@@ -57,7 +59,8 @@ def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
     attackers = {other.labels.get("attacker") for other in rows if other.about.question == "attribute"}
     name = row.labels.get("attacker", "")
     who = f"the strongest of {len(attackers)} attackers" if len(attackers) > 1 else "the attacker"
-    who += f" ({name})" if name else ""
+    chosen = ", chosen on people that were not tested" if len(attackers) > 1 and _developed(row) else ""
+    who += f" ({name}{chosen})" if name else ""
     if row.about.is_bound:
         return f"{capital(who)}, who learned from recordings of other people,"
     system = row.labels.get("system", "the protection")
@@ -77,6 +80,32 @@ def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
     if finding.control is not None:
         words += f"; without protection it is {_share(rows[finding.control])}"
     return f"{words}. Nothing removed would be perfect privacy."
+
+
+def _developed(row: Evaluation) -> bool:
+    return row.about.development is not None
+
+
+def _found_by_others(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """What an attacker who was not chosen finds where the chosen one finds nothing."""
+    row = rows[finding.strongest]
+    if finding.level != "leaks" or finding.chance[finding.strongest].beaten is not False:
+        return []
+    names = [
+        other.labels.get("attacker", "")
+        for other, chance in zip(rows, finding.chance, strict=True)
+        if chance.beaten
+        and other.about.attribute == finding.attribute
+        and other.labels.get("system") == row.labels.get("system")
+    ]
+    return [f"But it is not nothing: {' and '.join(names)} found more than chance."]
+
+
+def _together(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """What all recordings of one person give away."""
+    if finding.pooled is None:
+        return []
+    return [f"From all recordings of one person together it is {_share(rows[finding.pooled])}."]
 
 
 def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroevidence.protect.assessment.classifiers.base import Classifier, WeightedClassifier, register_classifier
 
 
 @register_classifier("logistic", "logistic regression: one straight cut through all entries")
-def make(seed: int) -> Classifier:  # noqa: ARG001 (it draws nothing)
-    """A new classifier."""
+def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """New classifiers."""
     from sklearn.linear_model import LogisticRegression
 
-    return WeightedClassifier(LogisticRegression(C=0.1, max_iter=1000))
+    return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroevidence.protect.assessment.classifiers.base import Classifier, WeightedClassifier, register_classifier
 
 
 @register_classifier("perceptron", "a network with one hidden layer: bent cuts")
-def make(seed: int) -> Classifier:
-    """A new classifier."""
+def candidates(seed: int) -> Sequence[Classifier]:
+    """New classifiers."""
     from sklearn.neural_network import MLPClassifier
 
-    return WeightedClassifier(MLPClassifier((64,), alpha=1.0, max_iter=60, random_state=seed))
+    return [
+        WeightedClassifier(MLPClassifier((64,), alpha=alpha, max_iter=60, random_state=seed)) for alpha in (1.0, 10.0)
+    ]

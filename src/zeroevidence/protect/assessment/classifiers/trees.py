@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroevidence.protect.assessment.classifiers.base import Classifier, WeightedClassifier, register_classifier
 
 _LEVELS = 64
+_LEAVES = (31, 4)
 
 
 @register_classifier("boosting", "boosted trees: steps along single entries, and their combinations")
-def make(seed: int) -> Classifier:
-    """A new classifier."""
+def candidates(seed: int) -> Sequence[Classifier]:
+    """New classifiers."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    trees = HistGradientBoostingClassifier(max_iter=60, random_state=seed, early_stopping=False)
-    return WeightedClassifier(trees, levels=_LEVELS)
+    return [
+        WeightedClassifier(
+            HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=n, random_state=seed, early_stopping=False),
+            levels=_LEVELS,
+        )
+        for n in _LEAVES
+    ]

@@ -1,0 +1,50 @@
+"""Figures over the people that something was fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.plot.canvas import GREY, legend, look, plain_ticks
+from zeroevidence.plot.registry import figure
+from zeroevidence.plot.words import row_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_CURVE = "d_ece_over_people"
+
+
+@figure(
+    "What protectors leave over the people they were fitted on",
+    place=620,
+    needs="protectors that were fitted on fewer people too",
+    caption="How much of the attribute is left when the protector knows more people: where a line still falls, more "
+    "people would help; where it is level, they would not.",
+    has=lambda row: _CURVE in row.curves,
+)
+def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """D_ECE of an attribute over the number of people that the protector was fitted on.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.evaluation import Curve
+    >>> curve = Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))
+    >>> result = replace(ze.evaluate([2.1, 1.7], [0.9, 0.2]), curves={"d_ece_over_people": curve})
+    >>> ze.plot.over_training(result).get_xlabel()
+    'people that the protector was fitted on'
+    """
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        curve, seen = row.curves[_CURVE], look(number)
+        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=name)
+        null = row.metrics["d_ece"].null
+        if null is not None:
+            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label=None if number else "chance")
+    ax.set_xscale("log", base=2)
+    plain_ticks(ax.xaxis)
+    ax.set(xlabel="people that the protector was fitted on", ylabel="D_ECE (bits)")
+    ax.set_ylim(bottom=0.0)
+    legend(ax, most_inside=3)

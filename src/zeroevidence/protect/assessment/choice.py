@@ -1,0 +1,61 @@
+"""Which attacker speaks for a system: chosen on the people that attackers learn from, checked on the tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from zeroevidence.evaluation import Evaluation, Points
+from zeroevidence.evaluation.finding import Chance, chances, chosen, clearly_stronger
+from zeroevidence.evaluation.flags import flag
+
+
+def headlines_first(
+    rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Mapping[str, Points]]]
+) -> list[Evaluation]:
+    """Each group by attacker, the strongest of those left first, and its maps with the first row.
+
+    The rows of one attacker stay together, and attackers who judge all vectors of a person together come last. Chance
+    is that of all rows, so that the finding names the same attackers.
+    """
+    result, chance = list(rows), chances(rows)
+    for place, maps in groups:
+        own = range(place.start, place.stop)
+        ordered = [
+            i
+            for pooled in (False, True)
+            for i in _by_attacker(rows, [i for i in own if rows[i].about.pooled == pooled], chance)
+        ]
+        first, *others = (rows[i] for i in ordered)
+        result[place] = [replace(first, maps=maps), *others]
+    return result
+
+
+def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> list[int]:
+    left: dict[str, list[int]] = {}
+    for i in numbers:
+        left.setdefault(rows[i].labels["attacker"], []).append(i)
+    ordered: list[int] = []
+    while left:
+        tested = [i for own in left.values() for i in own if rows[i].about.role != "training"]
+        ordered += left.pop(rows[chosen(rows, tested, chance)].labels["attacker"])
+    return ordered
+
+
+def with_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> list[Evaluation]:
+    """Ordered rows with a warning on those of a chosen attacker where another clearly learns more when tested."""
+    chance, result = chances(rows), list(rows)
+    for place in groups:
+        tested = [i for i in range(place.start, place.stop) if rows[i].about.development is not None]
+        for i in tested:
+            same = [j for j in tested if _alike(rows[i], rows[j])]
+            if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
+                continue
+            better = clearly_stronger(rows, i, same, "d_ece", chance)
+            if better is not None:
+                result[i] = rows[i].with_flags(flag("headline-beaten", better=rows[better].labels["attacker"]))
+    return result
+
+
+def _alike(row: Evaluation, other: Evaluation) -> bool:
+    return row.about.of_class == other.about.of_class and row.about.pooled == other.about.pooled

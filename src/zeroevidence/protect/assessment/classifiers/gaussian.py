@@ -1,0 +1,89 @@
+"""Gaussian classes, with one covariance or one for each class, shrunk; no classifier of its own enters the table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.protect.assessment.classifiers.base import Standardised, log_shares
+
+_RIDGE = 1e-6  # of the mean variance: entries that do not vary within a class tell nothing instead of everything
+_RANK = 1e-4  # of the largest spread
+
+
+class GaussianClassifier:
+    """Discriminant analysis with equal priors: linear where the covariance is shared, quadratic where it is not.
+
+    Parameters
+    ----------
+    shared
+        Whether all classes have the same covariance.
+    shrinkage
+        Share of the covariance that is replaced by a multiple of the identity; that of Ledoit and Wolf unless given.
+    components
+        Sphere the covariance within classes first, in so many of its principal components (at most as many as there
+        are). Shrinking then leads from a covariance for each class to the one that they share.
+    """
+
+    def __init__(self, *, shared: bool = False, shrinkage: float | None = None, components: int | None = None) -> None:
+        self.shared, self.shrinkage, self.components = shared, shrinkage, components
+
+    def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
+        """Learn means and covariances from weighted rows."""
+        self.standardised = Standardised(constant=np.inf)
+        z = self.standardised.learn(x)
+        self.map: FloatArray | None = None
+        if self.components is not None:
+            self.map = _sphering(_centred(z, y, weights), self.components)
+            z = z @ self.map
+        classes = range(int(y.max()) + 1)
+        self.means = [np.average(z[y == k], axis=0, weights=weights[y == k]) for k in classes]
+        rows = _centred(z, y, weights)
+        if self.shared:
+            self.factors = [self._factor(rows)] * len(classes)
+        else:
+            # weights of mean one within the class, so that its covariance keeps its size
+            self.factors = [self._factor(rows[y == k] / np.sqrt(weights[y == k].mean())) for k in classes]
+
+    def _factor(self, rows: FloatArray) -> FloatArray:
+        """Cholesky factor of the shrunk covariance of centred rows."""
+        from sklearn.covariance import ledoit_wolf, shrunk_covariance
+
+        if self.shrinkage is None:
+            covariance, _ = ledoit_wolf(rows, assume_centered=True)
+        else:
+            covariance = shrunk_covariance(rows.T @ rows / len(rows), self.shrinkage)
+        size = len(covariance)
+        ridge = _RIDGE * np.trace(covariance) / size + 1e-12
+        factor: FloatArray = np.linalg.cholesky(covariance + ridge * np.eye(size))
+        return factor
+
+    def log_posteriors(self, x: FloatArray) -> FloatArray:
+        """Log-probability of each class."""
+        from scipy.linalg import solve_triangular
+
+        z = self.standardised.of(x)
+        z = z if self.map is None else z @ self.map
+        logs = []
+        for mean, factor in zip(self.means, self.factors, strict=True):
+            away = solve_triangular(factor, (z - mean).T, lower=True)
+            logs.append(-0.5 * (away**2).sum(axis=0) - np.log(np.diag(factor)).sum())
+        return log_shares(np.stack(logs, axis=1))
+
+
+def _centred(z: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
+    """Rows around the mean of their class, times the roots of their weights."""
+    rows = np.empty_like(z)
+    for k in range(int(y.max()) + 1):
+        own = y == k
+        mean = np.average(z[own], axis=0, weights=weights[own])
+        rows[own] = np.sqrt(weights[own])[:, None] * (z[own] - mean)
+    return rows
+
+
+def _sphering(rows: FloatArray, components: int) -> FloatArray:
+    """Map to the leading principal components of centred rows, in which they have the identity as covariance."""
+    _, spread, directions = np.linalg.svd(rows / np.sqrt(len(rows)), full_matrices=False)
+    kept = min(components, max(1, int(np.count_nonzero(spread > _RANK * spread.max()))))
+    sphering: FloatArray = directions[:kept].T / np.maximum(spread[:kept], 1e-12)
+    return sphering

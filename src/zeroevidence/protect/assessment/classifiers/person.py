@@ -1,0 +1,15 @@
+"""Mean and spread of a person's vectors: what all of them tell together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zeroevidence.protect.assessment.classifiers.base import Classifier, WeightedClassifier, register_classifier
+
+
+@register_classifier("person", "a straight cut through mean and spread of a person's vectors", learns_from="people")
+def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """New classifiers."""
+    from sklearn.linear_model import LogisticRegression
+
+    return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]

@@ -1,0 +1,82 @@
+"""How many people a wanted evidence would take, from what fewer people leave; where the data can say it at all.
+
+The evidence that a protector leaves is taken to fall as a + b n^-c with the number n of people that it was fitted on:
+to a floor that people do not lower, and as fast as the means and covariances of the classes get known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+
+_POWERS = np.linspace(0.25, 2.0, 8)
+_FURTHEST = 10.0  # times the people at hand: further out, the form of the curve is all that speaks
+_LEAST_SIZES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """How many people a wanted evidence would take: about so many, between `low` and `high` with 95 %.
+
+    All are None where the data cannot say, and `why` says why; `reached` where people at hand suffice.
+    """
+
+    people: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reached: bool = False
+    why: str = ""
+
+
+def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArray, wanted: float) -> Needed:
+    """Extrapolate evidence over numbers of people (ascending) to a wanted evidence.
+
+    Parameters
+    ----------
+    people, evidence
+        Numbers of people, and what each left.
+    replicates
+        The same evidence in bootstrap samples, one line for each.
+    wanted
+        The evidence that may be left.
+
+    Examples
+    --------
+    >>> people = np.array([10.0, 20.0, 40.0, 80.0])
+    >>> evidence = 0.02 + 16.0 / people
+    >>> noise = np.random.default_rng(0).normal(0.0, 0.002, (200, 4))
+    >>> found = people_needed(people, evidence, evidence + noise, 0.1)
+    >>> round(found.people), found.low < 200.0 < found.high
+    (200, True)
+    """
+    if len(people) < _LEAST_SIZES:
+        return Needed(why="there are too few people to leave some out")
+    if np.quantile(replicates[:, -1], 0.975) <= wanted:
+        return Needed(reached=True)
+    if np.quantile(replicates[:, -1] - replicates[:, 0], 0.975) >= 0.0:
+        return Needed(why="with more people the evidence does not fall by more than chance")
+    about = _crossing(people, evidence, wanted)
+    low, high = np.quantile([_crossing(people, one, wanted) for one in replicates], [0.025, 0.975], method="nearest")
+    if not np.isfinite(about) or not np.isfinite(high):
+        return Needed(why="the curve may level off above it")
+    if high > _FURTHEST * people[-1]:
+        return Needed(why=f"it may be more than {_FURTHEST:.0f} times the people at hand")
+    return Needed(about, float(low), float(high))
+
+
+def _crossing(people: FloatArray, evidence: FloatArray, wanted: float) -> float:
+    """Where the curve that fits best meets the wanted evidence; infinity where its floor is above that."""
+    from scipy.optimize import nnls
+
+    best, crossing = np.inf, np.inf
+    scale = people / people[-1]
+    for power in _POWERS:
+        (floor, slope), miss = nnls(np.stack([np.ones_like(scale), scale**-power], axis=1), evidence)
+        if miss < best:
+            best = miss
+            falls = slope > 0.0 and wanted > floor
+            crossing = float(people[-1] * (slope / (wanted - floor)) ** (1.0 / power)) if falls else np.inf
+    return crossing
