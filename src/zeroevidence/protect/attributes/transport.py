@@ -1,0 +1,168 @@
+r"""Class-conditional transport: the classes are moved onto a common Gaussian, means and covariances alike.
+
+Each class is a Gaussian; the common one has the middle of the means and the barycentre of the covariances in the sense
+of optimal transport. The shortest way from class c there is :math:`z \mapsto A_c (z - m_c)` with
+
+.. math:: A_c = C_c^{-1/2} (C_c^{1/2} M C_c^{1/2})^{1/2} C_c^{-1/2} .
+
+The class of a vector is not known when it is protected, so the ways of all classes are mixed by the probability of
+each, given the whole vector. It works on the leading principal components; the complement is multiplied by a factor.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.discriminants import Quadratic, evidence, quadratic_discriminants
+from zeroevidence.protect.moments import Shrinkage, barycentre, class_moments, transport_map
+from zeroevidence.protect.noise import NoiseShape
+from zeroevidence.protect.transformers import EmbeddingProtector, Training
+
+_COMPONENTS = 96
+_ROWS_PER_DIMENSION = 20  # with as many people, all components are kept
+_FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
+
+
+@protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
+class Transport(EmbeddingProtector):
+    """Make means and covariances of all classes equal, so that quadratic classifiers too find nothing.
+
+    Parameters
+    ----------
+    components
+        Principal components (of people and their vectors within classes) that are kept. What a class is like cannot be
+        learned in more directions than there are people to learn from. ``auto`` is 96, and all of them where there are
+        20 people for each dimension.
+    complement
+        Factor of what lies outside these components: 0 removes it, 1 leaves it as it is.
+    shrinkage
+        Share of the spread between people that is taken from all classes together instead of the class alone; ``auto``
+        is r / (r + S) for r components and S people.
+    noise, noise_shape, noise_seed
+        See `EmbeddingProtector`; the noise stays within what is kept.
+
+    Attributes
+    ----------
+    basis_
+        The components, d x r.
+    maps_
+        One matrix for each class, K x r x r.
+    quadratic_
+        The model that gives the probability of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import Transport
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat([0, 1], 500)
+    >>> x = rng.normal(size=(1000, 5)) * np.where(sex, 3.0, 1.0)[:, None]
+    >>> protected = Transport().fit(x, sex).transform(x, labels=sex)
+    >>> [round(float(protected[sex == one].std()), 1) for one in (0, 1)]
+    [2.0, 2.0]
+    """
+
+    kind: ClassVar[str] = "transport"
+
+    def __init__(
+        self,
+        *,
+        components: int | Literal["auto"] = "auto",
+        complement: float = 0.0,
+        shrinkage: Shrinkage = "auto",
+        noise: float = 0.0,
+        noise_shape: NoiseShape = "within",
+        noise_seed: int | None = None,
+    ) -> None:
+        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
+        self.components = components
+        self.complement = complement
+        self.shrinkage = shrinkage
+
+    def transform(
+        self, X: Any, *, labels: Any = None, speakers: Any = None, noise_key: str | bytes | None = None
+    ) -> FloatArray:
+        """Vectors of the same dimension without the evidence that the model sees, with noise if there is any.
+
+        Parameters
+        ----------
+        labels
+            The class of each vector, where it is known; its probability is estimated from the vector otherwise.
+        speakers, noise_key
+            With both, the noise is the same for all vectors of a person; see `EmbeddingProtector.transform`.
+        """
+        x = self._checked(X)
+        given = None if labels is None else self._one_hot(labels, len(x))
+        moved = self._finite("protected vectors", lambda rows: self._moved(rows, given), x)
+        return self._noisy(moved, speakers, noise_key)
+
+    def _one_hot(self, labels: Any, rows: int) -> FloatArray:
+        found = np.asarray(labels)
+        if found.shape != (rows,):
+            raise InputError(f"labels: expected {rows}, one per row, got shape {found.shape}")
+        known = found[:, None] == self.classes_
+        if not known.any(axis=1).all():
+            other = found[~known.any(axis=1)][0]
+            raise InputError(f"labels: {str(other)!r} is none of {', '.join(map(str, self.classes_))}")
+        return np.asarray(known, dtype=np.float64)
+
+    def _fit(self, data: Training) -> None:
+        for name, least, most in (("complement", 0.0, 1.0), ("shrinkage", 0.0, 1.0)):
+            value = getattr(self, name)
+            if value != "auto" and not least <= value <= most:
+                raise UsageError(f"{name}: expected a share from 0 to 1, got {value!r}")
+        moments = class_moments(data)
+        self.mean_ = moments.means.mean(axis=0)
+        values, directions = np.linalg.eigh(moments.all())
+        width = min(self._width(moments.people, len(values)), int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
+        if width < 1:
+            raise InputError("vectors do not vary within classes; there is nothing to move")
+        self.basis_ = directions[:, ::-1][:, :width]
+        share = width / (width + moments.people) if self.shrinkage == "auto" else float(self.shrinkage)
+        covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
+        common = barycentre(covariances)
+        self.maps_ = np.stack([transport_map(one, common) for one in covariances])
+        self.starts_ = (moments.means - self.mean_) @ self.basis_
+        self.quadratic_ = quadratic_discriminants(data)
+        if self.complement == 0.0:
+            self.noise_root_ = self.noise_root_ @ self.basis_ @ self.basis_.T
+
+    def _width(self, people: int, dimension: int) -> int:
+        if self.components == "auto":
+            return dimension if people >= _ROWS_PER_DIMENSION * dimension else min(_COMPONENTS, dimension)
+        if self.components < 1:
+            raise UsageError(f"components: expected at least 1, got {self.components}")
+        return min(self.components, dimension)
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return self._moved(x, None)
+
+    def _moved(self, x: FloatArray, probabilities: FloatArray | None) -> FloatArray:
+        given = self.quadratic_.posteriors(x) if probabilities is None else probabilities
+        centred = x - self.mean_
+        z = centred @ self.basis_
+        moved = np.zeros_like(z)
+        for share, start, way in zip(given.T, self.starts_, self.maps_, strict=True):
+            moved += share[:, None] * ((z - start) @ way)
+        protected: FloatArray = self.mean_ + moved @ self.basis_.T
+        if self.complement > 0.0:
+            protected = protected + self.complement * (centred - z @ self.basis_.T)
+        return protected
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Of Gaussian classes with covariances of their own, mixed with the shared one."""
+        return evidence(self.quadratic_.log_likelihoods(x))
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        own = {"mean": self.mean_, "basis": self.basis_, "starts": self.starts_, "maps": self.maps_}
+        return own | self.quadratic_.arrays()
+
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        self.mean_, self.basis_ = arrays["mean"], arrays["basis"]
+        self.starts_, self.maps_ = arrays["starts"], arrays["maps"]
+        self.quadratic_ = Quadratic.of(arrays)
