@@ -104,19 +104,20 @@ def quadratic_discriminants(data: Training) -> Quadratic:
     """Gaussian classes whose covariances are mixed with the shared one, as much as people held out ask for."""
     folds = _folds(data)
     if folds is None:
-        return _mixed(data, 1.0)
+        return gaussian_classes(data, 1.0)
     losses = np.zeros(len(_MIXTURES))
     for fold in range(_FOLDS):
         held = folds == fold
         train, test = _part(data, ~held), _part(data, held)
         for number, mixture in enumerate(_MIXTURES):
-            told = _mixed(train, mixture).log_likelihoods(test.x)
+            told = gaussian_classes(train, mixture).log_likelihoods(test.x)
             told -= np.logaddexp.reduce(told, axis=1, keepdims=True)
             losses[number] -= np.average(told[np.arange(len(told)), test.labels[:, 0]], weights=test.weights)
-    return _mixed(data, _MIXTURES[int(losses.argmin())])
+    return gaussian_classes(data, _MIXTURES[int(losses.argmin())])
 
 
-def _mixed(data: Training, mixture: float) -> Quadratic:
+def gaussian_classes(data: Training, mixture: float = 0.0) -> Quadratic:
+    """Gaussian classes with shrunk covariances, of which this share is that of all classes (1: linear)."""
     labels, means = data.labels[:, 0], class_means(data)
     inside = (data.x - means[labels]) * np.sqrt(data.weights / data.weights.mean())[:, None]
     shared = _covariance(inside)

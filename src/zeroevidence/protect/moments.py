@@ -45,9 +45,9 @@ class Moments:
     people: int
 
     def classes(self, shrinkage: float) -> FloatArray:
-        """Covariance of each class, in which this share of the spread between people is that of all classes."""
-        shared = self.between.mean(axis=0)
-        found: FloatArray = (1.0 - shrinkage) * self.between + shrinkage * shared + self.within
+        """Covariance of each class, of which this share is that of all classes."""
+        own = self.between + self.within
+        found: FloatArray = (1.0 - shrinkage) * own + shrinkage * own.mean(axis=0)
         return found
 
     def all(self) -> FloatArray:

@@ -14,6 +14,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod, Roles, assess
 from zeroevidence.protect.attributes import names
 from zeroevidence.protect.fitting import fit_protectors, keeping_protectors, load_protectors
+from zeroevidence.protect.tradeoff import front_rows, quick_kinds
 
 if TYPE_CHECKING:
     from zeroevidence.cli.output import Output
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
     help="How to map the vectors to a plane; `zeroevidence plot map` draws it.",
 )
 @click.option("--no-verification", is_flag=True, help="Leave out speaker verification.")
+@click.option(
+    "--front",
+    is_flag=True,
+    help=f"Try each protector ({', '.join(quick_kinds())} unless named) at all its strengths, and mark those that no "
+    "other beats; `zeroevidence plot front` draws it.",
+)
 @measuring_options("intervals", "null", "seed")
 @output_options
 def command(
@@ -67,6 +74,7 @@ def command(
     classifiers: tuple[str, ...],
     mapped: MapMethod,
     no_verification: bool,
+    front: bool,
     options: Options,
     output: Output,
 ) -> None:
@@ -78,12 +86,32 @@ def command(
     """
     from zeroevidence.report.protection import render_protection
 
+    if front and (models or keep or no_verification):
+        raise UsageError(
+            "--front fits protectors at several strengths; it goes without --model, --keep and --no-verification"
+        )
     if models and (kinds or parameters):
         raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
     if parameters and len(kinds) != 1:
         raise UsageError("--set: name the one --protector that it is for")
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
+    if front:
+        from zeroevidence.report.front import render_front
+
+        found = front_rows(
+            roles,
+            attribute,
+            kinds or None,
+            parameters=parameters,
+            classifiers=classifiers or None,
+            options=options,
+            seed=options.seed,
+            dataset=inputs.name,
+            progress=terminal_progress("attacking", "attacks"),
+        )
+        output.emit(render_front(found, output.format, signatures=output.signatures))
+        return
     protectors = load_protectors(models, roles, attribute) or fit_protectors(
         kinds or None,
         roles.train,

@@ -23,8 +23,8 @@ from zeroevidence.protect.moments import Shrinkage, barycentre, class_moments, t
 from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.transformers import EmbeddingProtector, Training
 
-_COMPONENTS = 96
-_ROWS_PER_DIMENSION = 20  # with as many people, all components are kept
+_PER_PERSON = 2  # components that one more person to learn from makes worth keeping
+_FEWEST = 16
 _FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
 
 
@@ -36,13 +36,12 @@ class Transport(EmbeddingProtector):
     ----------
     components
         Principal components (of people and their vectors within classes) that are kept. What a class is like cannot be
-        learned in more directions than there are people to learn from. ``auto`` is 96, and all of them where there are
-        20 people for each dimension.
+        learned in many more directions than there are people to learn from: ``auto`` is two for each person.
     complement
         Factor of what lies outside these components: 0 removes it, 1 leaves it as it is.
     shrinkage
-        Share of the spread between people that is taken from all classes together instead of the class alone; ``auto``
-        is r / (r + S) for r components and S people.
+        Share of each class's covariance that is taken from all classes together; ``auto`` is r / (r + 2 S) for r
+        components and S people.
     noise, noise_shape, noise_seed
         See `EmbeddingProtector`; the noise stays within what is kept.
 
@@ -123,7 +122,7 @@ class Transport(EmbeddingProtector):
         if width < 1:
             raise InputError("vectors do not vary within classes; there is nothing to move")
         self.basis_ = directions[:, ::-1][:, :width]
-        share = width / (width + moments.people) if self.shrinkage == "auto" else float(self.shrinkage)
+        share = width / (width + 2 * moments.people) if self.shrinkage == "auto" else float(self.shrinkage)
         covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
         common = barycentre(covariances)
         self.maps_ = np.stack([transport_map(one, common) for one in covariances])
@@ -134,7 +133,7 @@ class Transport(EmbeddingProtector):
 
     def _width(self, people: int, dimension: int) -> int:
         if self.components == "auto":
-            return dimension if people >= _ROWS_PER_DIMENSION * dimension else min(_COMPONENTS, dimension)
+            return min(max(_FEWEST, _PER_PERSON * people), dimension)
         if self.components < 1:
             raise UsageError(f"components: expected at least 1, got {self.components}")
         return min(self.components, dimension)
