@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import Discriminants, class_means
+from zeroevidence.protect.discriminants import Discriminants
 from zeroevidence.protect.noise import NoiseShape
+from zeroevidence.protect.nullspace import used_directions
 from zeroevidence.protect.transformers import EmbeddingProtector, Training
-
-_PENALTY = 1.0
-_RANK = 1e-9  # of a direction's length, after what was removed before
 
 
 @protector("Removes the direction of a linear classifier, trains another on the rest, and so on (INLP).")
@@ -63,24 +59,8 @@ class Inlp(EmbeddingProtector):
     def _fit(self, data: Training) -> None:
         if self.directions < 1:
             raise UsageError(f"directions: expected at least 1, got {self.directions}")
-        dimension = data.x.shape[1]
-        most = min(self.directions, dimension - 1)
-        self.centre_ = class_means(data).mean(axis=0)
-        scale = float(np.sqrt(np.average(((data.x - self.centre_) ** 2).mean(axis=1), weights=data.weights)))
-        scale = scale if scale > 0.0 else 1.0
-        left = (data.x - self.centre_) / scale
-        found: list[FloatArray] = []
-        while len(found) < most:
-            slopes, constants = _classifier(left, data.labels[:, 0], data.weights)
-            if not found:
-                sides = (slopes[1:] - slopes[0]).T / scale
-                self.discriminants_ = Discriminants(sides, self.centre_ @ sides - (constants[1:] - constants[0]))
-            new = _beyond(slopes - slopes.mean(axis=0), found)[: most - len(found)]
-            if not new:
-                break
-            found += new
-            left = left - sum(np.outer(left @ one, one) for one in new)
-        self.basis_ = np.stack(found, axis=1) if found else np.zeros((dimension, 0))
+        most = min(self.directions, data.x.shape[1] - 1)
+        self.basis_, self.centre_, self.discriminants_ = used_directions(data, most)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         moved: FloatArray = x - ((x - self.centre_) @ self.basis_) @ self.basis_.T
@@ -96,27 +76,3 @@ class Inlp(EmbeddingProtector):
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self.basis_, self.centre_ = arrays["basis"], arrays["centre"]
         self.discriminants_ = Discriminants.of(arrays)
-
-
-def _classifier(x: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Slopes (K x d) and constants of logistic regression."""
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=_PENALTY, max_iter=1000).fit(x, labels, sample_weight=weights)
-    if len(model.coef_) > 1:
-        return model.coef_, model.intercept_
-    return np.concatenate([-model.coef_, model.coef_]) / 2.0, np.append(-model.intercept_, model.intercept_) / 2.0
-
-
-def _beyond(rows: FloatArray, found: list[FloatArray]) -> list[FloatArray]:
-    """Orthonormal directions of rows outside those found before."""
-    new: list[FloatArray] = []
-    for row in rows:
-        away = row.copy()
-        for _ in range(2):  # twice: rounding of the first time
-            for one in (*found, *new):
-                away -= (away @ one) * one
-        length = float(np.linalg.norm(away))
-        if length > _RANK * max(float(np.linalg.norm(row)), np.finfo(float).tiny):
-            new.append(away / length)
-    return new

@@ -6,11 +6,13 @@ of optimal transport. The shortest way from class c there is :math:`z \mapsto A_
 .. math:: A_c = C_c^{-1/2} (C_c^{1/2} M C_c^{1/2})^{1/2} C_c^{-1/2} .
 
 The class of a vector is not known when it is protected, so the ways of all classes are mixed by the probability of
-each, given the whole vector. It works on the leading principal components; the complement is multiplied by a factor.
+each, given the whole vector. With few people their covariances are known badly, so the directions in which linear
+classifiers tell the classes apart are removed first, and only the leading principal components of the rest are kept.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,9 +23,10 @@ from zeroevidence.protect.attributes import protector
 from zeroevidence.protect.discriminants import Quadratic, evidence, quadratic_discriminants
 from zeroevidence.protect.moments import Shrinkage, barycentre, class_moments, transport_map
 from zeroevidence.protect.noise import NoiseShape
+from zeroevidence.protect.nullspace import used_directions
 from zeroevidence.protect.transformers import EmbeddingProtector, Training
 
-_PER_PERSON = 2  # components that one more person to learn from makes worth keeping
+_PER_PERSON = 3  # components that one more person to learn from makes worth keeping
 _FEWEST = 16
 _FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
 
@@ -34,9 +37,12 @@ class Transport(EmbeddingProtector):
 
     Parameters
     ----------
+    directions
+        How many directions that linear classifiers use are removed first (see `Inlp`); ``auto`` is d^2 / 3(d + S) for d
+        dimensions and S people: a third of them for few people, none for very many.
     components
         Principal components (of people and their vectors within classes) that are kept. What a class is like cannot be
-        learned in many more directions than there are people to learn from: ``auto`` is two for each person.
+        learned in many more directions than there are people to learn from: ``auto`` is three for each person.
     complement
         Factor of what lies outside these components: 0 removes it, 1 leaves it as it is.
     shrinkage
@@ -47,8 +53,8 @@ class Transport(EmbeddingProtector):
 
     Attributes
     ----------
-    basis_
-        The components, d x r.
+    removed_, basis_
+        The directions that are removed, d x m, and the components that are kept, d x r.
     maps_
         One matrix for each class, K x r x r.
     quadratic_
@@ -71,6 +77,7 @@ class Transport(EmbeddingProtector):
     def __init__(
         self,
         *,
+        directions: int | Literal["auto"] = "auto",
         components: int | Literal["auto"] = "auto",
         complement: float = 0.0,
         shrinkage: Shrinkage = "auto",
@@ -79,6 +86,7 @@ class Transport(EmbeddingProtector):
         noise_seed: int | None = None,
     ) -> None:
         super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
+        self.directions = directions
         self.components = components
         self.complement = complement
         self.shrinkage = shrinkage
@@ -111,32 +119,39 @@ class Transport(EmbeddingProtector):
         return np.asarray(known, dtype=np.float64)
 
     def _fit(self, data: Training) -> None:
-        for name, least, most in (("complement", 0.0, 1.0), ("shrinkage", 0.0, 1.0)):
-            value = getattr(self, name)
-            if value != "auto" and not least <= value <= most:
-                raise UsageError(f"{name}: expected a share from 0 to 1, got {value!r}")
-        moments = class_moments(data)
-        self.mean_ = moments.means.mean(axis=0)
-        values, directions = np.linalg.eigh(moments.all())
-        width = min(self._width(moments.people, len(values)), int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
+        self._check_parameters()
+        people, dimension = len(np.unique(data.people)), data.x.shape[1]
+        many = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else self.directions
+        self.removed_, self.mean_, _ = used_directions(data, min(many, dimension - 1))
+        centred = data.x - self.mean_
+        rest = centred - (centred @ self.removed_) @ self.removed_.T
+        moments = class_moments(replace(data, x=rest))
+        values, axes = np.linalg.eigh(moments.all())
+        width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
+        width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
         if width < 1:
             raise InputError("vectors do not vary within classes; there is nothing to move")
-        self.basis_ = directions[:, ::-1][:, :width]
-        share = width / (width + 2 * moments.people) if self.shrinkage == "auto" else float(self.shrinkage)
+        self.basis_ = axes[:, ::-1][:, :width]
+        share = width / (width + 2 * people) if self.shrinkage == "auto" else float(self.shrinkage)
         covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
         common = barycentre(covariances)
         self.maps_ = np.stack([transport_map(one, common) for one in covariances])
-        self.starts_ = (moments.means - self.mean_) @ self.basis_
+        self.starts_ = moments.means @ self.basis_
         self.quadratic_ = quadratic_discriminants(data)
-        if self.complement == 0.0:
-            self.noise_root_ = self.noise_root_ @ self.basis_ @ self.basis_.T
+        kept = self.basis_ @ self.basis_.T
+        if self.complement > 0.0:
+            kept = np.eye(dimension) - self.removed_ @ self.removed_.T
+        self.noise_root_ = self.noise_root_ @ kept
 
-    def _width(self, people: int, dimension: int) -> int:
-        if self.components == "auto":
-            return min(max(_FEWEST, _PER_PERSON * people), dimension)
-        if self.components < 1:
-            raise UsageError(f"components: expected at least 1, got {self.components}")
-        return min(self.components, dimension)
+    def _check_parameters(self) -> None:
+        for name in ("complement", "shrinkage"):
+            value = getattr(self, name)
+            if value != "auto" and not 0.0 <= value <= 1.0:
+                raise UsageError(f"{name}: expected a share from 0 to 1, got {value!r}")
+        for name, least in (("directions", 0), ("components", 1)):
+            value = getattr(self, name)
+            if value != "auto" and value < least:
+                raise UsageError(f"{name}: expected at least {least}, got {value!r}")
 
     def _transform(self, x: FloatArray) -> FloatArray:
         return self._moved(x, None)
@@ -150,7 +165,8 @@ class Transport(EmbeddingProtector):
             moved += share[:, None] * ((z - start) @ way)
         protected: FloatArray = self.mean_ + moved @ self.basis_.T
         if self.complement > 0.0:
-            protected = protected + self.complement * (centred - z @ self.basis_.T)
+            rest = centred - (centred @ self.removed_) @ self.removed_.T
+            protected = protected + self.complement * (rest - z @ self.basis_.T)
         return protected
 
     def _llr(self, x: FloatArray) -> FloatArray:
@@ -158,10 +174,16 @@ class Transport(EmbeddingProtector):
         return evidence(self.quadratic_.log_likelihoods(x))
 
     def _arrays(self) -> dict[str, FloatArray]:
-        own = {"mean": self.mean_, "basis": self.basis_, "starts": self.starts_, "maps": self.maps_}
+        own = {
+            "mean": self.mean_,
+            "removed": self.removed_,
+            "basis": self.basis_,
+            "starts": self.starts_,
+            "maps": self.maps_,
+        }
         return own | self.quadratic_.arrays()
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        self.mean_, self.basis_ = arrays["mean"], arrays["basis"]
+        self.mean_, self.removed_, self.basis_ = arrays["mean"], arrays["removed"], arrays["basis"]
         self.starts_, self.maps_ = arrays["starts"], arrays["maps"]
         self.quadratic_ = Quadratic.of(arrays)
