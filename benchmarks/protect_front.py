@@ -65,7 +65,7 @@ def under_null(roles, seed):
     rng = np.random.default_rng(seed)
     dealt = []
     for side in (roles.attack, roles.test):
-        names, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
+        _, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
         sex = rng.permutation(side.attributes["sex"][first])[who]
         dealt.append(Embeddings(side.vectors, side.ids, side.speakers, {"sex": sex}))
     return max(quick_attacks(*dealt, "sex").values())

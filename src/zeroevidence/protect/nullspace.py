@@ -8,7 +8,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.protect.discriminants import Discriminants, class_means
 from zeroevidence.protect.transformers import Training
 
-_PENALTY = 1.0
+_LOSS = 1000.0  # weight of the mean loss beside the penalty, however many vectors there are
 _RANK = 1e-9  # of a direction's length, after what was removed before
 
 
@@ -38,7 +38,7 @@ def _classifier(x: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[F
     """Slopes (K x d) and constants of logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=_PENALTY, max_iter=1000).fit(x, labels, sample_weight=weights)
+    model = LogisticRegression(C=_LOSS, max_iter=1000).fit(x, labels, sample_weight=weights / weights.sum())
     if len(model.coef_) > 1:
         return model.coef_, model.intercept_
     return np.concatenate([-model.coef_, model.coef_]) / 2.0, np.append(-model.intercept_, model.intercept_) / 2.0
