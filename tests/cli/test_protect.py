@@ -162,3 +162,41 @@ def test_one_clear_message(files, zeroevidence, monkeypatch, arguments, code, wo
     assert done.exit_code == code
     assert words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_strength_by_a_budget_or_a_target(files, zeroevidence):
+    asked = ("protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--protector", "classmeans")
+    done = zeroevidence(*asked, "--budget", "eer=+20%", "-o", str(files / "m"))
+    assert done.exit_code == 0
+    assert "eer=+20%: classmeans, noise " in done.stderr
+    noise = json.loads((files / "m" / "model.json").read_text())["parameters"]["noise"]
+    assert f"noise {noise:g}," in done.stderr
+    wrong = zeroevidence(*asked, "--budget", "d_ece=0.1", "-o", str(files / "n"))
+    assert (wrong.exit_code, wrong.stderr.strip()) == (2, "--budget d_ece=0.1: expected eer=...")
+    both = zeroevidence(*asked, "--budget", "eer=1%", "--target", "d_ece=0.1", "-o", str(files / "n"))
+    assert "give one of them" in both.stderr
+    unreached = zeroevidence(*asked, "--target", "d_ece=0", "-o", str(files / "n"))
+    assert "no protector stays within d_ece=0" in unreached.stderr
+    assert not (files / "n").exists()
+    (files / "key").write_text("secret")
+    for name in ("one", "two"):
+        keyed = ("--noise-key", str(files / "key"), "-o", str(files / f"{name}.npz"))
+        assert zeroevidence("protect", "apply", str(files / "m"), str(files / "other.npz"), *keyed).exit_code == 0
+    np.testing.assert_array_equal(*(np.load(files / f"{name}.npz")["vectors"] for name in ("one", "two")))
+
+
+def test_front(files, zeroevidence):
+    asked = ("protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--front", "--protector", "leace")
+    shown = zeroevidence(*asked, *QUICK)
+    assert shown.exit_code == 0
+    assert "Privacy against utility" in shown.stdout
+    result = files / "front.json"
+    assert zeroevidence(*asked, *QUICK, "-f", "json", "-o", str(result)).exit_code == 0
+    about = [row["about"] for row in json.loads(result.read_text())["rows"]]
+    assert {one["protector"] for one in about} == {"unprotected", "leace"}
+    assert len({one.get("strength") for one in about}) > 5
+    for utility in ("eer", "top1"):
+        drawn = zeroevidence("plot", "front", str(result), "--utility", utility, "-o", str(files / f"{utility}.svg"))
+        assert drawn.exit_code == 0
+    refused = zeroevidence(*asked, "--no-verification")
+    assert refused.exit_code == 2

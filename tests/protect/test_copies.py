@@ -54,7 +54,7 @@ def fitted(request):
 
 
 def quick(name):
-    return make_protector(name, {"epochs": 2} if "epochs" in find(name).parameters else {"shrinkage": 0.1})
+    return make_protector(name, {"epochs": 2} if "epochs" in find(name).parameters else {})
 
 
 @ways

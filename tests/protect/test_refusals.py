@@ -123,7 +123,7 @@ def test_vectors_out_of_all_proportion_are_refused_and_not_made_nan(name, data):
     with pytest.raises(InputError, match=r"[13] of 3 protected vectors would not be finite: .*1\.7e\+308.* is too far"):
         protector.transform(far)
     assert np.isfinite(protector.transform(far[:1])).all()
-    if name != "adversarial":  # whose score is small enough to bear it
+    if name not in ("adversarial", "inlp", "leace"):  # whose scores are small enough to bear it
         with pytest.raises(InputError, match="1 of 3 log-likelihood ratios would not be finite"):
             protector.llr(far)
 

@@ -48,6 +48,8 @@ class About:
         The attacker, where the attacker is known.
     attribute, of_class
         The attribute in question and, for more than two classes, the class that is told from the rest.
+    protector, strength
+        The kind of protector and its strength, where several strengths were tried.
     attack
         The spoofing attack; ``all`` for all together.
     development
@@ -69,6 +71,8 @@ class About:
     threat: ThreatModel | None = None
     attribute: str | None = None
     of_class: str | None = None
+    protector: str | None = None
+    strength: float | None = None
     attack: str | None = None
     development: float | None = None
     spent: Spent | None = None

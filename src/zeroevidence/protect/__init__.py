@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zeroevidence.protect.assessment import Roles, assess
     from zeroevidence.protect.attributes.adversarial import AdversarialAutoencoder
+    from zeroevidence.protect.attributes.classmeans import ClassMeans
     from zeroevidence.protect.attributes.flow import ZeroEvidenceFlow
+    from zeroevidence.protect.attributes.inlp import Inlp
+    from zeroevidence.protect.attributes.leace import Leace
     from zeroevidence.protect.attributes.linear import LinearNuller
+    from zeroevidence.protect.attributes.transport import Transport
     from zeroevidence.protect.models import Model, load_model, make_protector, new_model, save_model
     from zeroevidence.protect.voices import VoiceProtector, load_protector
     from zeroevidence.protect.voices.external import External
@@ -23,8 +27,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "assessment": ("Roles", "assess"),
     "attributes.adversarial": ("AdversarialAutoencoder",),
+    "attributes.classmeans": ("ClassMeans",),
     "attributes.flow": ("ZeroEvidenceFlow",),
+    "attributes.inlp": ("Inlp",),
+    "attributes.leace": ("Leace",),
     "attributes.linear": ("LinearNuller",),
+    "attributes.transport": ("Transport",),
     "models": ("Model", "load_model", "make_protector", "new_model", "save_model"),
     "voices": ("VoiceProtector", "load_protector"),
     "voices.external": ("External",),
@@ -35,13 +43,17 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AdversarialAutoencoder",
+    "ClassMeans",
     "External",
     "FormantShift",
+    "Inlp",
+    "Leace",
     "LinearNuller",
     "McAdams",
     "Model",
     "PitchShift",
     "Roles",
+    "Transport",
     "VoiceProtector",
     "ZeroEvidenceFlow",
     "assess",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import find, kinds
 from zeroevidence.protect.models import Model, load_model, make_protector, new_model
+from zeroevidence.protect.tradeoff import Limit, choose, tradeoffs
 from zeroevidence.protect.transformers import EmbeddingProtector
 from zeroevidence.uncertainty.draws import Progress
 
@@ -27,11 +29,12 @@ def keeping_protectors() -> list[str]:
 def fit_protector(
     data: Embeddings,
     attribute: str,
-    kind: str = USUAL_PROTECTOR,
+    kind: str | None = None,
     *,
     keep: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     preset: str | None = None,
+    limit: Limit | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Model:
@@ -44,15 +47,19 @@ def fit_protector(
     attribute
         What to conceal.
     kind
-        Name of an attribute protector, as `attributes.names` lists them.
+        Name of an attribute protector, as `attributes.names` lists them. Unless given, it is the best within the limit
+        of those that are fitted in a moment; without a limit the flow.
     keep
         A second attribute that must survive, for a protector that can do that.
     parameters
         Parameters of the protector.
     preset
         Parameters to start from, by name.
+    limit
+        An error rate or a D_ECE that may not be exceeded: the strength is chosen by cross-validation over the people of
+        the embeddings, with attackers on protected vectors (see `tradeoff`).
     seed
-        Of all random choices, where the protector draws any.
+        Of all random choices of fitting and choosing, where there are any; noise is drawn anew when it is applied.
     progress
         Called with the number of epochs done and wanted, by a protector that trains in epochs.
 
@@ -66,6 +73,13 @@ def fit_protector(
     >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
     True
     """
+    if limit is not None:
+        if keep is not None or preset is not None:
+            raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")
+        best = choose(tradeoffs(data, attribute, kind and [kind], parameters=parameters, seed=seed), limit)
+        kind = best.protector
+        parameters = {**(parameters or {}), find(kind).cls.dial: best.strength}
+    kind = kind or USUAL_PROTECTOR
     chosen = find(kind)
     if keep is not None and "keep" not in chosen.fit_options:
         raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(keeping_protectors())} can")
@@ -94,15 +108,16 @@ def fit_protectors(
     """Fit several kinds of protectors, all unless named, to the same embeddings.
 
     Parameters are those of `fit_protector`. Protectors that can keep a second attribute do; `progress` is given the
-    name of a protector.
+    name of a protector. Noise is drawn by the seed, so that an assessment can be repeated.
     """
+    fixed = {"noise_seed": seed, **(parameters or {})}
     return {
         kind: fit_protector(
             data,
             attribute,
             kind,
             keep=keep if kind in keeping_protectors() else None,
-            parameters=parameters,
+            parameters=fixed,
             seed=seed,
             progress=progress(kind),
         ).protector
@@ -133,7 +148,14 @@ def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str)
     return found
 
 
-def protect_embeddings(model: Model, data: Embeddings, *, llr: float | None = None) -> Embeddings:
+def protect_embeddings(
+    model: Model,
+    data: Embeddings,
+    *,
+    llr: float | None = None,
+    noise_key: bytes | None = None,
+    noise_seed: int | None = None,
+) -> Embeddings:
     """Embeddings without the evidence about the model's attribute, and without its labels.
 
     Parameters
@@ -144,13 +166,21 @@ def protect_embeddings(model: Model, data: Embeddings, *, llr: float | None = No
         The embeddings; identifiers, speakers and other attributes stay.
     llr
         Evidence to set instead of none, as a natural logarithm; for a protector of two classes that can set it.
+    noise_key
+        Noise is the same for all vectors of a person, drawn from this key; it must be kept secret.
+    noise_seed
+        Noise is drawn by this seed, for experiments, and not anew.
     """
     _check_dimension(model, data, None)
     vectors = np.asarray(data.vectors, dtype=np.float64)
+    protector = model.protector
     if llr is None:
-        protected = model.protector.transform(vectors)
-    elif hasattr(model.protector, "set_evidence") and len(model.protector.classes_) == 2:
-        protected = model.protector.set_evidence(vectors, llr)
+        if noise_seed is not None:
+            protector = copy.copy(protector).set_params(noise_seed=noise_seed)
+        people = None if noise_key is None else speaker_names(data)
+        protected = protector.transform(vectors, speakers=people, noise_key=noise_key)
+    elif hasattr(protector, "set_evidence") and len(protector.classes_) == 2:
+        protected = protector.set_evidence(vectors, llr)
     else:
         raise UsageError("only a flow over two classes sets evidence to a value")
     precision = np.promote_types(data.vectors.dtype, np.float32)
@@ -163,3 +193,14 @@ def _check_dimension(model: Model, data: Embeddings, folder: str | Path | None) 
     expected, found = model.protector.n_features_in_, data.vectors.shape[1]
     if found != expected:
         raise InputError(f"the model is for vectors of {expected} entries; these have {found}", path=folder)
+
+
+def read_secret(path: str | Path) -> bytes:
+    """The key in a file, without white space around it; an empty one is refused."""
+    try:
+        secret = Path(path).read_bytes().strip()
+    except OSError as error:
+        raise InputError(f"no key: {error.strerror}", path=path) from None
+    if not secret:
+        raise InputError("the key is empty", path=path)
+    return secret

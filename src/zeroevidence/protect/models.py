@@ -61,7 +61,7 @@ def make_protector(
     Parameters
     ----------
     name
-        ``linear``, ``adversarial`` or ``flow``, or that of a protector of your own.
+        As `attributes.names` lists them, that of a protector of your own among them.
     parameters
         Parameters to set, as a mapping; they may also be given as keywords, which count if both are given.
     preset
@@ -138,7 +138,7 @@ def save_model(model: Model, folder: str | Path) -> None:
     check_is_fitted(protector, "classes_")
     if find(protector.kind).cls is not type(protector):
         raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
-    arrays = {name: np.ascontiguousarray(array) for name, array in protector._arrays().items()}
+    arrays = {name: np.ascontiguousarray(array) for name, array in protector.numbers().items()}
     numbers = tensors.save(arrays)
     description = {
         "schema": SCHEMA,
@@ -194,7 +194,7 @@ def load_model(folder: str | Path) -> Model:
         if description["kept_classes"]:
             protector.kept_classes_ = np.array(description["kept_classes"])
         protector.n_features_in_ = int(description["dimension"])
-        protector._restore(tensors.load(numbers))
+        protector.restore(tensors.load(numbers))
         return Model(
             protector,
             description["attribute"],

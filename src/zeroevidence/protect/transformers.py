@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError
+from zeroevidence.protect.noise import NoiseShape, check_noise, drawn_for_people, drawn_for_vectors, noise_root
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
+_NOISE = "noise.root"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +37,57 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     that the model sees, and `llr` gives that evidence.
 
     A new protector writes `_fit`, `_transform` and `_llr`, which get checked data, and `_arrays` and `_restore`, by
-    which it is saved and loaded.
+    which it is saved and loaded. With an `__init__` of its own, it hands the parameters of noise on to this one.
+
+    Parameters
+    ----------
+    noise
+        Level of the noise on protected vectors, relative to how much vectors of one person differ (of classes, where
+        speakers were not named); it can be changed after fitting.
+    noise_shape
+        ``within``: shaped like the differences between vectors of one person; ``isotropic``: as large, and the same in
+        all directions; ``total``: shaped like the differences between any vectors.
+    noise_seed
+        Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
+        noise is drawn anew.
     """
 
     kind: ClassVar[str]  # its name
+    dial: ClassVar[str] = "noise"  # the parameter that is its strength
+    strengths: ClassVar[tuple[float, ...]] = (
+        0.0,
+        0.3,
+        0.6,
+        0.8,
+        1.0,
+        1.3,
+        1.6,
+        2.0,
+        3.0,
+    )  # to try, from weak to strong
+
+    def __init__(
+        self, *, noise: float = 0.0, noise_shape: NoiseShape = "within", noise_seed: int | None = None
+    ) -> None:
+        self.noise = noise
+        self.noise_shape = noise_shape
+        self.noise_seed = noise_seed
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
         """Learn from vectors (n x d) and their labels."""
         self._fit(self._training(X, y, speakers))
         return self._learned()
 
-    def transform(self, X: Any) -> FloatArray:
-        """Vectors of the same dimension without the evidence that the model sees."""
-        return self._finite("protected vectors", self._transform, self._checked(X))
+    def transform(self, X: Any, *, speakers: Any = None, noise_key: str | bytes | None = None) -> FloatArray:
+        """Vectors of the same dimension without the evidence that the model sees, with noise if there is any.
+
+        Parameters
+        ----------
+        speakers, noise_key
+            With both, the noise is the same for all vectors of a person, drawn from the key and the person's name.
+            Then who holds the key can subtract it, and vectors of one person can be linked by it.
+        """
+        return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)), speakers, noise_key)
 
     def llr(self, X: Any) -> FloatArray:
         """The evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -77,7 +117,34 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         """Become the model that consists of these numbers."""
 
+    def numbers(self) -> dict[str, FloatArray]:
+        """All numbers of the fitted protector, those of its noise included."""
+        return {**self._arrays(), _NOISE: self.noise_root_}
+
+    def restore(self, numbers: dict[str, FloatArray]) -> None:
+        """Become the fitted protector that consists of these numbers; models of old have no noise."""
+        dimension = self.n_features_in_
+        self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
+        if self.noise > 0.0 and _NOISE not in numbers:
+            raise InputError("the model has no noise; fit it again")
+        self._restore({name: array for name, array in numbers.items() if name != _NOISE})
+
+    def _noisy(self, x: FloatArray, speakers: Any, key: str | bytes | None) -> FloatArray:
+        """Vectors with noise."""
+        if self.noise == 0.0:
+            return x
+        check_noise(self.noise, self.noise_shape)
+        if key is None:
+            drawn = drawn_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
+        elif speakers is None:
+            raise InputError("noise_key: noise for each person needs to know the speakers")
+        else:
+            drawn = drawn_for_people(speakers, len(self.noise_root_), key, len(x))
+        noisy: FloatArray = x + self.noise * (drawn @ self.noise_root_)
+        return noisy
+
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> Training:
+        check_noise(self.noise, self.noise_shape)
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
@@ -97,7 +164,9 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
             raise InputError(f"speakers: expected {len(X)}, one per row, got shape {names.shape}")
         _, people = np.unique(names, return_inverse=True)
         stacked = np.stack(columns, axis=1)
-        return Training(X, stacked, balanced_weights(stacked, people), people)
+        data = Training(X, stacked, balanced_weights(stacked, people), people)
+        self.noise_root_ = noise_root(data, self.noise_shape)
+        return data
 
     def _learned(self) -> Self:
         """The protector itself, if what it has learnt can be used."""

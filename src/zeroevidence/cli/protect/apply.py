@@ -16,17 +16,35 @@ from zeroevidence.data.writing import refuse_existing
     type=float,
     help="Set the evidence to this LLR (natural logarithm) instead of 0; flow with two classes only.",
 )
+@click.option(
+    "--noise-key",
+    metavar="FILE",
+    help="Draw noise for each person, by the secret in this file, instead of for each vector: who holds it can verify "
+    "as before, but vectors of one person can be linked.",
+)
+@click.option("--noise-seed", type=click.IntRange(0), help="Draw the same noise each time: for experiments only.")
 @click.option("-o", "--output", required=True, metavar="FILE.npz", help="Where to write the protected embeddings.")
 @overwrite_option
-def command(model: str, embeddings: str, llr: float | None, output: str, overwrite: bool) -> None:
+def command(
+    model: str,
+    embeddings: str,
+    llr: float | None,
+    noise_key: str | None,
+    noise_seed: int | None,
+    output: str,
+    overwrite: bool,
+) -> None:
     """Protect EMBEDDINGS with a fitted MODEL; identifiers, speakers and other columns stay, the attribute goes."""
     from zeroevidence.data.formats import read_embeddings, write_embeddings
     from zeroevidence.data.formats.vectors.write import check_name
-    from zeroevidence.protect.fitting import protect_embeddings
+    from zeroevidence.protect.fitting import protect_embeddings, read_secret
     from zeroevidence.protect.models import load_model
 
     check_name(output)
     refuse_existing(output, overwrite)
-    protected = protect_embeddings(load_model(model), read_embeddings(embeddings), llr=llr)
+    key = None if noise_key is None else read_secret(noise_key)
+    protected = protect_embeddings(
+        load_model(model), read_embeddings(embeddings), llr=llr, noise_key=key, noise_seed=noise_seed
+    )
     write_embeddings(protected, output, overwrite=overwrite)
     wrote(output)

@@ -16,6 +16,7 @@ from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod, Roles, asses
 from zeroevidence.protect.attributes import names
 from zeroevidence.protect.fitting import fit_protectors, keeping_protectors, load_protectors
 from zeroevidence.protect.people import refits, with_people_curves
+from zeroevidence.protect.tradeoff import front_rows, quick_kinds
 
 if TYPE_CHECKING:
     from zeroevidence.cli.output import Output
@@ -64,6 +65,12 @@ if TYPE_CHECKING:
     help="How to map the vectors to a plane; `zeroevidence plot map` draws it.",
 )
 @click.option("--no-verification", is_flag=True, help="Leave out speaker verification.")
+@click.option(
+    "--front",
+    is_flag=True,
+    help=f"Try each protector ({', '.join(quick_kinds())} unless named) at all its strengths, and mark those that no "
+    "other beats; `zeroevidence plot front` draws it.",
+)
 @measuring_options("intervals", "null", "seed")
 @output_options
 def command(
@@ -77,6 +84,7 @@ def command(
     wanted: float,
     mapped: MapMethod,
     no_verification: bool,
+    front: bool,
     options: Options,
     output: Output,
 ) -> None:
@@ -90,8 +98,16 @@ def command(
     from zeroevidence.report.protection import render_protection
 
     _check(models, kinds, parameters, people_curve)
+    if front and (models or keep or no_verification or people_curve):
+        raise UsageError(
+            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification and "
+            "--people-curve"
+        )
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
+    if front:
+        _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
+        return
     protectors = load_protectors(models, roles, attribute) or fit_protectors(
         kinds or None,
         roles.train,
@@ -125,6 +141,31 @@ def command(
             progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
         )
     output.emit(render_protection(rows, output.format, signatures=output.signatures))
+
+
+def _emit_front(
+    roles: Roles,
+    inputs: LabelledInputs,
+    kinds: tuple[str, ...],
+    parameters: dict[str, Any],
+    classifiers: tuple[str, ...],
+    options: Options,
+    output: Output,
+) -> None:
+    from zeroevidence.report.front import render_front
+
+    found = front_rows(
+        roles,
+        inputs.attribute,
+        kinds or None,
+        parameters=parameters,
+        classifiers=classifiers or None,
+        options=options,
+        seed=options.seed,
+        dataset=inputs.name,
+        progress=terminal_progress("attacking", "attacks"),
+    )
+    output.emit(render_front(found, output.format, signatures=output.signatures))
 
 
 def _check(models: Sequence[str], kinds: Sequence[str], parameters: dict[str, Any], people_curve: bool) -> None:

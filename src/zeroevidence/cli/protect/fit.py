@@ -8,12 +8,14 @@ import click
 
 from zeroevidence.cli.groups import setting
 from zeroevidence.cli.output import terminal_progress, wrote
-from zeroevidence.cli.protect.inputs import labelled_inputs, parameter_options
+from zeroevidence.cli.protect.inputs import labelled_inputs, limit_options, parameter_options
 from zeroevidence.protect.attributes import names
-from zeroevidence.protect.fitting import fit_protector, keeping_protectors
+from zeroevidence.protect.fitting import USUAL_PROTECTOR, fit_protector, keeping_protectors
+from zeroevidence.protect.tradeoff import quick_kinds
 
 if TYPE_CHECKING:
     from zeroevidence.cli.protect.inputs import LabelledInputs
+    from zeroevidence.protect.tradeoff import Limit
 
 
 @click.command("fit")
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
 @click.option(
     "--keep", metavar="NAME", help=f"A second attribute that must survive ({', '.join(keeping_protectors())} only)."
 )
-@setting(fit_protector, "kind", "--protector", "kind", choices=names(), help="What to fit.")
+@click.option(
+    "--protector",
+    "kind",
+    type=click.Choice(names()),
+    help=f"What to fit; {USUAL_PROTECTOR} unless given, or the best of {', '.join(quick_kinds())} within a limit.",
+)
+@limit_options
 @click.option("--paper", is_flag=True, help="The flow as published: all dimensions, Adam 1e-4, batches of 64.")
 @parameter_options
 @setting(fit_protector, "seed", type=click.IntRange(0), help="Seed of all random choices.")
@@ -29,7 +37,8 @@ if TYPE_CHECKING:
 def command(
     inputs: LabelledInputs,
     keep: str | None,
-    kind: str,
+    kind: str | None,
+    limit: Limit | None,
     paper: bool,
     parameters: dict[str, Any],
     seed: int,
@@ -49,11 +58,16 @@ def command(
         keep=keep,
         parameters=parameters,
         preset="paper" if paper else None,
+        limit=limit,
         seed=seed,
         progress=terminal_progress("training", "epochs"),
     )
     save_model(model, output)
     wrote(output)
+    if limit is not None:
+        made = model.protector
+        strength = made.get_params()[made.dial]
+        click.echo(f"{limit}: {made.kind}, {made.dial} {strength:g}, by cross-validation over people", err=True)
     if data.speakers is None:
         click.echo("speakers are not known: early stopping saw vectors of people it was trained on", err=True)
     for flag in point_mass_flags(data.vectors):
@@ -62,4 +76,4 @@ def command(
     if history is not None:
         epochs = max(len(history.losses) - 1, history.best)
         error = f"inversion error {model.protector.inversion_error_:.1g} standard deviations"
-        click.echo(f"{kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
+        click.echo(f"{model.protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)

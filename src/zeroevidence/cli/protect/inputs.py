@@ -14,6 +14,7 @@ from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.data.embeddings import Embeddings
+    from zeroevidence.protect.tradeoff import Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +79,34 @@ parameter_options = grouped(
     _parameters,
     click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the protector: epochs=50."
+    ),
+)
+
+
+def _limit(budget: str | None, target: str | None) -> Limit | None:
+    """What may not be exceeded, if anything."""
+    from zeroevidence.protect.tradeoff import Limit
+
+    if budget is not None and target is not None:
+        raise UsageError("--budget and --target: give one of them")
+    for name, text, measure in (("--budget", budget, "eer"), ("--target", target, "d_ece")):
+        if text is not None:
+            limit = Limit.parse(text)
+            if limit.measure != measure:
+                raise UsageError(f"{name} {text}: expected {measure}=...")
+            return limit
+    return None
+
+
+limit_options = grouped(
+    "limit",
+    _limit,
+    click.option(
+        "--budget",
+        metavar="eer=2%",
+        help="The strongest protection within this EER of verification; eer=+1% is a point above unprotected vectors.",
+    ),
+    click.option(
+        "--target", metavar="d_ece=0.1", help="The mildest protection that leaves attackers at most this D_ECE."
     ),
 )

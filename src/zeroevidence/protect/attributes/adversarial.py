@@ -17,6 +17,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import protector
 from zeroevidence.protect.latent import against_others
 from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
+from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
 
 _CODE = 128
@@ -48,6 +49,8 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         Where to compute, as torch names it; ``auto`` takes a GPU where there is one.
     random_state
         Seed of the initial weights, the order of vectors and the choice of held-out people.
+    noise, noise_shape, noise_seed
+        See `EmbeddingProtector`.
 
     Attributes
     ----------
@@ -87,7 +90,11 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         weight_decay: float = 1e-4,
         device: str = "cpu",
         random_state: int = 0,
+        noise: float = 0.0,
+        noise_shape: NoiseShape = "within",
+        noise_seed: int | None = None,
     ) -> None:
+        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.code = code
         self.hidden = hidden
         self.strength = strength

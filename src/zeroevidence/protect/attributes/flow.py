@@ -20,6 +20,7 @@ from zeroevidence.protect.flow_training import ClassDensities, Data, History, Re
 from zeroevidence.protect.front import Front, FrontKind
 from zeroevidence.protect.latent import Evidence
 from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
+from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
@@ -85,6 +86,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         Of products during training on a GPU: ``auto`` is bfloat16 in large batches, and float32 otherwise.
     random_state
         Seed of the initial weights, the order of vectors and the choice of held-out people.
+    noise, noise_shape, noise_seed
+        See `EmbeddingProtector`.
 
     Attributes
     ----------
@@ -134,7 +137,11 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         device: str = "auto",
         precision: Precision = "auto",
         random_state: int = 0,
+        noise: float = 0.0,
+        noise_shape: NoiseShape = "within",
+        noise_seed: int | None = None,
     ) -> None:
+        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.front = front
         self.components = components
         self.shrinkage = shrinkage

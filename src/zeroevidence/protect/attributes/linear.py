@@ -8,14 +8,15 @@ circumcentre of the class means.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.latent import against_others
+from zeroevidence.protect.discriminants import Discriminants, linear_discriminants
+from zeroevidence.protect.moments import Shrinkage
+from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.transformers import EmbeddingProtector, Training
 
 
@@ -28,13 +29,15 @@ class LinearNuller(EmbeddingProtector):
     shrinkage
         Share of the covariance within classes that is replaced by a multiple of the identity with the same trace;
         ``auto`` takes the share of Ledoit & Wolf. The published baseline has none (0).
+    noise, noise_shape, noise_seed
+        See `EmbeddingProtector`.
 
     Attributes
     ----------
-    directions_
-        The discriminants, d x (K - 1).
-    offsets_
-        The values they are set to.
+    directions_, offsets_
+        The discriminants, d x (K - 1), and the values they are set to.
+    shrinkage_
+        The share that was replaced.
 
     Examples
     --------
@@ -52,38 +55,32 @@ class LinearNuller(EmbeddingProtector):
 
     kind: ClassVar[str] = "linear"
 
-    def __init__(self, *, shrinkage: float | Literal["auto"] = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        shrinkage: Shrinkage = 0.0,
+        noise: float = 0.0,
+        noise_shape: NoiseShape = "within",
+        noise_seed: int | None = None,
+    ) -> None:
+        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.shrinkage = shrinkage
 
     def _fit(self, data: Training) -> None:
-        labels, share = data.labels[:, 0], data.weights / data.weights.sum()
-        means = np.stack(
-            [share[labels == k] @ data.x[labels == k] / share[labels == k].sum() for k in range(len(self.classes_))]
-        )
-        inside = data.x - means[labels]
-        within = (inside * share[:, None]).T @ inside
-        if self.shrinkage == "auto":
-            from sklearn.covariance import ledoit_wolf_shrinkage
+        self.discriminants_, self.shrinkage_ = linear_discriminants(data, self.shrinkage)
 
-            level = float(ledoit_wolf_shrinkage(inside, assume_centered=True))
-        elif 0.0 <= self.shrinkage <= 1.0:
-            level = float(self.shrinkage)
-        else:
-            raise UsageError(f"shrinkage: expected auto, or a share from 0 to 1, got {self.shrinkage!r}")
-        within = (1.0 - level) * within + level * np.trace(within) / len(within) * np.eye(len(within))
-        inverse = np.linalg.pinv(within, hermitian=True)
-        self.shrinkage_ = level
-        self.directions_ = inverse @ (means[1:] - means[0]).T
-        # log-likelihoods of the classes against that of the first
-        squares = np.einsum("kd,de,ke->k", means, inverse, means)
-        self.offsets_ = 0.5 * (squares[1:] - squares[0])
+    @property
+    def directions_(self) -> FloatArray:
+        """The discriminants, d x (K - 1)."""
+        return self.discriminants_.directions
+
+    @property
+    def offsets_(self) -> FloatArray:
+        """The values they are set to."""
+        return self.discriminants_.offsets
 
     def _llr(self, x: FloatArray) -> FloatArray:
-        against_first = x @ self.directions_ - self.offsets_
-        if len(self.classes_) == 2:
-            llr: FloatArray = against_first[:, 0]
-            return llr
-        return against_others(np.concatenate([np.zeros((len(against_first), 1)), against_first], axis=1))
+        return self.discriminants_.llr(x)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         w = self.directions_
@@ -92,7 +89,7 @@ class LinearNuller(EmbeddingProtector):
         return moved
 
     def _arrays(self) -> dict[str, FloatArray]:
-        return {"directions": self.directions_, "offsets": self.offsets_}
+        return self.discriminants_.arrays()
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        self.directions_, self.offsets_ = arrays["directions"], arrays["offsets"]
+        self.discriminants_ = Discriminants.of(arrays)

@@ -1,0 +1,70 @@
+"""The plainest protector: the class means are put on top of each other, along the lines that join them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.discriminants import class_means, evidence
+from zeroevidence.protect.transformers import EmbeddingProtector, Training
+
+_RANK = 1e-9  # of the longest side
+
+
+@protector("Puts vectors halfway between the class means, along the lines that join them.")
+class ClassMeans(EmbeddingProtector):
+    """Remove the directions in which the class means differ; how vectors spread is ignored.
+
+    Parameters
+    ----------
+    noise, noise_shape, noise_seed
+        See `EmbeddingProtector`.
+
+    Attributes
+    ----------
+    means_
+        The class means, K x d.
+    basis_
+        The directions in which they differ, orthonormal, d x (K - 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import ClassMeans
+    >>> x = np.array([[-3.0, 1.0], [-1.0, 0.0], [-2.0, -1.0], [2.0, 1.0], [1.0, 0.0], [3.0, -1.0]])
+    >>> ClassMeans().fit(x, ["f", "f", "f", "m", "m", "m"]).transform(x).round(6).tolist()[:2]
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+
+    kind: ClassVar[str] = "classmeans"
+
+    def _fit(self, data: Training) -> None:
+        self.means_ = class_means(data)
+        inside = data.x - self.means_[data.labels[:, 0]]
+        self.variance_ = float(np.average((inside**2).mean(axis=1), weights=data.weights))
+        self._span()
+
+    def _span(self) -> None:
+        centred = self.means_ - self.means_.mean(axis=0)
+        _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+        self.basis_ = directions[sizes > _RANK * max(sizes[0], np.finfo(float).tiny)].T
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        centre = self.means_.mean(axis=0)
+        moved: FloatArray = x - ((x - centre) @ self.basis_) @ self.basis_.T
+        return moved
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """As if classes were round and equally wide."""
+        logs = (x @ self.means_.T - 0.5 * (self.means_**2).sum(axis=1)) / max(self.variance_, np.finfo(float).tiny)
+        return evidence(logs)
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        return {"means": self.means_, "variance": np.array([self.variance_])}
+
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        self.means_, self.variance_ = arrays["means"], float(arrays["variance"][0])
+        self._span()

@@ -1,0 +1,98 @@
+r"""Least-squares concept erasure [Belrose et al. 2023]: the smallest change after which no linear classifier learns.
+
+With the whitening :math:`W = \Sigma_{xx}^{-1/2}` and P the orthogonal projection onto the columns of
+:math:`W \Sigma_{xz}`, where z says the class, vectors become :math:`x - W^+ P W (x - \bar x)`. Then no entry is
+correlated with the class.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.discriminants import Discriminants, class_means, linear_discriminants
+from zeroevidence.protect.moments import Shrinkage, shrinking_share, shrunk
+from zeroevidence.protect.noise import NoiseShape
+from zeroevidence.protect.transformers import EmbeddingProtector, Training
+
+_RANK = 1e-9  # of the largest singular value, or variance
+
+
+@protector("Removes all correlation with the class by the smallest change (LEACE).")
+class Leace(EmbeddingProtector):
+    """Erase what any linear classifier could learn, and change vectors as little as possible.
+
+    Parameters
+    ----------
+    shrinkage
+        Share of the covariance that is replaced by a multiple of the identity with the same trace; ``auto`` takes the
+        share of Ledoit & Wolf. The correlation vanishes with any share.
+    noise, noise_shape, noise_seed
+        See `EmbeddingProtector`.
+
+    Attributes
+    ----------
+    mean_
+        The centre that stays where it is.
+    left_, right_
+        Vectors become ``x - (x - mean_) @ right_ @ left_``; d x (K - 1), and (K - 1) x d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import Leace
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat([0, 1], 50)
+    >>> x = rng.normal(size=(100, 4)) + np.outer(sex, [2.0, 1.0, 0.0, 0.0])
+    >>> protected = Leace().fit(x, sex).transform(x)
+    >>> bool(np.allclose(protected[sex == 0].mean(axis=0), protected[sex == 1].mean(axis=0)))
+    True
+    """
+
+    kind: ClassVar[str] = "leace"
+
+    def __init__(
+        self,
+        *,
+        shrinkage: Shrinkage = "auto",
+        noise: float = 0.0,
+        noise_shape: NoiseShape = "within",
+        noise_seed: int | None = None,
+    ) -> None:
+        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
+        self.shrinkage = shrinkage
+
+    def _fit(self, data: Training) -> None:
+        share = data.weights / data.weights.sum()
+        self.mean_ = share @ data.x
+        centred = data.x - self.mean_
+        covariance = shrunk((centred * share[:, None]).T @ centred, shrinking_share(centred, self.shrinkage))
+        values, directions = np.linalg.eigh(covariance)
+        kept = values > _RANK * max(values[-1], np.finfo(float).tiny)
+        values, directions = values[kept], directions[:, kept]
+        whiten = (directions / np.sqrt(values)) @ directions.T
+        colour = (directions * np.sqrt(values)) @ directions.T
+        # each class has the same weight, so its covariance with the vectors is its mean, up to a factor
+        sides = (class_means(data) - self.mean_) @ whiten
+        _, sizes, rows = np.linalg.svd(sides, full_matrices=False)
+        found = rows[sizes > _RANK * max(sizes[0], np.finfo(float).tiny)][: len(self.classes_) - 1]
+        self.right_, self.left_ = whiten @ found.T, found @ colour
+        self.discriminants_, _ = linear_discriminants(data, self.shrinkage)
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        moved: FloatArray = x - ((x - self.mean_) @ self.right_) @ self.left_
+        return moved
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Of Gaussian classes with one covariance."""
+        return self.discriminants_.llr(x)
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        return {"mean": self.mean_, "right": self.right_, "left": self.left_, **self.discriminants_.arrays()}
+
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        self.mean_, self.right_, self.left_ = arrays["mean"], arrays["right"], arrays["left"]
+        self.discriminants_ = Discriminants.of(arrays)
