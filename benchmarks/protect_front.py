@@ -123,7 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--budget", default="eer=+1%")
-    parser.add_argument("--cuts", type=int, default=5)
+    parser.add_argument("--cuts", type=int, default=10)
     parser.add_argument("--first", type=int, default=100, help="seed of the first cut that is reported")
     parser.add_argument("--only", default="", help="embeddings whose name has this in it")
     parser.add_argument("--protector", action="append", help="this one alone; may be repeated")

@@ -194,7 +194,9 @@ def test_front(files, zeroevidence):
     assert zeroevidence(*asked, *QUICK, "-f", "json", "-o", str(result)).exit_code == 0
     about = [row["about"] for row in json.loads(result.read_text())["rows"]]
     assert {one["protector"] for one in about} == {"unprotected", "leace"}
-    assert len({one.get("strength") for one in about}) > 5
+    strengths = {one["strength"] for one in about}
+    assert 0.0 in strengths
+    assert len(strengths) > 5
     for utility in ("eer", "top1"):
         drawn = zeroevidence("plot", "front", str(result), "--utility", utility, "-o", str(files / f"{utility}.svg"))
         assert drawn.exit_code == 0

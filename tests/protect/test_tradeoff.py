@@ -8,6 +8,7 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.protect import Roles
 from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import fit_protector, protect_embeddings, read_secret
@@ -160,6 +161,7 @@ def test_the_front_over_protectors(data):
     by_search = front_points(rows, utility="top1")
     pairs = [(-float(one.utility["top1"]), float(one.attack["d_ece"])) for one in by_search]
     assert [one.on_front for one in by_search] == on_front(pairs)
+    assert front_points(from_json(to_json(rows))) == points
     text = render_front(rows, "text")
     assert "Privacy against utility" in text
     assert "classmeans" in render_front(rows, "md")

@@ -158,7 +158,8 @@ def to_record(row: Evaluation) -> dict[str, Any]:
 def _without_defaults(record: About | Setup) -> dict[str, Any]:
     """The fields that say something."""
     plain: dict[str, Any] = _jsonable(asdict(record))
-    return {name: value for name, value in plain.items() if value not in (None, [], False)}
+    # 0.0 equals False, but says something
+    return {name: value for name, value in plain.items() if isinstance(value, float) or value not in (None, [], False)}
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation:

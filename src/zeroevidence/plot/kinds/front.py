@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     "Privacy against utility",
     place=330,
     needs="protectors at several strengths (`protect evaluate --front`)",
-    caption="What the strongest attacker learns about the attribute, against how often speakers are confused: the "
-    "further down and to the left, the better; ringed points are not beaten by any other.",
+    caption="What the strongest attacker learns about the attribute, against how well speakers are still recognised: "
+    "ringed points are not beaten by any other.",
     has=lambda row: row.about.strength is not None and row.about.role != "training",
     height=3.2,
 )
@@ -63,8 +63,8 @@ def front(
         at = [_place(point, utility) for point in own]
         ax.plot(*zip(*at, strict=True), color=seen.colour, ls=seen.line, lw=0.9, zorder=2)
         x, y = zip(*at, strict=True)
-        marker = "*" if kind == UNPROTECTED else seen.marker
-        ax.plot(x, y, marker, color=seen.colour, mec="white", mew=0.4, ms=4.5, label=shortened(kind), zorder=3)
+        marker, size = ("*", 8.0) if kind == UNPROTECTED else (seen.marker, 4.5)
+        ax.plot(x, y, marker, color=seen.colour, mec="white", mew=0.4, ms=size, label=shortened(kind), zorder=3)
         for point, (across, up) in zip(own, at, strict=True):
             _bar(ax, point.utility[utility], up, seen.colour, across=True)
             _bar(ax, point.attack["d_ece"], across, seen.colour, across=False)
