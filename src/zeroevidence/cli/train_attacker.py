@@ -75,8 +75,9 @@ def command(
         say=partial(click.echo, err=True),
     )
     click.echo(
-        f"{found.card}: learned from {found.utterances} recordings of {found.people} people; development people "
-        f"disclose {found.after:.2f} bits to it, and {found.before:.2f} to the encoder that it started from"
+        f"{found.card}: learned from {found.people} people and was stopped on {found.development_people}, "
+        f"{found.utterances} recordings in all; development people disclose {found.after:.2f} bits to it, and "
+        f"{found.before:.2f} to the encoder that it started from"
     )
 
 

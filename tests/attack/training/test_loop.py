@@ -10,9 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from zeroevidence.attack.training import cores, loop  # noqa: E402
 from zeroevidence.attack.training.estimate import estimate_seconds  # noqa: E402
 from zeroevidence.attack.training.frames import FrameSet  # noqa: E402
-from zeroevidence.attack.training.loop import train  # noqa: E402
+from zeroevidence.attack.training.loop import Training, train  # noqa: E402
 from zeroevidence.attack.training.margin import AngularMargin  # noqa: E402
 from zeroevidence.attack.training.settings import Scope, TrainingSettings  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
@@ -133,7 +134,7 @@ def test_a_checkpoint_of_another_training_is_refused(data, tmp_path):
 class Small(Toy):
     """An encoder that does not fit into memory with so many utterances at once."""
 
-    most = 5
+    most = 3
 
     def pooled(self, frames, lengths=None):
         if len(frames) > self.most:
@@ -141,8 +142,16 @@ class Small(Toy):
         return super().pooled(frames, lengths)
 
 
+def in_parts(self, pieces, labels):
+    """Gradients as a GPU computes them that does not take a whole batch."""
+    self.optimiser.zero_grad(set_to_none=True)
+    return self._in_parts(pieces, labels)
+
+
 @pytest.mark.parametrize("scope", get_args(Scope))
-def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, scope):
+@pytest.mark.parametrize("gradients", [Training._on_cores, in_parts], ids=["cores", "parts"])
+def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, scope, gradients, monkeypatch):
+    monkeypatch.setattr(Training, "_on_cores", gradients)
     said = []
     settings = replace(QUICK, scope=scope, epochs=2)
     whole = train(Toy(), *data, settings, device="cpu")
@@ -150,8 +159,31 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
     np.testing.assert_allclose(weights(parts.network), weights(whole.network), atol=2e-5)
     assert [one.loss for one in parts.epochs[1:]] == pytest.approx([one.loss for one in whole.epochs[1:]], rel=1e-4)
     assert said == [
-        f"the memory of the device is too small: {size} utterances at a time from here on" for size in (8, 4)
+        f"the memory of the device is too small: {size} utterances at a time from here on" for size in (8, 4, 2)
     ]
+
+
+@pytest.mark.parametrize("scope", get_args(Scope))
+def test_the_number_of_cores_changes_nothing(data, scope, monkeypatch):
+    found = []
+    for number in (1, 3):
+        for module in (cores, loop):
+            monkeypatch.setattr(module, "cores", lambda number=number: number)
+        cores._pool.cache_clear()
+        found.append(weights(train(Toy(), *data, replace(QUICK, scope=scope, epochs=3), device="cpu").network))
+    cores._pool.cache_clear()
+    np.testing.assert_array_equal(*found)
+
+
+def test_threads_of_torch_are_as_they_were_after_it(data):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    seen = []
+    try:
+        train(Toy(), *data, replace(QUICK, epochs=1), device="cpu", told=lambda _: seen.append(torch.get_num_threads()))
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_one_utterance_that_does_not_fit_is_the_end(data):

@@ -15,9 +15,6 @@ from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.loop import Training, check_people, device_of, reproducible
 from zeroevidence.attack.training.settings import TrainingSettings
 
-_TIMED = 8  # utterances; without a GPU the time grows with their number
-_ON_DEVICE = 64  # a GPU takes as long for one as for these
-
 Found = TypeVar("Found")
 
 
@@ -29,16 +26,15 @@ def estimate_seconds(
     *,
     device: str | None = None,
 ) -> float:
-    """Seconds that `train` takes at most: a few utterances are prepared, learned from and looked at, and timed.
+    """Seconds that `train` takes at most: one batch is prepared, learned from and looked at, and timed.
 
     The arguments are those of `train`. The network is left as it is.
     """
     settings = settings or TrainingSettings()
     check_people(training, development)
     place = device_of(device)
-    count = _TIMED if place.type == "cpu" else min(_ON_DEVICE, settings.batch)
-    some, others = _typical(training, count), _typical(development, count)
-    short = replace(settings, epochs=3, batch=count)
+    some, others = _typical(training, settings.batch), _typical(development, 2)
+    short = replace(settings, epochs=3)
     with reproducible(settings.seed, place):
         running = Training(copy.deepcopy(network).to(place), some, others, short, place)
         running.epoch()  # the first of everything is slower

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch import nn
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.training.captured import Captured
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
+from zeroevidence.attack.training.cores import cores, on_cores, one_torch_thread
 from zeroevidence.attack.training.disclosure import DevelopmentScore, development_score
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.history import Epoch, Trained
@@ -30,6 +32,7 @@ Say = Callable[[str], None]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
 _EMBEDDED = 64  # utterances that a GPU embeds at once
+_PART = 4  # utterances of a batch that one core learns from
 _STEEPEST = 5.0  # norm of the gradient
 
 
@@ -98,7 +101,7 @@ def check_people(training: FrameSet, development: FrameSet) -> None:
 def reproducible(seed: int, place: torch.device) -> Iterator[None]:
     """The same seed gives the same weights; torch's own generators are left as they were."""
     devices = [place] if place.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    with torch.random.fork_rng(devices=devices), one_torch_thread():
         torch.manual_seed(seed)
         yield
 
@@ -188,11 +191,14 @@ class Training:
         self.network.eval()
         order = np.argsort(source.data.length, kind="stable").tolist()
         done = 0
+        side_by_side = 1 if self.place.type == "cuda" else cores()
         while done < len(order):
-            rows = order[done : done + self.embedding_room.size]
-            part = self.embedding_room.attempt(partial(self._computed, compute, source, rows))
-            if part is not None:
-                yield from zip(rows, part, strict=True)
+            size = self.embedding_room.size
+            rows = order[done : done + side_by_side * size]
+            batches = [rows[first : first + size] for first in range(0, len(rows), size)]
+            found = self.embedding_room.attempt(partial(on_cores, partial(self._computed, compute, source), batches))
+            if found is not None:
+                yield from zip(rows, chain.from_iterable(found), strict=True)
                 done += len(rows)
 
     def _computed(
@@ -273,8 +279,10 @@ class Training:
         return loss
 
     def _gradients(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Gradients of the mean loss of a batch: recorded where it always fits, else at once or in parts."""
-        if self.place.type != "cuda" or len(pieces) < self.batch or len(pieces) > self.room.size:
+        """Gradients of the mean loss of a batch: on all cores, or recorded where it always fits, or in parts."""
+        if self.place.type != "cuda":
+            return self._on_cores(pieces, labels)
+        if len(pieces) < self.batch or len(pieces) > self.room.size:
             self.optimiser.zero_grad(set_to_none=True)
             return self._in_parts(pieces, labels)
         if self.captured is None:
@@ -285,12 +293,32 @@ class Training:
         """The mean loss; its gradients are summed over parts where a batch does not fit into memory at once."""
         losses = []
         for part, whose in zip(torch.split(pieces, self.room.size), torch.split(labels, self.room.size), strict=True):
-            with self._precision():
-                vectors = self.encoder.pooled(part) if self.last else self.network(part)
-            loss = self.head(vectors, whose) * (len(part) / len(pieces))
-            loss.backward()
+            loss = self._share(part, whose, len(pieces))
+            torch.autograd.backward(loss)
             losses.append(loss.detach())
         return torch.stack(losses).sum()
+
+    def _on_cores(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """The mean loss; its gradients are computed in small parts, each by one core, and added in their order."""
+        weights = [one for group in self.optimiser.param_groups for one in group["params"]]
+        size = min(_PART, self.room.size)
+
+        def learn(part: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, tuple[torch.Tensor | None, ...]]:
+            loss = self._share(*part, len(pieces))
+            return loss.detach(), torch.autograd.grad(loss, weights, allow_unused=True)
+
+        found = on_cores(learn, list(zip(torch.split(pieces, size), torch.split(labels, size), strict=True)))
+        for at, weight in enumerate(weights):
+            slopes = [slope for _, part in found if (slope := part[at]) is not None]
+            weight.grad = reduce(torch.add, slopes) if slopes else None
+        return torch.stack([loss for loss, _ in found]).sum()
+
+    def _share(self, part: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
+        """What some of the pieces add to the mean loss of so many."""
+        with self._precision():
+            vectors = self.encoder.pooled(part) if self.last else self.network(part)
+        share: torch.Tensor = self.head(vectors, labels) * (len(part) / number)
+        return share
 
 
 def _plain(vectors: torch.Tensor) -> FloatArray:
