@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="Measure to compare by; repeat for several "
     f"[default: the first few of {', '.join(USUAL)} that all systems have].",
 )
-@measuring_options("intervals", "interval_method", "seed", null=0)
+@measuring_options("intervals", "seed", null=0)
 @workers_option
 @output_options
 def command(inputs: ScoreInputs, measures: tuple[str, ...], options: Options, workers: int, output: Output) -> None:
@@ -44,8 +44,8 @@ def command(inputs: ScoreInputs, measures: tuple[str, ...], options: Options, wo
     from zeroevidence.evaluation.systems import compare_files, compare_searches
     from zeroevidence.report.comparisons import render_comparisons
 
-    if options.intervals < 1:
-        raise UsageError("a comparison needs replicates: --intervals of at least 1")
+    if options.intervals < 2:
+        raise UsageError("a comparison needs intervals: --intervals of at least 2")
     if inputs.all_finished:
         found = compare_searches(inputs.scores, inputs.names, measures=measures or None, options=options)
     else:

@@ -281,7 +281,7 @@ def _by_interval(row: Evaluation) -> Chance:
         if name in MEASURES
         and MEASURES[name].tested
         and one.low is not None
-        and (MEASURES[name].low < 0.0 or row.setup.bias_corrected)
+        and (MEASURES[name].low < 0.0 or one.plain is not None)
     ]
     return Chance(max(lows) > 0.0) if lows else Chance(None)
 

@@ -144,7 +144,7 @@ def flag(code: str, **values: object) -> Flag:
     return Flag(code, severity, sentence.format(**values))
 
 
-def resampling_flags(unit: str | None, clusters: int) -> list[Flag]:
+def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[Flag]:
     """What is to be said about intervals that resample this unit."""
     if unit == "score":
         return [flag("scores-independent")]

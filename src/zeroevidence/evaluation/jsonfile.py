@@ -187,6 +187,7 @@ def _about(record: Mapping[str, Any]) -> About:
 
 def _setup(record: Mapping[str, Any]) -> Setup:
     given = dict(record)
+    given.pop("interval_method", None)  # of files from when intervals were bootstrapped
     for name, kind in (
         ("search", SearchSetup),
         ("tandem", TandemSetup),

@@ -28,8 +28,8 @@ from zeroevidence.evaluation.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
 from zeroevidence.measure.whole import ScoreView
+from zeroevidence.uncertainty.clusters import find_owners
 from zeroevidence.uncertainty.draws import Progress
-from zeroevidence.uncertainty.pairs import find_owners
 
 
 def evaluate(
@@ -176,7 +176,7 @@ class _Job:
                 workers=self.workers,
                 progress=self.progress,
             )
-            metrics = with_intervals(metrics, rules, replicates, self.options)
+            metrics = with_intervals(metrics, rules, replicates)
         if self.options.null:
             metrics = with_nulls(
                 metrics, self.scores, self.rows, found, self.options, workers=self.workers, progress=self.progress
@@ -205,8 +205,7 @@ class _Job:
             linkability=options.linkability,
             dcf_prior=options.dcf_prior,
             search=None if found is None else found.setup,
-            intervals=None if replicates is None else Resampling(replicates.unit, options.intervals),
-            interval_method=None if replicates is None else options.interval_method,
+            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
             null=Resampling("speaker" if by_people else "label", options.null) if options.null else None,
             seed=options.seed,
             loosened=loosened,
@@ -218,7 +217,7 @@ class _Job:
         self, replicates: Replicates | None, counts: Mapping[str, int], loosened: Sequence[Loosened]
     ) -> list[Flag]:
         """What must be kept in mind because of how it was computed."""
-        flags = [] if replicates is None else resampling_flags(replicates.unit, replicates.clusters)
+        flags = [] if replicates is None else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         if counts.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
         if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):

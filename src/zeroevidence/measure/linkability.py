@@ -27,7 +27,7 @@ from zeroevidence.calibrate.density import atom_cells, best_width, density_share
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.registry import IntervalRule, measure
+from zeroevidence.measure.registry import measure
 from zeroevidence.measure.views import LinkabilityMethod, PairView
 
 
@@ -208,11 +208,6 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
     return value, local, edges
 
 
-def _interval(view: PairView) -> IntervalRule:
-    # PAV judges on the scores it was fitted on, as the other oracle-calibrated measures do.
-    return "oracle" if view.settings.linkability == "pav" else "smooth"
-
-
 @measure(
     "linkability",
     "linkability",
@@ -226,7 +221,7 @@ def _interval(view: PairView) -> IntervalRule:
     place=120,
     headline=60,
     method=lambda view: str(view.settings.linkability),
-    interval=_interval,
+    interval="oracle",
     null=True,
 )
 def _linkability(view: PairView) -> float:

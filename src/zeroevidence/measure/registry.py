@@ -19,10 +19,9 @@ from zeroevidence.errors import UsageError
 
 Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity"]
 Direction: TypeAlias = Literal["up", "down", "none"]
-# smooth: corrected for bias and skew (BCa). oracle: calibrated on the scores it is judged on, which flatters the
-# attacker on few speakers, so the interval is centred on a corrected value. extreme: a maximum, which resampling cannot
-# exceed. percentile: the plain quantiles of the replicates.
-IntervalRule: TypeAlias = Literal["smooth", "oracle", "extreme", "percentile"]
+# smooth: as it is. oracle: calibrated on the scores it is judged on, which flatters the attacker on few people.
+# entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
+IntervalRule: TypeAlias = Literal["smooth", "oracle", "entropy", "extreme"]
 Unit: TypeAlias = Literal[
     "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension"
 ]

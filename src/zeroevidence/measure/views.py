@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
@@ -34,12 +34,10 @@ class PairView(ABC):
         Targets and non-targets per atom, in ascending order of score.
     settings
         What the measures leave to choose.
-    stepped
-        Atoms that hold targets below non-targets instead of ties of both; None where there are none.
     """
 
-    def __init__(self, counts: Counts, settings: PairSettings, stepped: BoolArray | None = None) -> None:
-        self.counts, self.settings, self.stepped = counts, settings, stepped
+    def __init__(self, counts: Counts, settings: PairSettings) -> None:
+        self.counts, self.settings = counts, settings
 
     @cached_property
     def blocks(self) -> Blocks:
