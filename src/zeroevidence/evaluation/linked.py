@@ -99,7 +99,11 @@ def linked_evaluation(
             data=found.digest,
         ),
         labels=labels or {},
-        flags=tuple([] if replicates is None else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)),
+        flags=tuple(
+            []
+            if replicates is None
+            else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
+        ),
         curves=evidence_curves(evidence),
         trials=table,
         people=exposure_by_person(table),

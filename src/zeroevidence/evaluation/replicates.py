@@ -11,6 +11,7 @@ from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.registry import MEASURES, IntervalRule
 from zeroevidence.uncertainty.bias import bias_of
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import LEVEL, Spread, spread_of
 
 
@@ -87,10 +88,12 @@ class Replicates:
         """The corrected value of one measure and its limits."""
         entry = MEASURES[name]
         limits = entry.low, entry.high
+        people = self.people[name]
+        corrected = float(np.clip(value - self.bias(name, value, rule), *limits))
+        if people.clusters < LEAST_PEOPLE:
+            return Bounds(corrected)
         if rule == "extreme":
             return _of_extreme(value, self.halves.get(name))
-        corrected = float(np.clip(value - self.bias(name, value, rule), *limits))
-        people = self.people[name]
         found = spread_of(value, self.left_out[name], people.shares, people.effective, self.unrecognised.get(name))
         if found is None:
             return Bounds(corrected)

@@ -132,11 +132,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
     parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]
     parts += [f"spk:{counts.get('speakers', 'unknown')}"]
-    parts += (
-        ["ci:none"]
-        if setup.intervals is None
-        else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
-    )
+    parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
     parts += [f"seed:{setup.seed}", *map(str, setup.loosened)]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]

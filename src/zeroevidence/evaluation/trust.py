@@ -19,9 +19,8 @@ from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.registry import MEASURES, IntervalRule
 from zeroevidence.measure.singling import firing_threshold
 from zeroevidence.uncertainty.bias import is_biased
-from zeroevidence.uncertainty.clusters import find_owners
 from zeroevidence.uncertainty.draws import Progress, run_batches
-from zeroevidence.uncertainty.null import ROWS_LIMIT, PairNull, SearchNull, nulls
+from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, NullUnit, SearchNull, nulls, pair_null
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import Everyone, SearchResampler
 
@@ -117,14 +116,19 @@ def with_nulls(
     *,
     workers: int = 1,
     progress: Progress | None = None,
-) -> dict[str, Measured]:
-    """The measures with what they would be if the scores told nothing."""
+) -> tuple[dict[str, Measured], NullUnit]:
+    """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
     observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
-    pairs = PairNull(scores.target, scores.nontarget, rows, options.pairs, people=find_owners(scores))
-    found_nulls = nulls(observed, _gathered(pairs.draw, options.null, workers, progress), tested)
+    pairs = pair_null(scores, rows, options.pairs)
+    drawn = _gathered(pairs.draw, options.null, workers, progress)
+    if isinstance(pairs, ListNull):
+        found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
+    else:
+        found_nulls = nulls(observed, drawn, tested)
     if found is not None and rows is not None and rows.scores.size <= ROWS_LIMIT:
         lid = lid_of_everyone(rows, found, options)
         drawn = _gathered(SearchNull(rows, lid, options.seed).draw, options.null)
         found_nulls |= nulls(observed, drawn, tested)
-    return {**metrics, **{name: replace(metrics[name], null=null) for name, null in found_nulls.items()}}
+    known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
+    return {**metrics, **known}, pairs.unit

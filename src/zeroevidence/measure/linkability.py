@@ -27,7 +27,7 @@ from zeroevidence.calibrate.density import atom_cells, best_width, density_share
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.registry import IntervalRule, measure
 from zeroevidence.measure.views import LinkabilityMethod, PairView
 
 
@@ -208,6 +208,10 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
     return value, local, edges
 
 
+def _interval(view: PairView) -> IntervalRule:
+    return "kernel" if view.settings.linkability == "density" else "oracle"
+
+
 @measure(
     "linkability",
     "linkability",
@@ -221,7 +225,7 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
     place=120,
     headline=60,
     method=lambda view: str(view.settings.linkability),
-    interval="oracle",
+    interval=_interval,
     null=True,
 )
 def _linkability(view: PairView) -> float:

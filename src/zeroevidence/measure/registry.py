@@ -19,9 +19,9 @@ from zeroevidence.errors import UsageError
 
 Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity"]
 Direction: TypeAlias = Literal["up", "down", "none"]
-# smooth: as it is. oracle: calibrated on the scores it is judged on, which flatters the attacker on few people.
-# entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
-IntervalRule: TypeAlias = Literal["smooth", "oracle", "entropy", "extreme"]
+# smooth: as it is. oracle: calibrated on the scores it is judged on, which flatters the attacker on few people;
+# kernel: the same with a density. # entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
+IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme"]
 Unit: TypeAlias = Literal[
     "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension"
 ]

@@ -106,14 +106,12 @@ def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None 
     group = groups_of(n, most, seed)
     number = int(group.max()) + 1
     shares = [np.bincount(group, weights=one, minlength=number) / one.sum() for one in sizes]
-    return Groups(
-        clusters.unit,
-        number,
-        *(Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)),
-        int(np.count_nonzero(sizes[0])),
-        min(effective_number(one) for one in sizes),
-        np.maximum(*shares),
+    target, nontarget = (
+        Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)
     )
+    people = min(effective_number(one) for one in sizes)
+    clusters_with_targets = int(np.count_nonzero(sizes[0]))
+    return Groups(clusters.unit, number, target, nontarget, clusters_with_targets, people, np.maximum(*shares))
 
 
 def _sizes(pairs: Pairs, n: int) -> FloatArray:

@@ -181,9 +181,7 @@ class PairResampler:
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch."""
         first = batch * BATCH
-        return self._values(
-            [(self.target.without(g), self.nontarget.without(g)) for g in range(first, first + size)]
-        )
+        return self._values([(self.target.without(g), self.nontarget.without(g)) for g in range(first, first + size)])
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""
@@ -211,8 +209,10 @@ class PairResampler:
         target, nontarget = self.target.all, self.nontarget.all
         size = round(_SCALE * target.size)
         mixed = (1.0 - share) * target.atoms / target.size + share * nontarget.atoms / nontarget.size
-        costs = {name: size * ((1.0 - share) * cost / target.size + share * self.alike[name])
-                 for name, cost in target.costs.items()}
+        costs = {
+            name: size * ((1.0 - share) * cost / target.size + share * self.alike[name])
+            for name, cost in target.costs.items()
+        }
         view = _Mixture(self, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget, share)
         whole = _Subset(self, target, nontarget)
         found = {}

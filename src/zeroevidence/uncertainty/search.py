@@ -53,7 +53,8 @@ class Everyone:
     @cached_property
     def fired(self) -> IntArray:
         """On how many identities the predicate of each trial fires."""
-        return np.count_nonzero(self.fires, axis=1)
+        fired: IntArray = np.count_nonzero(self.fires, axis=1)
+        return fired
 
     def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
         """Evidence of some trials in a search without some identities, and whether each singles somebody out."""
@@ -169,13 +170,17 @@ class SearchResampler:
             return {name: np.where(trials > 0, values, np.nan) for name, values in _measured(view).items()}
 
     def unrecognised(self) -> dict[str, float]:
-        """How each measure changes, per share of people, if some people are not recognised at all."""
+        """How each measure changes, per share of people, if some people are not recognised at all.
+
+        Their evidence misleads as much as that of any trial did, but not by more than the best could tell.
+        """
         share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.people, 1.0))
         whole = search_view(self.evidence, self.singled)
         if self.ranks is None:
             whole = _without_ranks(whole)
         n = whole.identities
-        chance = {"lid": 0.0, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
+        misled = min(0.0, max(float(self.evidence.lid.min()), -float(np.log2(n))))
+        chance = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
                   "singled": SINGLING_OUT_BASELINE}  # fmt: skip
         sums = {name: getattr(whole, name) for name in chance}
         mixed = {

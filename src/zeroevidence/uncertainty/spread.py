@@ -78,6 +78,14 @@ class Spread:
         least = float(np.log(_LEAST_TAIL))
         return 2.0 * float(np.exp(least if gap(least) <= 0.0 else brentq(gap, least, half)))
 
+    def beside(self, other: Spread) -> Spread:
+        """Both sources of spread together, by Welch and Satterthwaite."""
+        first, second = self.error**2, other.error**2
+        both = first + second
+        freedom = both**2 / (first**2 / self.freedom + second**2 / other.freedom) if both > 0.0 else self.freedom
+        unseen = float(np.hypot(self.below, other.below)), float(np.hypot(self.above, other.above))
+        return Spread(float(np.sqrt(both)), min(self.people, other.people), freedom, *unseen)
+
     def _reach(self, unseen: float, tail: float) -> float:
         quantile = -float(stdtrit(self.freedom, tail))
         share = 1.0 - tail ** (1.0 / self.people)
@@ -136,7 +144,7 @@ def _rests_on_few(values: FloatArray) -> float:
     total = float(squares.sum())
     if total <= 1e-20 * max(1.0, float(np.abs(values).max()) ** 2):
         return 1.0
-    return min(1.0, _KURTOSIS * float((squares**2).sum()) / total**2) ** 0.5
+    return float(np.sqrt(min(1.0, _KURTOSIS * float((squares**2).sum()) / total**2)))
 
 
 def t_tail(statistic: float, freedom: float) -> float:
