@@ -19,6 +19,7 @@ import numpy as np
 
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.tandem import TandemScores, TrialScores
 
 LEAKS = {"none": 0.0, "medium": 1.5, "strong": 5.7}  # shift of mated pairs; medium is an EER of 27 %, strong of 1 %
 RECORDINGS = 10
@@ -156,6 +157,28 @@ def trial_list(design, shift, n, seed, *, targets=10, nontargets=20, enrolments=
     )
 
 
+def complete_list(design, shift, n, seed, enrolments=3):
+    """Every recording against several enrolments of everybody, which is a list and not a matrix."""
+    rng = np.random.default_rng(seed)
+    data = matrix(design, shift, n, seed)
+    owner = np.repeat(np.arange(n), enrolments)
+    scores = data.scores[:, owner] + design.recording * rng.standard_normal(len(owner))
+    mated = data.mated[:, None] == owner
+    trial, enrolment = np.nonzero(mated)
+    other_trial, other_enrolment = np.nonzero(~mated)
+    names = data.enrolment_speakers
+    return Scores(
+        scores[mated],
+        scores[~mated],
+        Pairs(enrolment, trial),
+        Pairs(other_enrolment, other_trial),
+        np.char.add("e", np.arange(len(owner)).astype(str)),
+        np.char.add("t", np.arange(len(scores)).astype(str)),
+        names[owner],
+        data.trial_speakers,
+    )
+
+
 def independent_list(design, shift, n, seed):
     """The population behind `trial_list`."""
     rng = np.random.default_rng(seed)
@@ -165,3 +188,26 @@ def independent_list(design, shift, n, seed):
     _, third, _ = of_people(design, shift, n, rng)
     target = 2 * one + shifts + within * rng.standard_normal(n)
     return target, other + third + within * rng.standard_normal(n)
+
+
+def tandem(design, n, attacks, seed):
+    """A verifier behind a countermeasure: people and attacks have effects of their own."""
+    rng = np.random.default_rng(seed)
+    enrolled, heard, _ = of_people(design, 1.0, n, rng)
+    made = 0.7 * rng.standard_normal(attacks) if attacks > 1 else np.zeros(1)
+    counts = recordings_of(design, n)
+    names, kinds = np.array([f"s{i}" for i in range(n)]), np.array([f"A{i:03}" for i in range(attacks)])
+
+    def trials(mean, effect, times, spoofed=False):
+        who = np.repeat(np.arange(n), times * counts)
+        attack = rng.integers(0, attacks, len(who))
+        scores = mean + effect[who] + rng.standard_normal(len(who)) + (made[attack] if spoofed else 0.0)
+        return TrialScores(scores, speakers=names[who], attacks=kinds[attack] if spoofed else None)
+
+    return TandemScores(
+        cm_bonafide=trials(2.5, heard, 1),
+        cm_spoof=trials(0.0, heard, 2, spoofed=True),
+        asv_target=trials(3.5, enrolled, 1),
+        asv_nontarget=trials(0.0, enrolled, 2),
+        asv_spoof=trials(2.0, enrolled, 2, spoofed=True),
+    )

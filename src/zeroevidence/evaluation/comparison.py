@@ -108,8 +108,8 @@ def _names(results: Sequence[Evaluation]) -> list[str]:
 def _replicates(row: Evaluation, name: str) -> Replicates:
     if row.replicates is None:
         raise UsageError(
-            f"{name}: has no values without single people, which a comparison rests on (a file holds none); evaluate the "
-            "scores again, with intervals"
+            f"{name}: has no values without single people, which a comparison rests on (a file holds none); evaluate "
+            "the scores again, with intervals"
         )
     return row.replicates
 

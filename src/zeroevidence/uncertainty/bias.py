@@ -2,9 +2,10 @@
 
 Measures after oracle calibration (D_ECE, min Cllr, linkability, ...) flatter the attacker, because they fit the scores
 they are judged on. With PAV the bias falls with the number n of people faster than the n^(-2/3) of isotonic regression,
-because scores of one person are alike, and slower than 1 / n; n^(-3/4) fits simulations best. The kernel of linkability,
-whose width is chosen, gives n^(-1/2). A histogram of ranks has the bias of an entropy, 1 / n. Either way the bias at n
-follows from the value at n / 2. Halves come with their complements, in which what single people add cancels.
+because scores of one person are alike, and slower than 1 / n; n^(-3/4) fits simulations best. With the kernel of
+linkability, whose width is chosen, it is n^(-1/2). A histogram of ranks has the bias of an entropy, 1 / n. Either way
+the bias at n follows from the value at n / 2. Halves come with their complements, in which what single people add
+cancels.
 """
 
 from __future__ import annotations

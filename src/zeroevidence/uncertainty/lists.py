@@ -81,8 +81,8 @@ def _by_cluster(weights: FloatArray, pairs: Pairs, n: int) -> FloatArray:
     """Sums over the scores that involve each cluster, once where it is on both sides."""
     apart = np.flatnonzero(pairs.enrolment != pairs.trial)
     first = np.bincount(pairs.enrolment, weights=weights, minlength=n)
-    sums: FloatArray = first + np.bincount(pairs.trial[apart], weights=weights[apart], minlength=n)
-    return sums
+    second = np.bincount(pairs.trial[apart], weights=weights[apart], minlength=n)
+    return (first + second).astype(np.float64)
 
 
 class SimulatedList:
