@@ -185,10 +185,9 @@ class _Job:
             )
             metrics = with_intervals(metrics, rules, replicates)
         if self.options.null:
-            metrics, unit = with_nulls(
+            metrics, null = with_nulls(
                 metrics, self.scores, self.rows, found, self.options, workers=self.workers, progress=self.progress
             )
-            null = Resampling(unit, self.options.null)
         return _Trusted(metrics, replicates, null)
 
     def counts(self, found: Search | None, left_out: Mapping[str, int]) -> dict[str, int]:

@@ -15,16 +15,18 @@ from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.replicates import Replicates, Sampled
 from zeroevidence.evaluation.results import Measured
 from zeroevidence.evaluation.search import Search, lid_of_everyone
+from zeroevidence.evaluation.setup import Resampling
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.registry import MEASURES, IntervalRule
 from zeroevidence.measure.singling import firing_threshold
 from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.draws import Progress, run_batches
-from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, NullUnit, SearchNull, nulls, pair_null
+from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, nulls, pair_null
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import Everyone, SearchResampler
 
 _HALVES = 16  # and their complements
+_LISTS = 50  # simulated lists, whose mean and quantile are shown; the p-value does not come from them
 
 
 def replicate(
@@ -116,12 +118,13 @@ def with_nulls(
     *,
     workers: int = 1,
     progress: Progress | None = None,
-) -> tuple[dict[str, Measured], NullUnit]:
+) -> tuple[dict[str, Measured], Resampling]:
     """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
     observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
     pairs = pair_null(scores, rows, options.pairs)
-    drawn = _gathered(pairs.draw, options.null, workers, progress)
+    times = min(options.null, _LISTS) if isinstance(pairs, ListNull) else options.null
+    drawn = _gathered(pairs.draw, times, workers, progress)
     if isinstance(pairs, ListNull):
         found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
     else:
@@ -131,4 +134,4 @@ def with_nulls(
         drawn = _gathered(SearchNull(rows, lid, options.seed).draw, options.null)
         found_nulls |= nulls(observed, drawn, tested)
     known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
-    return {**metrics, **known}, pairs.unit
+    return {**metrics, **known}, Resampling(pairs.unit, times)

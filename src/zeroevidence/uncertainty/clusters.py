@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Pairs, Scores
@@ -28,7 +30,8 @@ class Clusters:
 def find_clusters(scores: Scores) -> Clusters | None:
     """People where they are known, identifiers where only these are; None when nobody said who was compared.
 
-    Trials of unknown speakers are clusters of their own.
+    Trials of unknown speakers are clusters of their own. Without any speakers, identifiers that targets say to be of
+    one person are one cluster.
     """
     if scores.target_pairs is None or scores.nontarget_pairs is None:
         return None
@@ -43,6 +46,9 @@ def find_clusters(scores: Scores) -> Clusters | None:
             ids if not people or speakers is None else np.where(speakers != "", speakers, np.char.add("?", ids))
         )
     names, codes = np.unique(np.concatenate(sides), return_inverse=True)
+    if not people:
+        pairs = scores.target_pairs
+        names, codes = _joined(names, codes, pairs.enrolment, len(sides[0]) + pairs.trial)
     enrolment, trial = codes[: len(sides[0])], codes[len(sides[0]) :]
     return Clusters(
         unit,
@@ -52,6 +58,15 @@ def find_clusters(scores: Scores) -> Clusters | None:
             for pairs in (scores.target_pairs, scores.nontarget_pairs)
         ),
     )
+
+
+def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) -> tuple[StrArray, IntArray]:
+    """Clusters that are the same person as another, as one; each has the first of its names."""
+    n = len(names)
+    same = coo_matrix((np.ones(len(one)), (codes[one], codes[other])), shape=(n, n))
+    _, person = connected_components(same, directed=False)
+    _, first = np.unique(person, return_index=True)
+    return names[first], person.astype(np.int64)[codes]
 
 
 def find_owners(scores: Scores) -> tuple[IntArray, IntArray] | None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 import numpy as np
 
 from zeroevidence._typing import BoolArray, IntArray
+from zeroevidence.errors import OutOfMemory
 
 BATCH = 64
 Progress = Callable[[int, int], None]
@@ -70,6 +72,8 @@ def run_batches(
             if progress is not None:
                 progress(done, total)
             yield result  # type: ignore[misc]
+    except BrokenProcessPool:
+        raise OutOfMemory from None  # a process that ends without a word was ended by the system
     finally:
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -22,6 +22,8 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.uncertainty.clusters import Clusters
 from zeroevidence.uncertainty.spread import effective_number, t_tail
 
+_LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
+
 
 @dataclass(frozen=True, slots=True)
 class PeopleTest:
@@ -52,8 +54,8 @@ def people_test(scores: Scores, clusters: Clusters) -> PeopleTest:
     variance -= min(_of_pairs(parts, n), variance) / 2.0
     error = np.sqrt((len(involved) - 1.0) / len(involved) * variance)
     if people < 2.0 or error == 0.0:
-        return PeopleTest(area, 1.0 if area <= 0.5 or people < 2.0 else 0.0)
-    return PeopleTest(area, t_tail((area - 0.5) / error, people - 1.0))
+        return PeopleTest(area, 1.0 if area <= 0.5 or people < 2.0 else _LEAST_P)
+    return PeopleTest(area, max(_LEAST_P, t_tail((area - 0.5) / error, people - 1.0)))
 
 
 def _of_pairs(parts: Sequence[tuple[FloatArray, Pairs]], n: int) -> float:
