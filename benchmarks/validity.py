@@ -53,6 +53,7 @@ class Cell:
 
     @property
     def name(self):
+        """What the file of results knows it by."""
         return f"{self.part}/{self.design}/{self.leak}/{self.people}/{self.more}/{self.simulations}"
 
 
@@ -81,8 +82,12 @@ def all_cells(simulations):
         for people, systems in ((30, 6), (30, 20), (100, 6))
         for design in ("equal", "zipf", "heavy", "zoo")
     ]
-    return cells + [Cell("tandem", design, "medium", people, simulations, attacks)
-                    for people in (16, 30, 60) for design in ("equal", "zipf", "heavy") for attacks in (1, 12)]  # fmt: skip
+    return cells + [
+        Cell("tandem", design, "medium", people, simulations, attacks)
+        for people in (16, 30, 60)
+        for design in ("equal", "zipf", "heavy")
+        for attacks in (1, 12)
+    ]
 
 
 def simulated(job):

@@ -1,4 +1,5 @@
 """The page of `validity.py`: tables of what was simulated, and what they say."""
+# ruff: noqa: E501 (sentences of the page are one line each)
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 def command(inputs: ScoreInputs, measures: tuple[str, ...], options: Options, workers: int, output: Output) -> None:
     """Rank systems that were scored on the same trials, and say which differences are more than chance.
 
-    All systems are resampled with the same speakers, so what the trials have in common cancels. Systems with other
-    trials are refused. SCORES may also be folders that `link` wrote.
+    All systems are measured without the same speakers in turn, so what the trials have in common cancels. Systems with
+    other trials are refused. SCORES may also be folders that `link` wrote.
 
     \b
     zeroevidence compare a.scores b.scores c.scores --key trials

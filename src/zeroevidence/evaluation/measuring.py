@@ -47,7 +47,7 @@ def evaluate(
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
 
-    Every scalar comes with a 95 % interval, resampled by speaker where speakers are known, and disclosures with
+    Every scalar comes with a 95 % interval, by leaving speakers out where speakers are known, and disclosures with
     their null: the same measure when speakers are exchanged.
 
     Parameters

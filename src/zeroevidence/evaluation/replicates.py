@@ -57,7 +57,7 @@ class Replicates:
     unrecognised
         By measure: its change, per share of people, if some people are not recognised at all.
     scores
-        What was resampled: two systems are paired only where it was the same trials.
+        What was measured: two systems are paired only where it was the same trials.
     trials
         Identifiers of the trials of a search that started from embeddings, and how many identities it searched.
     """
@@ -84,6 +84,11 @@ class Replicates:
         """By how much a value is too large."""
         return bias_of(value, self.halves[name], rule) if name in self.halves else 0.0
 
+    def _refitted(self, name: str) -> float:
+        """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""
+        known = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
+        return float(known.std()) if len(known) else 0.0
+
     def bounds(self, name: str, value: float, rule: IntervalRule) -> Bounds:
         """The corrected value of one measure and its limits."""
         entry = MEASURES[name]
@@ -94,7 +99,14 @@ class Replicates:
             return Bounds(corrected)
         if rule == "extreme":
             return _of_extreme(value, self.halves.get(name))
-        found = spread_of(value, self.left_out[name], people.shares, people.effective, self.unrecognised.get(name))
+        found = spread_of(
+            value,
+            self.left_out[name],
+            people.shares,
+            people.effective,
+            self.unrecognised.get(name),
+            more_error=self._refitted(name) if rule == "kernel" else 0.0,
+        )
         if found is None:
             return Bounds(corrected)
         low, high = np.clip(found.limits(corrected), *limits)

@@ -153,7 +153,7 @@ class Evaluation:
     trials, people
         What a search learned from each trial and about each person.
     replicates
-        Bootstrap values, for comparisons with other systems on the same trials; not written to files.
+        Values on fewer people, for comparisons with other systems on the same trials; not written to files.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The registry of measures: what each is called, means and is computed from, in the module that defines it.
 
 A measure is registered by the decorator `measure` on a function of a view (see `views`). The same function gives the
-value, every bootstrap replicate and every permutation of the null, because each of these is a view of the same kind.
+value, every value on fewer people and every permutation of the null, because each of these is a view of the same kind.
 Modules of this package are imported when the registry is first asked, so a new measure is one new module.
 """
 

@@ -1,4 +1,4 @@
-"""Views: what a set of scores, a bootstrap replicate of it or a permutation of it offers the measures.
+"""Views: what a set of scores, the scores without some people or a permutation of them offers the measures.
 
 Measures are functions of a view, so that one definition serves the value, its interval and its null.
 """

@@ -107,7 +107,13 @@ def effective_number(sizes: FloatArray) -> float:
 
 
 def spread_of(
-    value: float, left_out: FloatArray, shares: FloatArray, people: float, unknown_kind: float | None = None
+    value: float,
+    left_out: FloatArray,
+    shares: FloatArray,
+    people: float,
+    unknown_kind: float | None = None,
+    *,
+    more_error: float = 0.0,
 ) -> Spread | None:
     """The spread of a value, from what it is without each person or group; None where that tells nothing.
 
@@ -119,19 +125,25 @@ def spread_of(
         Effective number of people.
     unknown_kind
         The value would be by so much another, per share of people, if there were people who are not recognised at all.
+    more_error
+        Standard error of what leaving people out does not move: a model that was not fitted again.
     """
     known = np.isfinite(left_out)
     groups = int(known.sum())
     if groups < 2 or people < 2.0 or not np.isfinite(value):
         return None
     values, shares = left_out[known], shares[known]
-    error = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
+    moved = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
+    error = float(np.hypot(moved, more_error))
     # What each group is by itself, as far from the value as a group of usual size would show it.
     own = (values.mean() - values) / np.maximum(shares, 1.0 / people)
     kinds = [float(own.min()), float(own.max()), 0.0 if unknown_kind is None else unknown_kind]
     few = _rests_on_few(values)
-    freedom = min(people, groups) - 1.0
-    return Spread(float(error), people, freedom, few * max(0.0, -min(kinds)), few * max(0.0, max(kinds)))
+    unseen = [max(0.0, -min(kinds)), max(0.0, max(kinds))]
+    # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
+    weights = [max(few, min(1.0, one / people / error)) if error > 0.0 else 1.0 for one in unseen]
+    below, above = (weight * one for weight, one in zip(weights, unseen, strict=True))
+    return Spread(error, people, min(people, groups) - 1.0, below, above)
 
 
 def _rests_on_few(values: FloatArray) -> float:
