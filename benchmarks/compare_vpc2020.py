@@ -34,7 +34,7 @@ def main():
         return read_scores(home / folder / f"aa_{sex}.scores", home / f"trials_{sex}")
 
     rows = [
-        evaluate(read(folder, "f"), dev=read(folder, "m"), labels={"system": name}, intervals=1000, null=0)
+        evaluate(read(folder, "f"), dev=read(folder, "m"), labels={"system": name}, null=0)
         for name, folder in SYSTEMS.items()
     ]
     print(render_comparisons(compare(rows, ("eer", "d_ece", "alid")), "md"))

@@ -1,156 +1,279 @@
-"""Do the intervals cover, and are the p-values honest? Simulated speaker-clustered scores with known truth.
+"""Do intervals hold the truth, are p-values honest, are differences real? Simulated people with known truth.
 
-    python benchmarks/validity.py [--simulations 500] [--replicates 400] [--workers 2]
+    python benchmarks/validity.py --workers 16 --results validity.jsonl --page docs/validity.md
+    python benchmarks/validity.py --part coverage --people 100 --workers 16 --results validity.jsonl
+    python benchmarks/validity.py --quick
 
-A score is the sum of effects of the enrolment, of the trial's speaker, of the pair of speakers, of the utterance and of
-chance, plus a shift for mated pairs. Over all speakers both classes are Gaussian with the same variance, so EER and
-D_ECE have closed forms; the truth of ALID is the mean of many simulations under the same calibration. `coverage` is the
-share of 95 % intervals that hold the truth: by speaker as the toolkit does it, and by single scores, as is usual. The
-last lines test the p-values of the null against uniformity (Kolmogorov-Smirnov) when the shift is zero.
+Each cell (a design, a leakage, a number of people) is simulated many times; `validity_designs.py` says how. Cells that
+the file of results has already are not computed again, so a run that was stopped goes on. Needs NumPy and SciPy only.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
-from scipy import integrate, stats
+from validity_designs import DESIGNS, LEAKS, complete_list, independent, independent_list, matrix, tandem, trial_list
+from validity_page import page
 
-from zeroevidence.calibrate.pav import pool, rank
-from zeroevidence.calibrate.rows import AffineCalibration, fit_rows
+from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.search import lid_of_everyone, search
-from zeroevidence.evaluation.trust import Replicates, replicate
-from zeroevidence.measure.disclosure import row_evidence
-from zeroevidence.measure.registry import find_measure
-from zeroevidence.measure.verification import eer_of
-from zeroevidence.measure.zebra import d_ece_of, evidence_gain
-from zeroevidence.uncertainty.draws import run_batches
-from zeroevidence.uncertainty.null import Null, PairNull, SearchNull
-from zeroevidence.uncertainty.pairs import PairResampler
-from zeroevidence.uncertainty.search import SearchResampler
+from zeroevidence.evaluation.comparison import compare
+from zeroevidence.evaluation.finding import chances
+from zeroevidence.evaluation.measuring import evaluate
+from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.measure.registry import of_family
+from zeroevidence.measure.whole import ScoreView
+from zeroevidence.uncertainty.null import pair_null
 
-EFFECTS = {"enrolment": 0.5, "speaker": 0.5, "pair": 0.5, "utterance": 0.5, "chance": 0.7}
-UTTERANCES = 10
-SHIFT = 1.5
+MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")
+COMPARED = ("eer", "d_ece", "linkability", "alid", "top1")
+TANDEM = ("cm_eer", "asv_eer", "tdcf_min", "teer")
+POPULATION = 1_000_000
+SMALL_SHIFT = 0.4  # of mated pairs, for the power of the tests
 
 
-def simulate(n_speakers, shift, seed):
-    rng = np.random.default_rng(seed)
-    speaker = np.repeat(np.arange(n_speakers), UTTERANCES)
-    n = len(speaker)
-    scores = (
-        EFFECTS["enrolment"] * rng.normal(size=(1, n_speakers))
-        + EFFECTS["speaker"] * rng.normal(size=n_speakers)[speaker][:, None]
-        + EFFECTS["pair"] * rng.normal(size=(n_speakers, n_speakers))[speaker]
-        + EFFECTS["utterance"] * rng.normal(size=(n, 1))
-        + EFFECTS["chance"] * rng.normal(size=(n, n_speakers))
-    )
-    scores[np.arange(n), speaker] += shift
-    names = np.array([f"s{i}" for i in range(n_speakers)])
-    return ScoreMatrix(scores, speaker, trial_speakers=names[speaker], enrolment_speakers=names)
+@dataclass(frozen=True)
+class Cell:
+    """One line of a table: what is simulated, and how often."""
+
+    part: str
+    design: str
+    leak: str
+    people: int
+    simulations: int
+    more: int = 0  # systems that are compared, attacks of a tandem, or enrolments in a list
+
+    @property
+    def name(self):
+        """What the file of results knows it by."""
+        return f"{self.part}/{self.design}/{self.leak}/{self.people}/{self.more}/{self.simulations}"
 
 
-def closed_forms(shift):
-    d = shift**2 / sum(value**2 for value in EFFECTS.values())
-    gain = integrate.quad(
-        lambda a: stats.norm.pdf(a, d / 2, d**0.5) * float(evidence_gain(np.array([a]))[0]),
-        -60,
-        60,
-        points=[0],
-        limit=400,
-    )[0]
-    return {"eer": float(stats.norm.cdf(-np.sqrt(d) / 2)), "d_ece": 2 * gain / np.log(2)}
-
-
-def calibration_and_truth(n_speakers, shift):
-    """A calibration fitted on many speakers, and the ALID it gives on average."""
-    many = [simulate(n_speakers, shift, (1, i)) for i in range(20)]
-    fit = fit_rows(np.concatenate([m.scores for m in many]), np.concatenate([m.mated for m in many]))
-    lids = [
-        row_evidence(m.scores, m.mated, fit).lid.mean()
-        for m in (simulate(n_speakers, shift, (2, i)) for i in range(20_000 // n_speakers))
+def all_cells(simulations):
+    """Everything the page shows."""
+    cells = [
+        Cell("coverage", design, leak, people, simulations)
+        for people in (8, 10, 16, 30, 100)
+        for design in DESIGNS
+        for leak in LEAKS
     ]
-    return fit, float(np.mean(lids))
+    cells += [
+        Cell("lists", design, leak, people, simulations)
+        for people in (16, 30, 100)
+        for design in ("equal", "zipf", "heavy")
+        for leak in ("medium", "strong")
+    ]
+    cells += [
+        Cell("null", design, kind, people, 2 * simulations, more)
+        for people in (10, 30, 100)
+        for design in DESIGNS
+        for kind, more in (("matrix", 0), ("complete list", 3), ("list", 1), ("list", 3))
+    ]
+    cells += [
+        Cell("compare", design, "medium", people, simulations // 2, systems)
+        for people, systems in ((30, 6), (30, 20), (100, 6))
+        for design in ("equal", "zipf", "heavy", "zoo")
+    ]
+    return cells + [
+        Cell("tandem", design, "medium", people, simulations, attacks)
+        for people in (16, 30, 60)
+        for design in ("equal", "zipf", "heavy")
+        for attacks in (1, 12)
+    ]
 
 
-def covered(job):
-    """Whether the intervals of one simulation hold the truth: (measure, by speaker or score) -> bool."""
-    n_speakers, replicates, seed, weight, truth = job
-    matrix = simulate(n_speakers, SHIFT, (3, seed))
-    scores = matrix.to_scores()
-    ranked = rank(scores.target, scores.nontarget)
-    options = Options(intervals=replicates, seed=seed)
-    evidence = row_evidence(matrix.scores, matrix.mated, AffineCalibration("fixed", weight, 0.0, 0.0))
-    values = {"eer": eer_of(ranked.counts), "d_ece": d_ece_of(pool(ranked.counts)), "alid": float(evidence.lid.mean())}
-    result = {}
-
-    def judge(found, how, names):
-        for name in names:
-            low, high = found.bounds(name, values[name], find_measure(name).interval(None), options)
-            result[name, how] = low <= truth[name] <= high
-
-    judge(replicate(scores, ranked, None, None, options), "speaker", ("eer", "d_ece"))
-    naive = PairResampler(scores, ranked, options.pairs, by_score=True)
-    judge(gathered(naive, naive.halves(128), {}, replicates), "score", ("eer", "d_ece"))
-    singled = np.zeros(len(evidence.lid), dtype=np.int64)
-    for how, clusters in (("speaker", matrix.mated), ("score", np.arange(len(evidence.lid)))):
-        trials = SearchResampler(evidence, singled, clusters, seed=seed)
-        judge(gathered(trials, {}, trials.jackknife(), replicates), how, ("alid",))
-    return result
+def simulated(job):
+    """One simulation of a cell."""
+    cell, seed = job
+    return globals()[f"_{cell.part}"](cell, seed)
 
 
-def gathered(resampler, halves, jackknife, replicates):
-    parts = list(run_batches(resampler.draw, replicates))
-    values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Replicates("", resampler.n_clusters, values, jackknife, halves)
+def _coverage(cell, seed):
+    """Values, uncorrected values, limits, and where the true identity stood."""
+    data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (1, cell.people, seed))
+    found = evaluate(data, dev=development(cell.design, cell.leak, cell.people), null=0, seed=seed)
+    ranks = np.bincount(found.trials.rank.astype(int) - 1, minlength=cell.people) / len(data.mated)
+    return [_interval(found[name]) for name in MEASURES], ranks.tolist()
 
 
-def null_p_values(job):
-    """P-values of D_ECE and ALID for scores that tell nothing."""
-    n_speakers, seed = job
-    matrix = simulate(n_speakers, 0.0, (4, seed))
-    dev = simulate(n_speakers, 0.0, (5, seed))
-    scores = matrix.to_scores()
-    ranked = rank(scores.target, scores.nontarget)
-    observed = d_ece_of(pool(ranked.counts))
-    options = Options(linkability="pav", seed=seed)
-    pairs = PairNull(scores.target, scores.nontarget, matrix, options.pairs)
-    permuted = np.concatenate([part["d_ece"] for part in run_batches(pairs.draw, 199)])
-    found = search(matrix, ScoreMatrix(dev.scores, dev.mated), options)
-    rows = SearchNull(matrix, lid_of_everyone(matrix, found, options), seed)
-    lids = np.concatenate([part["alid"] for part in run_batches(rows.draw, 199)])
-    alid = float(found.evidence.lid.mean())
-    return Null.under(observed, permuted).p_value, Null.under(alid, lids).p_value
+def _interval(one):
+    nothing = one.low is None
+    return [float(one), one.uncorrected, np.nan if nothing else one.low, np.nan if nothing else one.high]
+
+
+@lru_cache(1)
+def development(design, leak, people):
+    """Other people, on whom the search is calibrated once for all simulations of a cell."""
+    many = [matrix(DESIGNS[design], LEAKS[leak], people, (2, people, i)) for i in range(max(1, 300 // people))]
+    return ScoreMatrix(np.concatenate([one.scores for one in many]), np.concatenate([one.mated for one in many]))
+
+
+def _lists(cell, seed):
+    data = trial_list(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (3, cell.people, seed))
+    found = evaluate(data, null=0, seed=seed)
+    return [_interval(found[name]) for name in MEASURES[:4]], []
+
+
+def _null(cell, seed):
+    """P-values where nothing leaks, the verdict's among them, and one where a little does."""
+    found = []
+    for number, shift in enumerate((0.0, SMALL_SHIFT)):
+        key = (4 + number, cell.people, seed)
+        if cell.leak == "list":
+            data = trial_list(DESIGNS[cell.design], shift, cell.people, key, enrolments=cell.more)
+            found.append([pair_null(data, None).p_value])
+        elif cell.leak == "complete list":
+            data = complete_list(DESIGNS[cell.design], shift, cell.people, key)
+            found.append([evaluate(data, intervals=0, null=99, seed=seed, linkability="pav")["d_ece"].p_value])
+        else:
+            data = matrix(DESIGNS[cell.design], shift, cell.people, key)
+            row = evaluate(data, intervals=0, null=99, seed=seed, linkability="pav")
+            found.append([row[name].p_value for name in ("d_ece", "alid")] + [chances([row])[0].p_value])
+    return found
+
+
+def _compare(cell, seed):
+    """P-values of all pairs of systems of equal truth, which share a half of their effects."""
+    design, shift = DESIGNS[cell.design], LEAKS[cell.leak]
+    common = matrix(design, shift, cell.people, (6, cell.people, seed))
+    rows = []
+    for system in range(cell.more):
+        own = matrix(design, shift, cell.people, (7, cell.people, seed, system))
+        scores = (common.scores + own.scores) / np.sqrt(2.0)
+        data = ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
+        rows.append(evaluate(data, null=0, labels={"system": str(system)}))
+    tables = compare(rows, COMPARED)
+    return [[np.mean([pair.difference.p_value <= 0.05 for pair in table.pairs]),
+             float(min(pair.p_holm for pair in table.pairs) <= 0.05)] for table in tables]  # fmt: skip
+
+
+def _tandem(cell, seed):
+    data = tandem(DESIGNS[cell.design], cell.people, cell.more, (8, cell.people, seed))
+    (found,) = evaluate_tandem(data, seed=seed)
+    return [_interval(found[name]) for name in TANDEM], []
+
+
+def summary(cell, results):
+    """What the page shows of a cell."""
+    if cell.part in ("coverage", "lists", "tandem"):
+        names = {"coverage": MEASURES, "lists": MEASURES[:4], "tandem": TANDEM}[cell.part]
+        truth = true_values(cell, results)
+        values = np.array([intervals for intervals, _ in results])
+        return {name: _judged(values[:, k], truth[name]) for k, name in enumerate(names)}
+    if cell.part == "compare":
+        shares = np.array(results).mean(axis=0)
+        return {name: {"pairs": shares[k, 0], "tables": shares[k, 1]} for k, name in enumerate(COMPARED)}
+    names = ("list",) if "list" in cell.leak else ("d_ece", "alid", "verdict")
+    nothing, little = (np.array([one[k] for one in results]) for k in range(2))
+    return {name: {"rejected": float((nothing[:, k] <= 0.05).mean()), "power": float((little[:, k] <= 0.05).mean())}
+            for k, name in enumerate(names)}  # fmt: skip
+
+
+def _judged(values, truth):
+    value, plain, low, high = values.T
+    given = ~np.isnan(low)
+    held = (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+    return {
+        "truth": truth,
+        "given": float(given.mean()),
+        "coverage": float(held[given].mean()) if given.any() else None,
+        "length": float((high - low)[given].mean()) if given.any() else None,
+        "deviation": float(value.std()),
+        "bias": float(value.mean() - truth),
+        "plain_bias": float(plain.mean() - truth),
+    }
+
+
+def true_values(cell, results):
+    """Of the population where it can be had; of a search, whose size matters, the mean over all simulations."""
+    design, shift = DESIGNS[cell.design], LEAKS[cell.leak]
+    if cell.part == "tandem":
+        many = [evaluate_tandem(tandem(design, 400, max(cell.more, 400 if cell.more > 1 else 1), (9, i)), intervals=0)
+                for i in range(8)]  # fmt: skip
+        return {name: float(np.mean([float(rows[0][name]) for rows in many])) for name in TANDEM}
+    population = independent_list if cell.part == "lists" else independent
+    view = ScoreView(rank(*population(design, shift, POPULATION, 10)))
+    truth = {one.name: one.compute(view) for one in of_family("one-to-one") if one.name in MEASURES}
+    if cell.part == "coverage":
+        plain = np.mean([[one[1] for one in intervals] for intervals, _ in results], axis=0)
+        truth |= {name: float(plain[MEASURES.index(name)]) for name in ("alid", "top1")}
+        ranks = np.mean([ranks for _, ranks in results], axis=0)
+        used = ranks > 0.0
+        truth["mean_rank_disclosure"] = float(ranks[used] @ np.log2(cell.people * ranks[used]))
+    return truth
+
+
+def run(cells, workers, path):
+    """Summaries of all cells, by name; those of the file are taken from there."""
+    known = {}
+    if path is not None and path.exists():
+        known = {line["name"]: line for line in map(json.loads, path.read_text().splitlines())}
+    with ProcessPoolExecutor(workers) as processes:
+        for cell in cells:
+            if cell.name in known:
+                continue
+            start = time.perf_counter()
+            jobs = [(cell, seed) for seed in range(cell.simulations)]
+            results = list(processes.map(simulated, jobs, chunksize=max(1, cell.simulations // (8 * workers))))
+            line = {"name": cell.name, **vars(cell), "found": summary(cell, results)}
+            known[cell.name] = line
+            print(f"{cell.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            if path is not None:
+                with path.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+    return [known[cell.name] for cell in cells]
+
+
+def quick(workers):
+    """Three cells, few simulations: what a change of the method would break first. Returns what does not hold."""
+    cells = [
+        Cell("coverage", "zipf", "strong", 16, 24),
+        Cell("null", "zipf", "list", 30, 200, 3),
+        Cell("compare", "equal", "medium", 16, 12, 4),
+    ]
+    covered, rejected, differing = (line["found"] for line in run(cells, workers, None))
+    wrong = [f"{name}: {one['coverage']:.0%} of the intervals hold the truth"
+             for name, one in covered.items() if one["coverage"] < 0.8]  # fmt: skip
+    if rejected["list"]["rejected"] > 0.1:
+        wrong.append(f"{rejected['list']['rejected']:.0%} of lists that tell nothing are called a leak")
+    if rejected["list"]["power"] < 0.3:
+        wrong.append(f"{rejected['list']['power']:.0%} of lists that tell a little are found")
+    return wrong + [f"{name}: {one['tables']:.0%} of tables show a difference that is none"
+                    for name, one in differing.items() if one["tables"] > 0.26]  # fmt: skip
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--simulations", type=int, default=500)
-    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--simulations", type=int, default=300)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--speakers", type=int, nargs="+", default=[5, 10, 30, 100])
+    parser.add_argument("--part", choices=("coverage", "lists", "null", "compare", "tandem"))
+    parser.add_argument("--people", type=int)
+    parser.add_argument("--results", type=Path, help="file of results; cells it has are not computed again")
+    parser.add_argument("--page", type=Path, help="where to write the page")
+    parser.add_argument("--quick", action="store_true", help="check three cells and fail where one does not hold")
     arguments = parser.parse_args()
-    print("| speakers | measure | coverage by speaker | coverage by score |")
-    print("| ---: | --- | ---: | ---: |")
-    with ProcessPoolExecutor(arguments.workers) as processes:
-        for n_speakers in arguments.speakers:
-            fit, alid = calibration_and_truth(n_speakers, SHIFT)
-            truth = {**closed_forms(SHIFT), "alid": alid}
-            jobs = [(n_speakers, arguments.replicates, s, fit.weight, truth) for s in range(arguments.simulations)]
-            results = list(processes.map(covered, jobs, chunksize=4))
-            for name in ("eer", "d_ece", "alid"):
-                shares = [100 * np.mean([r[name, how] for r in results]) for how in ("speaker", "score")]
-                print(f"| {n_speakers} | `{name}` | {shares[0]:.1f} % | {shares[1]:.1f} % |", flush=True)
-        values = np.array(
-            list(processes.map(null_p_values, [(30, s) for s in range(arguments.simulations)], chunksize=4))
-        )
-    for index, name in enumerate(("d_ece", "alid")):
-        p = stats.kstest(values[:, index], "uniform").pvalue
-        share = 100 * np.mean(values[:, index] <= 0.05)
-        print(f"null of {name}: Kolmogorov-Smirnov p = {p:.3f}; {share:.1f} % of the p-values are at most 0.05")
+    if arguments.quick:
+        wrong = quick(arguments.workers)
+        print("\n".join(wrong) or "all three hold")
+        sys.exit(bool(wrong))
+    cells = [
+        cell
+        for cell in all_cells(arguments.simulations)
+        if arguments.part in (None, cell.part) and arguments.people in (None, cell.people)
+    ]
+    text = page(run(cells, arguments.workers, arguments.results))
+    if arguments.page is None:
+        print(text)
+    else:
+        arguments.page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

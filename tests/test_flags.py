@@ -51,7 +51,8 @@ def test_unknown_people():
 
 
 def test_few_speakers():
-    assert "few-speakers" in codes(ze.evaluate(matrix(2.0, n_speakers=8), options=QUICK))
+    assert "no-intervals" in codes(ze.evaluate(matrix(2.0, n_speakers=8), options=QUICK))
+    assert "few-speakers" in codes(ze.evaluate(matrix(2.0, n_speakers=12), options=QUICK))
 
 
 def test_overlap_unchecked():

@@ -87,16 +87,16 @@ def test_countermeasure_alone_and_single_system():
 
 def test_intervals_say_what_was_resampled():
     scores = tandem()
-    (row,) = evaluate_tandem(scores, intervals=100)
+    (row,) = evaluate_tandem(scores)
     for name, metric in row.metrics.items():
         assert metric.low <= metric.high, name
         assert metric.method.endswith("interval by speaker"), name
     assert row.metrics["tdcf_min"].low < row.metrics["tdcf_min"].value < row.metrics["tdcf_min"].high
-    assert "|spk:20|ci:speaker100:percentile|seed:0|" in row.signature
+    assert "|spk:20|ci:speaker20|seed:0|" in row.signature
     assert row.flags == ()
     (alone,) = evaluate_tandem(without_speakers(scores), intervals=100)
     assert alone.metrics["teer"].method.endswith("interval by trial")
-    assert "|spk:unknown|ci:trial100:percentile|" in alone.signature
+    assert "|spk:unknown|ci:trial100|" in alone.signature
     assert str(alone.flags[0]).startswith("speakers-unknown: intervals resample trials")
     # Speakers differ from each other, so pretending that trials are independent makes intervals too narrow.
     wide, narrow = (one.metrics["cm_eer"].high - one.metrics["cm_eer"].low for one in (row, alone))
@@ -105,17 +105,37 @@ def test_intervals_say_what_was_resampled():
     half[:100] = ""
     partly = TandemScores(**{**scores.classes(), "cm_bonafide": TrialScores(scores.cm_bonafide.scores, speakers=half)})
     (mixed,) = evaluate_tandem(partly, intervals=20)
-    assert "|ci:speaker+trial20:percentile|" in mixed.signature
+    assert "|ci:speaker+trial20|" in mixed.signature
     assert "100 cm bonafide" in mixed.flags[0].sentence
     (few,) = evaluate_tandem(tandem(speakers=3), intervals=20)
-    assert str(few.flags[0]).startswith("few-speakers: 3")
+    assert str(few.flags[0]).startswith("no-intervals: 3")
+    assert few["cm_eer"].low is None
+
+
+def test_all_attacks_together_stand_for_others_like_them():
+    def with_attacks(number):
+        rng = np.random.default_rng(1)
+        attack = rng.integers(0, number, 800)
+        names = np.array([f"A{i:02}" for i in attack])
+        who = np.array([f"s{i}" for i in rng.integers(0, 20, 800)])
+        spoof = TrialScores(rng.normal(0, 1, 800) + 2.0 * (attack % 2), speakers=who, attacks=names)
+        return TandemScores(cm_bonafide=TrialScores(rng.normal(3, 1, 800), speakers=who), cm_spoof=spoof)
+
+    (few,), (many,) = (evaluate_tandem(with_attacks(number)) for number in (2, 8))
+    assert few["cm_eer"].method.endswith("interval by speaker")
+    assert many["cm_eer"].method.endswith("interval by speaker and attack")
+    assert many["cm_eer"].high - many["cm_eer"].low > 2 * (few["cm_eer"].high - few["cm_eer"].low)
+    assert many["cm_eer"].spread.freedom < 10
+    by_attack = evaluate_tandem(with_attacks(8), by_attack=True)
+    assert by_attack[0].metrics == many.metrics
+    assert by_attack[1]["cm_eer"].method.endswith("interval by speaker")
 
 
 def test_the_seed_decides_and_nothing_else():
     scores = tandem(n=60)
     first, again = (evaluate_tandem(scores, by_attack=True, intervals=30, seed=1) for _ in range(2))
     assert render(first, "json") == render(again, "json")
-    other = evaluate_tandem(scores, by_attack=True, intervals=30, seed=2)
+    other = evaluate_tandem(scores, by_attack=True, intervals=15, seed=2)
     assert first[0].metrics["cm_eer"].low != other[0].metrics["cm_eer"].low
     assert first[0].metrics["cm_eer"].value == other[0].metrics["cm_eer"].value
     # The pooled row is the same with and without rows for attacks, and for any order of trials.
@@ -151,14 +171,14 @@ def test_wrong_way_round_is_flagged():
     assert str(row.flags[0]).startswith("eer-above-half: the CM EER")
 
 
-def test_draws_without_a_class_are_left_out_and_told():
+def test_values_without_a_class_are_left_out_and_told():
     data = TandemScores(
         cm_bonafide=TrialScores([2.0, 3.0], speakers=["a", "a"]),
         cm_spoof=TrialScores([0.0, 1.0], speakers=["b", "c"]),
     )
-    (row,) = evaluate_tandem(data, intervals=50)
-    assert any(flag.code == "replicates-left-out" for flag in row.flags)
-    assert row.metrics["cm_eer"].high == 0.0
+    (row,) = evaluate_tandem(data)
+    assert [flag.code for flag in row.flags] == ["no-intervals", "values-left-out"]
+    assert row.metrics["cm_eer"].high is None
 
 
 def test_errors():

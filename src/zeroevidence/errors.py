@@ -9,7 +9,7 @@ from pathlib import Path
 class ZeroEvidenceError(Exception):
     """Base class of every error that this package raises on purpose."""
 
-    exit_code = 1
+    exit_code = 3
 
 
 class UsageError(ZeroEvidenceError):
@@ -64,6 +64,15 @@ class InputError(ZeroEvidenceError, ValueError):
     def problem(self) -> Problem:
         """The same as a value."""
         return Problem(self.path or "<array>", self.line, self.reason)
+
+
+class OutOfMemory(ZeroEvidenceError):
+    """The machine does not have the memory that the data need."""
+
+    exit_code = 5
+
+    def __init__(self) -> None:
+        super().__init__("out of memory; evaluate fewer trials at a time, or on a larger machine")
 
 
 class MissingExtra(ZeroEvidenceError, ImportError):

@@ -375,15 +375,27 @@ def test_compare_wrong_usage(run, arguments):
     assert run("compare", rows[0].scores, "--key", rows[0].key)[0] == 2
 
 
+def test_a_lack_of_memory_is_no_failed_gate(run, monkeypatch):
+    rows = sample_rows()
+
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("zeroevidence.uncertainty.pairs.find_groups", exhausted)
+    code, out, err = run("evaluate", rows[0].scores, "--key", rows[0].key)
+    assert (code, out) == (5, "")
+    assert err.startswith("out of memory; evaluate fewer trials")
+
+
 def test_interrupt_leaves_no_file_behind(tmp_path):
-    """Ctrl-C during the resampling: one word, exit code 130, nothing written."""
+    """Ctrl-C during the permutations: one word, exit code 130, nothing written."""
     import signal
     import time
 
     rows = sample_rows()
     command = [sys.executable, "-m", "zeroevidence", "evaluate", str(rows[1].scores), "--key", str(rows[1].key)]
     process = subprocess.Popen(
-        [*command, "--intervals", "1000000", "-f", "json", "-o", str(tmp_path / "out.json")],
+        [*command, "--null", "1000000", "-f", "json", "-o", str(tmp_path / "out.json")],
         stderr=subprocess.PIPE,
         text=True,
     )

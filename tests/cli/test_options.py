@@ -136,7 +136,7 @@ def test_bad_values_are_wrong_usage_everywhere(run, tmp_path, path, name, value)
     ("name", "value"),
     [
         *(("--dcf-prior", "0"), ("--dcf-prior", "1"), ("--ddof", "2"), ("--l2", "-1"), ("--null", "-5")),
-        *(("--calibration", "magic"), ("--linkability", "magic"), ("--interval-method", "magic"), ("--workers", "0")),
+        *(("--calibration", "magic"), ("--linkability", "magic"), ("--workers", "0")),
     ],
 )
 def test_bad_ways_to_measure_are_wrong_usage(run, name, value):

@@ -264,14 +264,14 @@ def test_what_was_not_tested_may_be_chance(search, pairs):
     assert found.headline == "The voices may give something away; chance was not ruled out"
     few = verdict([search(0.3, people=2, system="s", options=untested)])
     assert few.level == "untested"  # three of four right out of two people is little
-    # Replicates of D_ECE are never below 0, so an interval that is not corrected says nothing about chance.
-    percentile = ze.Options(intervals=20, null=0, interval_method="percentile")
-    assert beats_chance(pairs(0.0, system="s", options=percentile)) is None
+    # Uncorrected, D_ECE is never below 0, so its interval says nothing about chance.
+    row = pairs(0.0, system="s", options=ze.Options(intervals=20, null=0))
+    assert beats_chance(row.with_metrics({"d_ece": replace(row.metrics["d_ece"], plain=None)})) is None
     assert beats_chance(pairs(3.0, system="s", options=ze.Options(intervals=20, null=0))) is True
 
 
-def test_intervals_without_width_or_beside_the_value(search, pairs):
-    assert "interval" not in words([search(30.0, system="s")]).split(",")[0]
+def test_intervals_where_no_error_was_seen_or_beside_the_value(search, pairs):
+    assert "(95 % interval 84 to 100 %)" in words([search(30.0, system="s")]).split(",")[0]
     row = pairs(1.5, system="s")
     beside = row.with_metrics({"d_ece": replace(row.metrics["d_ece"], value=0.2, low=0.05, high=0.15)})
     assert "(95 % interval, corrected for few people, 6.93 to 20.8 %)" in words([beside])

@@ -9,7 +9,7 @@ import click
 
 from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
-from zeroevidence.errors import ZeroEvidenceError
+from zeroevidence.errors import OutOfMemory, UsageError, ZeroEvidenceError
 
 _COMMANDS = {
     "audit": "Attack anonymised speech and say what the attackers learn.",
@@ -42,7 +42,8 @@ def cli() -> None:
 
     Start with `zeroevidence demo`, or with your own files: `zeroevidence evaluate SCORES --key KEY`.
 
-    Exit codes: 0 done, 1 a gate failed, 2 wrong usage, 3 bad input, 4 an optional part is missing.
+    Exit codes: 0 done, 1 a gate failed, 2 wrong usage, 3 bad input, 4 an optional part is missing,
+    5 out of memory.
     """
 
 
@@ -55,11 +56,11 @@ def main(args: list[str] | None = None) -> Any:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is the gate's
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
     except MemoryError:
-        click.echo("out of memory", err=True)
-        sys.exit(1)
+        click.echo(str(OutOfMemory()), err=True)
+        sys.exit(OutOfMemory.exit_code)
     sys.exit(0)

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     help="Measure to compare by; repeat for several "
     f"[default: the first few of {', '.join(USUAL)} that all systems have].",
 )
-@measuring_options("intervals", "interval_method", "seed", null=0)
+@measuring_options("intervals", "seed", null=0)
 @workers_option
 @output_options
 def command(inputs: ScoreInputs, measures: tuple[str, ...], options: Options, workers: int, output: Output) -> None:
     """Rank systems that were scored on the same trials, and say which differences are more than chance.
 
-    All systems are resampled with the same speakers, so what the trials have in common cancels. Systems with other
-    trials are refused. SCORES may also be folders that `link` wrote.
+    All systems are measured without the same speakers in turn, so what the trials have in common cancels. Systems with
+    other trials are refused. SCORES may also be folders that `link` wrote.
 
     \b
     zeroevidence compare a.scores b.scores c.scores --key trials
@@ -44,8 +44,8 @@ def command(inputs: ScoreInputs, measures: tuple[str, ...], options: Options, wo
     from zeroevidence.evaluation.systems import compare_files, compare_searches
     from zeroevidence.report.comparisons import render_comparisons
 
-    if options.intervals < 1:
-        raise UsageError("a comparison needs replicates: --intervals of at least 1")
+    if options.intervals < 2:
+        raise UsageError("a comparison needs intervals: --intervals of at least 2")
     if inputs.all_finished:
         found = compare_searches(inputs.scores, inputs.names, measures=measures or None, options=options)
     else:

@@ -16,13 +16,12 @@ _HELP = {
     "balanced": "Weigh mated and other pairs alike in the logistic fit.",
     "linkability": "Estimator of linkability.",
     "dcf_prior": "Prior of a target for the detection costs.",
-    "intervals": "Bootstrap replicates of the intervals; 0 for none.",
-    "interval_method": "auto: BCa, centred for oracle-calibrated measures, percentile for extremes.",
+    "intervals": "Groups of people that are left out in turn for the intervals, at most; 0 for no intervals.",
     "null": "Permutations of the null; 0 for none.",
     "seed": "Seed of all random choices.",
 }
 ALL_OPTIONS = tuple(_HELP)
-RESAMPLING = ("intervals", "interval_method", "null", "seed")
+RESAMPLING = ("intervals", "null", "seed")
 
 
 def measuring_options(*names: str, **fixed: Any) -> Decorator:

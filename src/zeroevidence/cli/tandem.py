@@ -71,7 +71,7 @@ tandem_inputs = grouped(
     evaluate_tandem,
     "intervals",
     type=click.IntRange(0),
-    help="Bootstrap replicates of the 95 % intervals; 0 for none.",
+    help="Groups of speakers that are left out in turn for the 95 % intervals, at most; 0 for none.",
 )
 @setting(evaluate_tandem, "seed", type=click.IntRange(0), help="Seed of all random choices.")
 @click.option("--system", metavar="NAME", help="Name of the system; the name of its score file unless given.")

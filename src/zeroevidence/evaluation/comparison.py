@@ -97,7 +97,7 @@ def compare(results: Sequence[Evaluation], measures: Sequence[str] | None = None
     drawn = [_replicates(row, name) for row, name in zip(results, _names(results), strict=True)]
     _check_paired(results, drawn)
     if measures is None:
-        measures = [name for name in USUAL if all(name in one.values for one in drawn)][:_MOST_USUAL]
+        measures = [name for name in USUAL if all(name in one.left_out for one in drawn)][:_MOST_USUAL]
     return [_compared(results, drawn, name) for name in measures]
 
 
@@ -108,8 +108,8 @@ def _names(results: Sequence[Evaluation]) -> list[str]:
 def _replicates(row: Evaluation, name: str) -> Replicates:
     if row.replicates is None:
         raise UsageError(
-            f"{name}: has no bootstrap replicates, which a comparison rests on (a file holds none); evaluate the "
-            "scores again, with intervals"
+            f"{name}: has no values without single people, which a comparison rests on (a file holds none); evaluate "
+            "the scores again, with intervals"
         )
     return row.replicates
 
@@ -120,7 +120,7 @@ def _check_paired(results: Sequence[Evaluation], drawn: Sequence[Replicates]) ->
     first = results[0].setup
     for row, name in zip(results[1:], names[1:], strict=True):
         if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
-            raise UsageError(f"{name} and {names[0]} were resampled differently; expected the same intervals and seed")
+            raise UsageError(f"{name} and {names[0]} left out other people; expected the same intervals and seed")
     with_scores = [(name, one.scores) for name, one in zip(names, drawn, strict=True) if one.scores is not None]
     searches = [(name, *one.trials) for name, one in zip(names, drawn, strict=True) if one.trials is not None]
     if with_scores and searches:
@@ -147,16 +147,27 @@ def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
 
 def _compared(results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
     entry, systems = find_measure(name), _names(results)
-    values = []
+    values, plain = [], []
     for row, replicates, system in zip(results, drawn, systems, strict=True):
         if name not in row.metrics:
             raise UsageError(f"{system} has no {name}")
         value = row.metrics[name].value
-        if not isinstance(value, float) or name not in replicates.values:
+        if not isinstance(value, float) or name not in replicates.left_out:
             raise UsageError(f"{name} is not a measure that can be compared")
         values.append(value)
+        plain.append(row.metrics[name].uncorrected)  # few people flatter all systems alike, which cancels
     pairs = list(combinations(range(len(results)), 2))
-    found = [difference(values[i], values[j], (drawn[i].values[name], drawn[j].values[name])) for i, j in pairs]
+    whose = drawn[0].people[name]
+    found = [
+        difference(
+            plain[i],
+            plain[j],
+            (drawn[i].left_out[name], drawn[j].left_out[name]),
+            whose.shares,
+            whose.effective,
+        )
+        for i, j in pairs
+    ]
     adjusted = holm([one.p_value for one in found])
     sign = -1.0 if entry.discloses == "down" else 1.0
     order = sorted(range(len(results)), key=lambda i: sign * values[i])

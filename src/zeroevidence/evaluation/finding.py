@@ -4,12 +4,12 @@ Chance is tested once for all attackers together. The measures of all rows that 
 their nulls, and the largest is compared with the largest under each permutation (max-T, Westfall and Young 1993), so
 the chance that anything is called a leak where nothing leaks is at most `ALPHA` for the whole set of rows. Permutations
 with the same seed exchange the same people in every row, which keeps what the attackers have in common. Rows without
-stored permutations are corrected by Holm's rule.
+stored permutations, and lists, are corrected by Holm's rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2
 from typing import Literal, TypeAlias
@@ -314,31 +314,47 @@ def _tested(row: Evaluation) -> dict[str, Measured]:
 
 def _adjusted(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[int, Chance]:
     """For each row the p-value of its most telling measure, corrected for all measures of all rows."""
-    tests = [(i, one) for i in numbers for one in _tested(rows[i]).values()]
-    draws = min(len(one.null.draws) for _, one in tests if one.null is not None)
-    measures = [one for _, one in tests]
-    alone = [one.p_value or 0.0 for one in measures]
-    corrected = _max_t(measures, draws) if draws else holm(alone)
-    found: dict[int, tuple[float, float]] = {}
-    for (i, _), p, own in zip(tests, corrected, alone, strict=True):
-        least, least_own = found.get(i, (1.0, 1.0))
-        found[i] = min(p, least), min(own, least_own)
+    tests = [(i, one) for i in numbers for one in _distinct(_tested(rows[i]).values())]
+    drawn = [one for _, one in tests if one.null is not None and one.null.draws]
+    others = [one for _, one in tests if one.null is not None and not one.null.draws]
+    kinds = (len(drawn) > 0) + (len(others) > 0)
+    draws = min((len(one.null.draws) for one in drawn if one.null is not None), default=0)
+    corrected = dict(zip(map(id, drawn), _max_t(drawn, draws), strict=True))
+    corrected |= dict(zip(map(id, others), holm([one.p_value or 0.0 for one in others]), strict=True))
+    found: dict[int, tuple[float, float, bool]] = {}
+    for i, one in tests:
+        p, own = min(1.0, kinds * corrected[id(one)]), one.p_value or 0.0
+        least, least_own, coarse = found.get(i, (1.0, 1.0, False))
+        found[i] = min(p, least), min(own, least_own), coarse or _is_coarse(one)
     # A p-value of few permutations, multiplied by many tests, is large whatever leaks: that is no sign of privacy.
-    coarse = not draws
-    return {i: Chance(None if coarse and own <= ALPHA < p else p <= ALPHA, p) for i, (p, own) in found.items()}
+    return {i: Chance(None if coarse and own <= ALPHA < p else p <= ALPHA, p) for i, (p, own, coarse) in found.items()}
+
+
+def _distinct(measures: Iterable[Measured]) -> list[Measured]:
+    """Tests of one row; measures of a list share one."""
+    found = list(measures)
+    shared = [one for one in found if one.null is not None and one.null.tested_by == "area"]
+    return [one for one in found if one not in shared[1:]]
+
+
+def _is_coarse(one: Measured) -> bool:
+    """Whether the p-value counts permutations that were not kept."""
+    return one.null is not None and not one.null.draws and one.null.tested_by == "exchanged"
 
 
 def _max_t(tests: Sequence[Measured], draws: int) -> list[float]:
     """P-values of standardised measures against the largest of all under each permutation."""
+    if not tests:
+        return []
     observed, permuted = np.empty(len(tests)), np.empty((len(tests), draws))
     for k, one in enumerate(tests):
         assert one.null is not None
         values = np.array(one.null.draws[:draws])
-        together = np.append(values, float(one))  # the observed value is one of the permutations
+        together = np.append(values, one.uncorrected)  # the observed value is one of the permutations
         finite = together[np.isfinite(together)]
         mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
         scale = spread if spread > 1e-12 * max(1.0, float(np.abs(finite).max(initial=0.0))) else 1.0
-        observed[k], permuted[k] = (float(one) - mean) / scale, (values - mean) / scale
+        observed[k], permuted[k] = (one.uncorrected - mean) / scale, (values - mean) / scale
     largest = np.nan_to_num(permuted, nan=np.inf, posinf=np.inf, neginf=-np.inf).max(axis=0)
     # A hair of tolerance: the identity permutation must count as equal after other roundings.
     return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
@@ -352,7 +368,7 @@ def _by_interval(row: Evaluation) -> Chance:
         if name in MEASURES
         and MEASURES[name].tested
         and one.low is not None
-        and (MEASURES[name].low < 0.0 or row.setup.bias_corrected)
+        and (MEASURES[name].low < 0.0 or one.plain is not None)
     ]
     return Chance(max(lows) > 0.0) if lows else Chance(None)
 

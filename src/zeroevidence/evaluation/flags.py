@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.errors import UsageError
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 # fault: the number does not mean what it seems to; warning: read it with care; note: good to know
 Severity: TypeAlias = Literal["fault", "warning", "note"]
@@ -21,9 +22,9 @@ class Flag:
 
     Examples
     --------
-    >>> flag("few-speakers", speakers=4)
-    Flag(code='few-speakers', severity='warning', sentence='4 speakers are too few for trustworthy intervals; \
-collect at least 15.')
+    >>> flag("no-intervals", speakers=4)
+    Flag(code='no-intervals', severity='warning', sentence='4 speakers are too few for intervals, which therefore are \
+not given; collect at least 10.')
     """
 
     code: str
@@ -66,7 +67,13 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "few-speakers": (
         "warning",
-        f"{{speakers}} speakers are too few for trustworthy intervals; collect at least {FEW_SPEAKERS}.",
+        f"{{speakers}} are few, so intervals are wide; collect at least {FEW_SPEAKERS} people who speak about equally "
+        "often.",
+    ),
+    "no-intervals": (
+        "warning",
+        f"{{speakers}} speakers are too few for intervals, which therefore are not given; collect at least "
+        f"{LEAST_PEOPLE}.",
     ),
     "incomplete-rows": (
         "warning",
@@ -160,9 +167,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "{percent:.0f} % of the entries are exactly zero; which ones they are can tell the attribute by itself, and no "
         "smooth map hides it. Use embeddings from before the rectifier.",
     ),
-    "replicates-left-out": (
+    "values-left-out": (
         "note",
-        "{lost} of {times} draws had no value (a kind of trial was missing); collect more speakers.",
+        "{lost} of {times} values without some of the speakers are missing, because a kind of trial was; collect more "
+        "speakers.",
     ),
 }
 
@@ -173,15 +181,21 @@ def flag(code: str, **values: object) -> Flag:
     return Flag(code, severity, sentence.format(**values))
 
 
-def resampling_flags(unit: str | None, clusters: int) -> list[Flag]:
+def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[Flag]:
     """What is to be said about intervals that resample this unit."""
     if unit == "score":
         return [flag("scores-independent")]
     if unit == "identifier":
         return [flag("speakers-unknown", unit="identifier", remedy="name --speakers")]
-    if unit == "speaker" and clusters < FEW_SPEAKERS:
-        return [flag("few-speakers", speakers=clusters)]
-    return []
+    if unit != "speaker" or effective >= FEW_SPEAKERS:
+        return []
+    if clusters < LEAST_PEOPLE:
+        return [flag("no-intervals", speakers=clusters)]
+    if clusters < FEW_SPEAKERS:
+        return [flag("few-speakers", speakers=f"{clusters} speakers")]
+    return [
+        flag("few-speakers", speakers=f"{clusters} speakers, who count as {effective:.0f} because some speak most,")
+    ]
 
 
 def loosened_flags(loosened: Sequence[Loosened]) -> list[Flag]:

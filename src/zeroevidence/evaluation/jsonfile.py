@@ -24,6 +24,7 @@ from zeroevidence.evaluation.flags import Flag
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface
 from zeroevidence.evaluation.setup import Resampling, SearchSetup, Setup, TandemSetup, joint_signature
 from zeroevidence.uncertainty.null import Null
+from zeroevidence.uncertainty.spread import Spread
 
 SCHEMA = "zeroevidence/evaluation/2"
 _NAMES = ("speaker", "label")
@@ -194,6 +195,7 @@ def _about(record: Mapping[str, Any]) -> About:
 
 def _setup(record: Mapping[str, Any]) -> Setup:
     given = dict(record)
+    given.pop("interval_method", None)  # of files from when intervals were bootstrapped
     for name, kind in (
         ("search", SearchSetup),
         ("tandem", TandemSetup),
@@ -247,10 +249,12 @@ def _ticks(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _metric(one: Measured) -> dict[str, Any]:
-    found = {name: getattr(one, name) for name in ("value", "low", "high", "p_value", "unit", "method")}
+    found = {name: getattr(one, name) for name in ("value", "low", "high", "plain", "p_value", "unit", "method")}
+    if one.spread is not None:
+        found["spread"] = asdict(one.spread)
     if one.null is not None:
-        null = {name: getattr(one.null, name) for name in ("mean", "q95", "corrected", "draws")}
-        found["null"] = {name: value for name, value in null.items() if value != ()}
+        null = {name: getattr(one.null, name) for name in ("mean", "q95", "corrected", "draws", "tested_by")}
+        found["null"] = {name: value for name, value in null.items() if value not in ((), "exchanged")}
     return {name: _jsonable(value) for name, value in found.items() if value is not None}
 
 
@@ -270,7 +274,9 @@ def _metric_from(name: str, record: Mapping[str, Any]) -> Measured:
     value, null, p_value = given.pop("value"), given.pop("null", None), given.pop("p_value", None)
     several = isinstance(value, Mapping)
     told = {key: _entry(one) for key, one in value.items()} if several else value if _is_text(value) else _entry(value)
-    for key in ("low", "high"):
+    if given.get("spread") is not None:
+        given["spread"] = _filled(Spread, {key: _entry(one) for key, one in given["spread"].items()})
+    for key in ("low", "high", "plain"):
         if given.get(key) is not None:
             given[key] = _entry(given[key])
     _expected(given.get("unit"), str, f"unit of {name}")
@@ -280,7 +286,8 @@ def _metric_from(name: str, record: Mapping[str, Any]) -> Measured:
 def _null(record: Mapping[str, Any], p_value: Any) -> Null:
     numbers = {name: _entry(record.get(name)) for name in ("mean", "q95", "corrected")}
     draws = tuple(_entry(one) for one in record.get("draws", ()))
-    return Null(p_value=_entry(p_value), draws=draws, **numbers)
+    tested_by = record.get("tested_by", "exchanged")
+    return Null(p_value=_entry(p_value), draws=draws, tested_by=tested_by, **numbers)
 
 
 def _expected(value: Any, kind: type, name: str) -> Any:

@@ -86,7 +86,7 @@ def linked_evaluation(
     replicates = None
     if options.intervals:
         replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
-        metrics = with_intervals(metrics, search_rules(), replicates, options)
+        metrics = with_intervals(metrics, search_rules(), replicates)
     table = trial_table(found.trial, found.speaker, evidence)
     return Evaluation(
         metrics=metrics,
@@ -94,13 +94,16 @@ def linked_evaluation(
         setup=Setup(
             families=("search",),
             search=setup,
-            intervals=None if replicates is None else Resampling(replicates.unit, options.intervals),
-            interval_method=None if replicates is None else options.interval_method,
+            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
             seed=options.seed,
             data=found.digest,
         ),
         labels=labels or {},
-        flags=tuple([] if replicates is None else resampling_flags(replicates.unit, replicates.clusters)),
+        flags=tuple(
+            []
+            if replicates is None
+            else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
+        ),
         curves=evidence_curves(evidence),
         trials=table,
         people=exposure_by_person(table),

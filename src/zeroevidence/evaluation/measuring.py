@@ -31,7 +31,6 @@ from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.draws import Progress
-from zeroevidence.uncertainty.pairs import find_owners
 
 
 def evaluate(
@@ -50,7 +49,7 @@ def evaluate(
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
 
-    Every scalar comes with a 95 % interval, resampled by speaker where speakers are known, and disclosures with
+    Every scalar comes with a 95 % interval, by leaving speakers out where speakers are known, and disclosures with
     their null: the same measure when speakers are exchanged.
 
     Parameters
@@ -102,14 +101,15 @@ def _evaluated(
     job = _Job(pairs, rows, _development(dev, rows), options, *running)
     view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
     found = job.searched(prior)
-    metrics, replicates = job.trusted(_pair_metrics(view), view, found)
+    trusted = job.trusted(_pair_metrics(view), view, found)
+    metrics, replicates = trusted.metrics, trusted.replicates
     counts = job.counts(found, left_out)
     curves = one_to_one_curves(view.ranked, view.blocks, cllr=float(metrics["cllr"]), linkability=options.linkability)
     labels, about = words
     result = Evaluation(
         metrics=metrics,
         counts=counts,
-        setup=job.setup(view.ranked, found, replicates, given.loosened),
+        setup=job.setup(view.ranked, found, trusted, given.loosened),
         labels=labels,
         about=about,
         flags=tuple(job.flags(replicates, counts, given.loosened)),
@@ -143,6 +143,15 @@ def _pair_metrics(view: ScoreView) -> dict[str, Measured]:
     return {one.name: measured(one.name, value, one.method(view)) for one, value in found if value is not None}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trusted:
+    """Measures with intervals and nulls, and what these rest on."""
+
+    metrics: dict[str, Measured]
+    replicates: Replicates | None
+    null: Resampling | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
     """What is evaluated, and how."""
@@ -161,14 +170,12 @@ class _Job:
             return None
         return search(rows, self.dev, self.options, _prior(prior, rows))
 
-    def trusted(
-        self, metrics: dict[str, Measured], view: ScoreView, found: Search | None
-    ) -> tuple[dict[str, Measured], Replicates | None]:
-        """All measures with their intervals and nulls, and the replicates."""
+    def trusted(self, metrics: dict[str, Measured], view: ScoreView, found: Search | None) -> _Trusted:
+        """All measures with their intervals and nulls, and what these rest on."""
         rules = {one.name: rule for one in of_family("one-to-one") if (rule := one.interval(view)) is not None}
         if found is not None:
             metrics, rules = metrics | found.metrics, rules | search_rules()
-        replicates = None
+        replicates, null = None, None
         if self.options.intervals:
             replicates = replicate(
                 self.scores,
@@ -179,12 +186,12 @@ class _Job:
                 workers=self.workers,
                 progress=self.progress,
             )
-            metrics = with_intervals(metrics, rules, replicates, self.options)
+            metrics = with_intervals(metrics, rules, replicates)
         if self.options.null:
-            metrics = with_nulls(
+            metrics, null = with_nulls(
                 metrics, self.scores, self.rows, found, self.options, workers=self.workers, progress=self.progress
             )
-        return metrics, replicates
+        return _Trusted(metrics, replicates, null)
 
     def people(self, found: Search | None) -> People | None:
         """What was learned about each person."""
@@ -205,22 +212,19 @@ class _Job:
             counts |= {"trials": len(self.rows.mated), "identities": self.rows.scores.shape[1], **left_out}
         return counts
 
-    def setup(
-        self, ranked: Ranked, found: Search | None, replicates: Replicates | None, loosened: tuple[Loosened, ...]
-    ) -> Setup:
+    def setup(self, ranked: Ranked, found: Search | None, trusted: _Trusted, loosened: tuple[Loosened, ...]) -> Setup:
         """How it was computed."""
         options = self.options
         families: tuple[Family, ...] = ("one-to-one",) if found is None else ("one-to-one", "search")
-        by_people = self.rows is not None or find_owners(self.scores) is not None
+        replicates = trusted.replicates
         dev = None if found is None or self.dev is None else digest([np.sort(self.dev.scores, axis=None)])
         return Setup(
             families=families,
             linkability=options.linkability,
             dcf_prior=options.dcf_prior,
             search=None if found is None else found.setup,
-            intervals=None if replicates is None else Resampling(replicates.unit, options.intervals),
-            interval_method=None if replicates is None else options.interval_method,
-            null=Resampling("speaker" if by_people else "label", options.null) if options.null else None,
+            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            null=trusted.null,
             seed=options.seed,
             loosened=loosened,
             data=digest([ranked.target, ranked.nontarget]),
@@ -231,7 +235,11 @@ class _Job:
         self, replicates: Replicates | None, counts: Mapping[str, int], loosened: Sequence[Loosened]
     ) -> list[Flag]:
         """What must be kept in mind because of how it was computed."""
-        flags = [] if replicates is None else resampling_flags(replicates.unit, replicates.clusters)
+        flags = (
+            []
+            if replicates is None
+            else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
+        )
         if counts.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
         if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
-
-IntervalMethod: TypeAlias = Literal["auto", "percentile", "bca"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +24,9 @@ class Options:
     calibration, ddof, l2, balanced
         Calibration of the search: its method, the divisor of the row deviation (0 population, 1 sample), penalty and
         class weights of the logistic fit.
-    intervals, interval_method
-        Bootstrap replicates, 0 for none, and how intervals are made of them: ``auto`` suits each measure.
+    intervals
+        How many groups of people are left out in turn at most, 0 for no intervals. Fewer people are left out one by
+        one.
     null
         Permutations of the null, 0 for none.
     seed
@@ -49,8 +48,7 @@ class Options:
     ddof: int = 0
     l2: float = 0.0
     balanced: bool = False
-    intervals: int = 1000
-    interval_method: IntervalMethod = "auto"
+    intervals: int = 200
     null: int = 200
     seed: int = 0
 
@@ -58,7 +56,6 @@ class Options:
         for name, choices in (
             ("linkability", get_args(LinkabilityMethod)),
             ("calibration", get_args(CalibrationMethod)),
-            ("interval_method", get_args(IntervalMethod)),
             ("ddof", (0, 1)),
             ("balanced", (False, True)),
         ):

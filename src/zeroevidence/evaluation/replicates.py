@@ -1,4 +1,4 @@
-"""Bootstrap values of an evaluation, which its intervals and comparisons are made of."""
+"""Values of an evaluation on fewer people, which its intervals and comparisons are made of."""
 
 from __future__ import annotations
 
@@ -9,56 +9,114 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.options import Options
 from zeroevidence.measure.registry import MEASURES, IntervalRule
-from zeroevidence.uncertainty.intervals import IntervalMethod, interval, isotonic_bias
+from zeroevidence.uncertainty.bias import bias_of
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.spread import LEVEL, Spread, spread_of
 
-_METHODS: Mapping[IntervalRule, IntervalMethod] = {
-    "smooth": "bca",
-    "oracle": "centred",
-    "extreme": "percentile",
-    "percentile": "percentile",
-}
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Whom a family of measures rests on.
+
+    Parameters
+    ----------
+    clusters, effective
+        How many people have targets (or trials), and how many of equal size would count as much.
+    shares
+        The share of the data that each group of people brings.
+    """
+
+    clusters: int
+    effective: float
+    shares: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A value as it is shown, its limits, and what these are made of; no limits where nothing tells."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    spread: Spread | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """Bootstrap values of every scalar measure, and what an interval needs beside them.
+    """Values of every scalar measure on fewer people.
 
     Parameters
     ----------
-    unit, clusters
-        What was drawn (speakers, identifiers, scores), and how many of these have targets.
-    values, jackknife, halves
-        By measure: bootstrap values, values without each cluster, values on random halves of them.
+    unit
+        What was left out: speakers, identifiers, scores.
+    people
+        By measure: the people of its family.
+    left_out, halves
+        By measure: values without each group of people, values on halves of them.
+    unrecognised
+        By measure: its change, per share of people, if some people are not recognised at all.
     scores
-        What was resampled: replicates of two systems are paired only where it was the same trials.
+        What was measured: two systems are paired only where it was the same trials.
     trials
         Identifiers of the trials of a search that started from embeddings, and how many identities it searched.
     """
 
     unit: str
-    clusters: int
-    values: Mapping[str, FloatArray]
-    jackknife: Mapping[str, FloatArray]
+    people: Mapping[str, Sampled]
+    left_out: Mapping[str, FloatArray]
     halves: Mapping[str, FloatArray]
+    unrecognised: Mapping[str, float]
     scores: Scores | None = None
     trials: tuple[StrArray, int] | None = None
 
-    def bounds(self, name: str, value: float, rule: IntervalRule, options: Options) -> tuple[float, float]:
-        """Interval of one measure."""
+    @property
+    def groups(self) -> int:
+        """How many groups were left out in turn."""
+        return max(len(values) for values in self.left_out.values())
+
+    @property
+    def fewest(self) -> Sampled:
+        """The people of the family of measures that rests on fewest."""
+        return min(self.people.values(), key=lambda one: one.effective)
+
+    def bias(self, name: str, value: float, rule: IntervalRule) -> float:
+        """By how much a value is too large."""
+        return bias_of(value, self.halves[name], rule) if name in self.halves else 0.0
+
+    def _refitted(self, name: str) -> float:
+        """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""
+        known = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
+        return float(known.std()) if len(known) else 0.0
+
+    def bounds(self, name: str, value: float, rule: IntervalRule) -> Bounds:
+        """The corrected value of one measure and its limits."""
         entry = MEASURES[name]
         limits = entry.low, entry.high
-        method: IntervalMethod = _METHODS[rule] if options.interval_method == "auto" else options.interval_method
-        bias = isotonic_bias(value, self.halves[name]) if method == "centred" and name in self.halves else 0.0
-        drawn = self.values[name]
-        if self.clusters > 1 and rule != "extreme":
-            # Means of n draws out of n spread a little less than means of n new speakers.
-            with np.errstate(invalid="ignore"):
-                centre = np.nanmean(drawn) if np.isfinite(drawn).any() else 0.0
-                drawn = centre + (drawn - centre) * np.sqrt(self.clusters / (self.clusters - 1.0))
-            drawn = np.clip(drawn, *limits)
-        low, high = interval(value, drawn, self.jackknife.get(name), method=method, bias=bias, limits=limits)
-        if rule == "extreme":  # what was seen was possible, whatever resampling left out
-            low, high = min(low, value), max(high, value)
-        return low, high
+        people = self.people[name]
+        corrected = float(np.clip(value - self.bias(name, value, rule), *limits))
+        if people.clusters < LEAST_PEOPLE:
+            return Bounds(corrected)
+        if rule == "extreme":
+            return _of_extreme(value, self.halves.get(name))
+        found = spread_of(
+            value,
+            self.left_out[name],
+            people.shares,
+            people.effective,
+            self.unrecognised.get(name),
+            more_error=self._refitted(name) if rule == "kernel" else 0.0,
+        )
+        if found is None:
+            return Bounds(corrected)
+        low, high = np.clip(found.limits(corrected), *limits)
+        return Bounds(corrected, float(low), float(high), found)
+
+
+def _of_extreme(value: float, halves: FloatArray | None) -> Bounds:
+    """A maximum: half of the people show how low it might have been, and what was seen was possible."""
+    known = np.empty(0) if halves is None else halves[~np.isnan(halves)]
+    if len(known) == 0:
+        return Bounds(value)
+    low = float(np.quantile(known, (1.0 - LEVEL) / 2.0, method="inverted_cdf"))
+    return Bounds(value, min(low, value), value)

@@ -16,6 +16,7 @@ from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.setup import Setup, signature
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.uncertainty.null import Null
+from zeroevidence.uncertainty.spread import Spread
 
 Value = float | int | str | Mapping[str, float] | Mapping[str, int]
 
@@ -25,6 +26,20 @@ class Measured:
     """One measure's value and, where they were computed, its interval, its null and how it was estimated.
 
     It is a number where a number is wanted: ``float(m)``, ``f"{m:.3f}"``.
+
+    Parameters
+    ----------
+    value, unit, method
+        The number, what it is a number of, and how it was estimated. Where people are few and the measure is known to
+        come out too high or low with few, the value is corrected for that.
+    low, high
+        95 % interval.
+    null
+        The measure where nothing leaks.
+    plain
+        The value before that correction; None where nothing was corrected.
+    spread
+        What limits at any level are made of.
 
     Examples
     --------
@@ -39,6 +54,13 @@ class Measured:
     low: float | None = None
     high: float | None = None
     null: Null | None = None
+    plain: float | None = None
+    spread: Spread | None = None
+
+    @property
+    def uncorrected(self) -> float:
+        """The value before it was corrected for few people."""
+        return float(self) if self.plain is None else self.plain
 
     @property
     def p_value(self) -> float | None:
@@ -164,7 +186,7 @@ class Evaluation:
     trials, people, recordings
         What a search learned from each trial, about each person, and from several recordings of a person.
     replicates
-        Bootstrap values, for comparisons with other systems on the same trials; not written to files.
+        Values on fewer people, for comparisons with other systems on the same trials; not written to files.
 
     Examples
     --------

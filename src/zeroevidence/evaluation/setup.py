@@ -10,7 +10,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
 from zeroevidence.data.loosened import Loosened
-from zeroevidence.evaluation.options import IntervalMethod, Options
+from zeroevidence.evaluation.options import Options
 from zeroevidence.measure.registry import Family
 from zeroevidence.measure.views import LinkabilityMethod
 
@@ -69,7 +69,7 @@ class TandemSetup:
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """What was drawn anew (speaker, identifier, score, ...) and how often."""
+    """What was left out or exchanged (speaker, identifier, score, ...) and how often."""
 
     unit: str
     times: int
@@ -87,7 +87,7 @@ class Setup:
         Settings of the one-to-one measures.
     search, tandem
         Settings of these families.
-    intervals, interval_method, null, seed
+    intervals, null, seed
         What intervals and null rest on; None where there are none.
     loosened
         Rules of reading that were loosened.
@@ -105,7 +105,6 @@ class Setup:
     search: SearchSetup | None = None
     tandem: TandemSetup | None = None
     intervals: Resampling | None = None
-    interval_method: IntervalMethod | None = None
     null: Resampling | None = None
     seed: int = 0
     loosened: tuple[Loosened, ...] = ()
@@ -113,11 +112,6 @@ class Setup:
     dev: str | None = None
     version: str = __version__
     recorded: str | None = None
-
-    @property
-    def bias_corrected(self) -> bool:
-        """Whether intervals of oracle-calibrated measures were corrected for what calibration flatters."""
-        return self.intervals is not None and self.interval_method == "auto"
 
 
 def signature(setup: Setup, counts: Mapping[str, int]) -> str:
@@ -138,11 +132,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
     parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]
     parts += [f"spk:{counts.get('speakers', 'unknown')}"]
-    parts += (
-        ["ci:none"]
-        if setup.intervals is None
-        else [f"ci:{setup.intervals.unit}{setup.intervals.times}:{setup.interval_method}"]
-    )
+    parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
     parts += [f"seed:{setup.seed}", *map(str, setup.loosened)]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]

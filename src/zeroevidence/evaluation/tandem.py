@@ -7,12 +7,12 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
-from zeroevidence.evaluation.flags import FEW_SPEAKERS, Flag, flag
+from zeroevidence.evaluation.flags import Flag, flag, resampling_flags
 from zeroevidence.evaluation.profiles import as_curve, thinned
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, Surface
 from zeroevidence.evaluation.setup import Resampling, Setup, TandemSetup, digest
@@ -20,10 +20,13 @@ from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.measure.tandem.tdcf import tdcf_curve, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.view import TandemView
-from zeroevidence.uncertainty.intervals import interval
+from zeroevidence.uncertainty.draws import generator, groups_of
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
 
 ALL = "all"
 _SURFACE_POINTS = 60
+_LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +37,11 @@ class _Class:
     speaker: IntArray
     attack: Mapping[str, IntArray]
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether every trial says how it was made."""
+        return bool(self.attack) and "" not in self.attack
+
     @classmethod
     def of(cls, trials: TrialScores, codes: Mapping[str, int]) -> _Class:
         order = np.argsort(trials.scores, kind="stable")
@@ -43,23 +51,26 @@ class _Class:
         made = {} if trials.attacks is None else _positions(trials.attacks[order])
         return cls(trials.scores[order].astype(np.float64), speaker, made)
 
-    def resampled(self, rng: np.random.Generator, counts: IntArray) -> IntArray:
-        """How often each trial is drawn: as often as its speaker, or singly among trials of its kind."""
-        times = np.append(counts, 0)[self.speaker]
-        alone = self.speaker < 0
-        if alone.any():
-            for rows in self.attack.values() or (np.arange(len(self.scores)),):
-                own = rows[alone[rows]]
-                times[own] = np.bincount(rng.integers(0, max(len(own), 1), len(own)), minlength=len(own))
-        return times
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """Trials that are left out together: for each kind of trial the group of each, and whom they stand for."""
+
+    of: dict[str, IntArray]
+    number: int
+    clusters: int
+    people: float
+    shares: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Replicates:
-    """Values of each row's measures over the replicates, and what was drawn."""
+    """Spread of each row's measures, and what was left out."""
 
-    values: dict[str, dict[str, list[float]]]
+    spreads: dict[str, dict[str, Spread]]
     unit: str  # speaker, trial, or speaker+trial where only some speakers are known
+    by_attack: bool  # whether the row of all attacks was also measured without each of them
+    groups: int
     flags: dict[str, tuple[Flag, ...]]
 
 
@@ -83,10 +94,12 @@ def evaluate_tandem(
     by_attack
         Also a row for each attack, all sharing the bona fide speech and the verifier's threshold.
     intervals
-        Bootstrap replicates for the 95 % percentile intervals, 0 for none. Speakers are resampled with all their trials
-        on both sides; trials of unknown speakers by themselves. Methods, flags and signature say what was done.
+        How many groups of speakers are left out in turn at most for the 95 % intervals, 0 for none. Speakers are left
+        out with all their trials on all sides; trials of unknown speakers are dealt to the groups. Where there are
+        enough attacks, the interval of all attacks together is one for other attacks like these. Methods, flags and
+        signature say what was done.
     seed, labels
-        Of the bootstrap; what the scores are of.
+        Of groups that are drawn; what the scores are of.
     loosened, phase
         Rules of reading that were loosened, and the part of a key that was read; enter the signature.
 
@@ -105,14 +118,11 @@ def evaluate_tandem(
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
     classes, known = _classes(scores)
     attacks = _attacks(scores, classes) if by_attack else []
-    # One speaker drawn as often as there are speakers would always give the same sample.
-    speakers = len(known) if len(known) > 1 else 0
-    drawn = _bootstrap(classes, attacks, model, speakers, intervals, seed) if intervals else None
+    drawn = _left_out(classes, attacks, model, intervals, seed) if intervals else None
     setup = Setup(
         families=("tandem",),
         tandem=TandemSetup(name, model.form, model.convention, ALL, phase),
-        intervals=None if drawn is None else Resampling(drawn.unit, intervals),
-        interval_method=None if drawn is None else "percentile",
+        intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
         seed=seed,
         loosened=tuple(loosened),
     )
@@ -190,38 +200,101 @@ def _metrics(
     for name, value in values.items():
         entry = MEASURES[name]
         method, low, high = entry.method(view), None, None
-        found = None if drawn is None else drawn.values[attack].get(name)
-        if drawn is not None and found:
-            low, high = interval(value, np.array(found), method="percentile")
-            method = "; ".join(filter(None, (method, f"interval by {drawn.unit}")))
-        metrics[name] = Measured(value, entry.unit, method, low, high)
+        found = None if drawn is None else drawn.spreads[attack].get(name)
+        if drawn is not None and found is not None:
+            low, high = (float(one) for one in np.clip(found.limits(value), entry.low, entry.high))
+            unit = f"{drawn.unit} and attack" if drawn.by_attack and attack == ALL else drawn.unit
+            method = "; ".join(filter(None, (method, f"interval by {unit}")))
+        metrics[name] = Measured(value, entry.unit, method, low, high, spread=found)
     return metrics
 
 
-def _bootstrap(
-    classes: Mapping[str, _Class], attacks: Sequence[str], model: CostModel, speakers: int, times: int, seed: int
+def _left_out(
+    classes: Mapping[str, _Class], attacks: Sequence[str], model: CostModel, most: int, seed: int
 ) -> _Replicates:
+    groups = _groups(classes, most, seed)
     rows = [ALL, *attacks]
-    values: dict[str, dict[str, list[float]]] = {row: {} for row in rows}
-    rng = np.random.default_rng(seed)
-    lost = dict.fromkeys(rows, 0)
-    for _ in range(times):
-        drawn = _drawn(classes, rng, speakers)
-        for row, part in _parts(classes, drawn, attacks):
-            try:
-                measured = battery("tandem", TandemView(part, model))
-            except InputError:  # a class that nobody drawn has, or a legacy cost that is undefined for this draw
-                lost[row] += 1
-                continue
-            for name, value in measured.items():
-                values[row].setdefault(name, []).append(value)
+    values: dict[str, list[dict[str, float]]] = {row: [] for row in rows}
+    for g in range(groups.number):
+        kept = {kind: groups.of[kind] != g for kind in classes}
+        for row, part in _parts(classes, kept, attacks):
+            values[row].append(_measured(part, model))
+    left_out_attacks = _without_attacks(classes, model)
+    whole = {row: _measured(part, model) for row, part in _by_attack(classes, attacks).items()}
+    spreads = {row: _spreads(whole[row], values[row], groups) for row in rows}
+    spreads[ALL] = _widened(spreads[ALL], left_out_attacks)
     alone = {kind: int(np.count_nonzero(one.speaker < 0)) for kind, one in classes.items()}
-    single, total = sum(alone.values()), sum(len(one.scores) for one in classes.values())
-    unit, flags = _unit(alone, single, total)
-    if 0 < speakers < FEW_SPEAKERS:
-        flags.append(flag("few-speakers", speakers=speakers))
-    left_out = {row: [flag("replicates-left-out", lost=n, times=times)] if n else [] for row, n in lost.items()}
-    return _Replicates(values, unit, {row: (*flags, *left_out[row]) for row in rows})
+    unit, flags = _unit(alone, sum(alone.values()), sum(len(one.scores) for one in classes.values()))
+    if unit == "speaker":
+        flags += resampling_flags(unit, groups.clusters, groups.people)
+    lost = {row: sum(not one for one in values[row]) for row in rows}
+    missing = {row: [flag("values-left-out", lost=n, times=groups.number)] if n else [] for row, n in lost.items()}
+    found_flags = {row: (*flags, *missing[row]) for row in rows}
+    return _Replicates(spreads, unit, bool(left_out_attacks), groups.number, found_flags)
+
+
+def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, float]:
+    """The measures; none where a class is empty, or a legacy cost is not defined."""
+    try:
+        return battery("tandem", TandemView(part, model))
+    except InputError:
+        return {}
+
+
+def _groups(classes: Mapping[str, _Class], most: int, seed: int) -> _Groups:
+    """Speakers, or groups of them; trials of unknown speakers are dealt to these, or to groups of their own."""
+    rng = generator(seed, 3, 0)
+    speakers = 1 + max(int(one.speaker.max(initial=-1)) for one in classes.values())
+    clusters = speakers if speakers > 1 else min(len(one.scores) for one in classes.values())
+    number = min(most, clusters)
+    group = groups_of(speakers, most, seed) if speakers > 1 else np.empty(0, dtype=np.int64)
+    of, effective, shares = {}, [], np.zeros(number)
+    for kind, one in classes.items():
+        dealt = rng.permutation(np.arange(len(one.scores)) % number)
+        known = one.speaker >= 0
+        of[kind] = np.where(known, np.append(group, 0)[one.speaker], dealt)
+        shares = np.maximum(shares, np.bincount(of[kind], minlength=number) / len(one.scores))
+        people = effective_number(np.bincount(one.speaker[known]).astype(float)) if known.any() else 0.0
+        effective.append(people + float(np.count_nonzero(~known)))
+    return _Groups(of, number, clusters, min(effective), shares)
+
+
+def _spreads(whole: Mapping[str, float], values: Sequence[Mapping[str, float]], groups: _Groups) -> dict[str, Spread]:
+    found = {}
+    for name, value in whole.items() if groups.clusters >= LEAST_PEOPLE else ():
+        left_out = np.array([one.get(name, np.nan) for one in values])
+        spread = spread_of(value, left_out, groups.shares, groups.people)
+        if spread is not None:
+            found[name] = spread
+    return found
+
+
+def _without_attacks(classes: Mapping[str, _Class], model: CostModel) -> list[dict[str, float]]:
+    """The measures without each attack; none where there are too few attacks to speak of others like them."""
+    spoofs = {kind: one for kind, one in classes.items() if kind.endswith("spoof")}
+    names = sorted({name for one in spoofs.values() for name in one.attack})
+    if len(names) < _LEAST_ATTACKS or not all(one.is_labelled for one in spoofs.values()):
+        return []
+    found = []
+    for name in names:
+        part = {kind: one.scores for kind, one in classes.items()}
+        for kind, one in spoofs.items():
+            part[kind] = np.delete(one.scores, one.attack.get(name, np.empty(0, dtype=np.int64)))
+        found.append(_measured(part, model))
+    return found
+
+
+def _widened(spreads: Mapping[str, Spread], without: Sequence[Mapping[str, float]]) -> dict[str, Spread]:
+    """Spreads that also hold for other attacks."""
+    if not without:
+        return dict(spreads)
+    shares = np.full(len(without), 1.0 / len(without))
+    found = {}
+    for name, one in spreads.items():
+        values = np.array([part.get(name, np.nan) for part in without])
+        attacks = spread_of(0.0, values, shares, float(len(without)))
+        found[name] = one if attacks is None else one.beside(attacks)
+    return found
 
 
 def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[Flag]]:
@@ -235,21 +308,15 @@ def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[
     return "speaker", []
 
 
-def _drawn(classes: Mapping[str, _Class], rng: np.random.Generator, speakers: int) -> dict[str, IntArray]:
-    """How often each trial is drawn; the same speakers on all sides."""
-    counts = np.bincount(rng.integers(0, speakers, speakers), minlength=speakers) if speakers else np.empty(0, int)
-    return {kind: one.resampled(rng, counts) for kind, one in classes.items()}
-
-
 def _parts(
-    classes: Mapping[str, _Class], drawn: Mapping[str, IntArray], attacks: Sequence[str]
+    classes: Mapping[str, _Class], kept: Mapping[str, BoolArray], attacks: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, FloatArray]]]:
-    """The scores of a replicate, for all attacks and for each; still ascending, so sorting them again is quick."""
-    whole = {kind: np.repeat(one.scores, drawn[kind]) for kind, one in classes.items()}
+    """The scores that are kept, for all attacks and for each; still ascending, so sorting them again is quick."""
+    whole = {kind: one.scores[kept[kind]] for kind, one in classes.items()}
     yield ALL, whole
     for attack in attacks:
         own = {
-            kind: np.repeat(one.scores[one.attack[attack]], drawn[kind][one.attack[attack]])
+            kind: one.scores[one.attack[attack]][kept[kind][one.attack[attack]]]
             for kind, one in classes.items()
             if kind.endswith("spoof")
         }

@@ -12,18 +12,21 @@ from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.replicates import Replicates
+from zeroevidence.evaluation.replicates import Replicates, Sampled
 from zeroevidence.evaluation.results import Measured
 from zeroevidence.evaluation.search import Search, lid_of_everyone
+from zeroevidence.evaluation.setup import Resampling
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.registry import MEASURES, IntervalRule
+from zeroevidence.measure.singling import firing_threshold
+from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.draws import Progress, run_batches
-from zeroevidence.uncertainty.null import ROWS_LIMIT, PairNull, SearchNull, nulls
-from zeroevidence.uncertainty.pairs import PairResampler, find_owners
-from zeroevidence.uncertainty.search import SearchResampler
+from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, nulls, pair_null
+from zeroevidence.uncertainty.pairs import PairResampler
+from zeroevidence.uncertainty.search import Everyone, SearchResampler
 
-_HALVES = 128
-_MOST_CLUSTERS = 1000  # groups of that many speakers show the spread as well, at a cost that does not grow
+_HALVES = 16  # and their complements
+_LISTS = 50  # simulated lists, whose mean and quantile are shown; the p-value does not come from them
 
 
 def replicate(
@@ -36,16 +39,34 @@ def replicate(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Replicates:
-    """Bootstrap replicates of all measures, by speaker where speakers are known."""
-    pairs = PairResampler(scores, ranked, options.pairs)
-    values = _gathered(pairs.draw, options.intervals, workers, progress)
-    jackknife = pairs.jackknife() or {}
-    halves = pairs.halves(_HALVES) or {}
+    """Values of all measures on fewer people: without each of them, and on halves of them."""
+    pairs = PairResampler(scores, ranked, options.pairs, most=options.intervals)
+    groups = pairs.groups
+    whose = Sampled(groups.clusters, groups.people, groups.shares)
+    left_out = _gathered(pairs.left_out, groups.number, workers, progress)
+    people, halves, unrecognised = dict.fromkeys(left_out, whose), pairs.halves(_HALVES), pairs.unrecognised()
     if found is not None and rows is not None:
-        trials = SearchResampler(found.evidence, found.singled, rows.mated, seed=options.seed)
-        values |= _gathered(trials.draw, options.intervals)
-        jackknife |= trials.jackknife()
-    return Replicates(pairs.unit, pairs.n_with_targets, values, jackknife, halves, scores)
+        trials = _searched(found, rows, options)
+        of_search = _gathered(trials.left_out, trials.number)
+        people |= dict.fromkeys(of_search, Sampled(trials.clusters, trials.people, trials.shares))
+        left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
+        unrecognised |= trials.unrecognised()
+    return Replicates(groups.unit, people, left_out, halves, unrecognised, scores)
+
+
+def _searched(found: Search, rows: ScoreMatrix, options: Options) -> SearchResampler:
+    """A search on fewer people; beyond a size the enrolled identities stay as they are."""
+    everyone = None
+    if rows.scores.size <= ROWS_LIMIT:
+        n = rows.scores.shape[1]
+        fires = np.empty(rows.scores.shape, dtype=bool)
+        for fold in found.folds:
+            fires[fold.rows] = rows.scores[fold.rows] > firing_threshold(fold.others, n)
+        prior = np.full(n, 1.0 / n) if found.prior is None else found.prior
+        everyone = Everyone(rows.scores, rows.mated, lid_of_everyone(rows, found, options), prior, fires)
+    return SearchResampler(
+        found.evidence, found.singled, rows.mated, seed=options.seed, most=options.intervals, everyone=everyone
+    )
 
 
 def search_replicates(
@@ -55,16 +76,12 @@ def search_replicates(
     options: Options,
     trials: StrArray,
 ) -> Replicates:
-    """Bootstrap replicates of the measures of a search alone, by speaker, or by groups of them beyond a thousand."""
-    _, who = np.unique(speakers, return_inverse=True)
-    unit, people = "speaker", int(who.max()) + 1
-    if people > _MOST_CLUSTERS:
-        unit = "speaker-group"
-        who = np.random.default_rng((options.seed, people)).permutation(people)[who] % _MOST_CLUSTERS
-    drawn = SearchResampler(evidence, singled, who, seed=options.seed)
-    values = _gathered(drawn.draw, options.intervals)
+    """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
+    drawn = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
+    left_out = _gathered(drawn.left_out, drawn.number)
+    people = dict.fromkeys(left_out, Sampled(drawn.clusters, drawn.people, drawn.shares))
     identified = trials, evidence.identities
-    return Replicates(unit, drawn.n_clusters, values, drawn.jackknife(), {}, trials=identified)
+    return Replicates("speaker", people, left_out, drawn.halves(_HALVES), drawn.unrecognised(), trials=identified)
 
 
 def _gathered(
@@ -78,15 +95,17 @@ def _gathered(
 
 
 def with_intervals(
-    metrics: Mapping[str, Measured], rules: Mapping[str, IntervalRule], replicates: Replicates, options: Options
+    metrics: Mapping[str, Measured], rules: Mapping[str, IntervalRule], replicates: Replicates
 ) -> dict[str, Measured]:
-    """The measures with the bounds of their intervals."""
+    """The measures corrected for few people, with the bounds of their intervals."""
     result = dict(metrics)
     for name, one in metrics.items():
-        if name in replicates.values and name in rules and isinstance(one.value, float):
-            low, high = replicates.bounds(name, one.value, rules[name], options)
-            if not np.isnan(low):
-                result[name] = replace(one, low=low, high=high)
+        if name in replicates.left_out and name in rules and isinstance(one.value, float):
+            found = replicates.bounds(name, one.value, rules[name])
+            plain = one.value if is_biased(rules[name]) else None
+            result[name] = replace(
+                one, value=found.value, plain=plain, low=found.low, high=found.high, spread=found.spread
+            )
     return result
 
 
@@ -99,14 +118,20 @@ def with_nulls(
     *,
     workers: int = 1,
     progress: Progress | None = None,
-) -> dict[str, Measured]:
-    """The measures with what they would be if the scores told nothing."""
-    observed = {name: one.value for name, one in metrics.items() if isinstance(one.value, float)}
+) -> tuple[dict[str, Measured], Resampling]:
+    """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
+    observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
-    pairs = PairNull(scores.target, scores.nontarget, rows, options.pairs, people=find_owners(scores))
-    found_nulls = nulls(observed, _gathered(pairs.draw, options.null, workers, progress), tested)
+    pairs = pair_null(scores, rows, options.pairs)
+    times = min(options.null, _LISTS) if isinstance(pairs, ListNull) else options.null
+    drawn = _gathered(pairs.draw, times, workers, progress)
+    if isinstance(pairs, ListNull):
+        found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
+    else:
+        found_nulls = nulls(observed, drawn, tested)
     if found is not None and rows is not None and rows.scores.size <= ROWS_LIMIT:
         lid = lid_of_everyone(rows, found, options)
         drawn = _gathered(SearchNull(rows, lid, options.seed).draw, options.null)
         found_nulls |= nulls(observed, drawn, tested)
-    return {**metrics, **{name: replace(metrics[name], null=null) for name, null in found_nulls.items()}}
+    known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
+    return {**metrics, **known}, Resampling(pairs.unit, times)

@@ -209,8 +209,7 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
 
 
 def _interval(view: PairView) -> IntervalRule:
-    # PAV judges on the scores it was fitted on, as the other oracle-calibrated measures do.
-    return "oracle" if view.settings.linkability == "pav" else "smooth"
+    return "kernel" if view.settings.linkability == "density" else "oracle"
 
 
 @measure(

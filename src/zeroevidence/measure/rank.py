@@ -152,7 +152,7 @@ def _bits(view: SearchView) -> FloatArray | None:
     references=("backstrom2026",),
     place=80,
     method="histogram",
-    interval="smooth",
+    interval="entropy",
     null=True,
 )
 def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:

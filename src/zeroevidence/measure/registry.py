@@ -1,7 +1,7 @@
 """The registry of measures: what each is called, means and is computed from, in the module that defines it.
 
 A measure is registered by the decorator `measure` on a function of a view (see `views`). The same function gives the
-value, every bootstrap replicate and every permutation of the null, because each of these is a view of the same kind.
+value, every value on fewer people and every permutation of the null, because each of these is a view of the same kind.
 Modules of this package are imported when the registry is first asked, so a new measure is one new module.
 """
 
@@ -19,10 +19,9 @@ from zeroevidence.errors import UsageError
 
 Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity"]
 Direction: TypeAlias = Literal["up", "down", "none"]
-# smooth: corrected for bias and skew (BCa). oracle: calibrated on the scores it is judged on, which flatters the
-# attacker on few speakers, so the interval is centred on a corrected value. extreme: a maximum, which resampling cannot
-# exceed. percentile: the plain quantiles of the replicates.
-IntervalRule: TypeAlias = Literal["smooth", "oracle", "extreme", "percentile"]
+# smooth: as it is. oracle: calibrated on the scores it is judged on, which flatters the attacker on few people;
+# kernel: the same with a density. # entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
+IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme"]
 Unit: TypeAlias = Literal[
     "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension"
 ]

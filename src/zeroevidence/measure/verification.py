@@ -55,11 +55,8 @@ def eer(target: FloatArray, nontarget: FloatArray, *, method: EerMethod = "inter
     raise UsageError(f"unknown EER method {method!r}; expected one of {', '.join(get_args(EerMethod))}")
 
 
-def eer_of(counts: Counts | Blocks, stepped: BoolArray | None = None) -> float:
-    """EER by linear interpolation on the ROC of counts; on PAV blocks this is the ROCCH-EER.
-
-    `stepped` marks atoms that hold targets below non-targets instead of ties of both: the ROC has a corner there.
-    """
+def eer_of(counts: Counts | Blocks) -> float:
+    """EER by linear interpolation on the ROC of counts; on PAV blocks this is the ROCCH-EER."""
     tar, non = np.cumsum(counts.target), np.cumsum(counts.nontarget)
     n_tar, n_non = int(tar[-1]), int(non[-1])
 
@@ -71,11 +68,9 @@ def eer_of(counts: Counts | Blocks, stepped: BoolArray | None = None) -> float:
 
     # the fewest rejected atoms at which misses are not the rarer error; none rejected, there are no misses
     after = bisect.bisect_left(range(len(tar) + 1), 0, key=gap)
-    missed, correct = (int(tar[after - 2]), int(non[after - 2])) if after > 1 else (0, 0)
+    missed = int(tar[after - 2]) if after > 1 else 0
     if gap(after) == 0:
         return float(tar[after - 1] / n_tar)
-    if stepped is not None and stepped[after - 1]:
-        return float(min(tar[after - 1] / n_tar, 1.0 - correct / n_non))
     share = -gap(after - 1) / (gap(after) - gap(after - 1))
     return float((missed + share * (int(tar[after - 1]) - missed)) / n_tar)
 
@@ -270,7 +265,7 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
     strength=70,
 )
 def _eer(view: PairView) -> float:
-    return eer_of(view.counts, view.stepped)
+    return eer_of(view.counts)
 
 
 @measure(

@@ -1,4 +1,4 @@
-"""Views: what a set of scores, a bootstrap replicate of it or a permutation of it offers the measures.
+"""Views: what a set of scores, the scores without some people or a permutation of them offers the measures.
 
 Measures are functions of a view, so that one definition serves the value, its interval and its null.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
@@ -34,12 +34,10 @@ class PairView(ABC):
         Targets and non-targets per atom, in ascending order of score.
     settings
         What the measures leave to choose.
-    stepped
-        Atoms that hold targets below non-targets instead of ties of both; None where there are none.
     """
 
-    def __init__(self, counts: Counts, settings: PairSettings, stepped: BoolArray | None = None) -> None:
-        self.counts, self.settings, self.stepped = counts, settings, stepped
+    def __init__(self, counts: Counts, settings: PairSettings) -> None:
+        self.counts, self.settings = counts, settings
 
     @cached_property
     def blocks(self) -> Blocks:

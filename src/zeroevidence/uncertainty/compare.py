@@ -1,4 +1,4 @@
-"""Paired comparison of systems from replicates that were drawn alike."""
+"""Paired comparison of systems from values without the same people."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.spread import spread_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,23 +21,31 @@ class Difference:
     p_value: float
 
 
-def difference(first: float, second: float, replicates: tuple[FloatArray, FloatArray]) -> Difference:
+def difference(
+    first: float, second: float, left_out: tuple[FloatArray, FloatArray], shares: FloatArray, people: float
+) -> Difference:
     """Difference of a measure between two systems on the same trials.
 
-    Both were resampled with the same speakers, so what trials have in common cancels. The spread of the resampled
-    differences is put around the observed one: the bias of replicates is not a difference between systems.
+    Both were measured without the same people, so what trials have in common cancels. People on whom the systems differ
+    in a way that was not seen are allowed for, as in the interval of one system.
+
+    Parameters
+    ----------
+    left_out
+        The values of both systems without each group of people.
+    shares, people
+        The share of the data that each group brings, and the effective number of people.
     """
     value = first - second
     with np.errstate(invalid="ignore"):
-        drawn = replicates[0] - replicates[1]
-    drawn = drawn[np.isfinite(drawn)]
-    if len(drawn) == 0:
+        drawn = left_out[0] - left_out[1]
+    found = spread_of(value, drawn, shares, people)
+    if found is None:
         return Difference(value, float("nan"), float("nan"), 1.0)
-    spread = drawn - drawn.mean()
-    low, high = value + np.quantile(spread, [0.025, 0.975])
+    low, high = found.limits(value)
     # rounding must not make two equal systems differ
-    as_far = np.count_nonzero(np.abs(spread) >= abs(value) - 1e-12 * max(1.0, abs(first), abs(second)))
-    return Difference(value, float(low), float(high), (1.0 + as_far) / (1.0 + len(drawn)))
+    alike = abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
+    return Difference(value, low, high, 1.0 if alike else found.p_value(value))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

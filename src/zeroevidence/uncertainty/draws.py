@@ -1,4 +1,4 @@
-"""Bootstrap draws: how often each cluster is in each replicate.
+"""Which people are left out or taken together, and batches of random draws.
 
 Draws come in batches with a generator each, so that the same seed gives the same draws for any number of workers.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 import numpy as np
 
-from zeroevidence._typing import IntArray
+from zeroevidence._typing import BoolArray, IntArray
+from zeroevidence.errors import OutOfMemory
 
 BATCH = 64
 Progress = Callable[[int, int], None]
@@ -19,7 +21,7 @@ T = TypeVar("T")
 
 
 def generator(seed: int, purpose: int, batch: int) -> np.random.Generator:
-    """The generator of one batch; `purpose` keeps bootstrap and null apart."""
+    """The generator of one batch; `purpose` keeps what is drawn for the null, halves and groups apart."""
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(purpose, batch)))
 
 
@@ -28,21 +30,16 @@ def batches(total: int) -> list[tuple[int, int]]:
     return [(number, min(BATCH, total - start)) for number, start in enumerate(range(0, total, BATCH))]
 
 
-def cluster_draws(n: int, batch: int, size: int, seed: int) -> IntArray:
-    """Counts of `n` clusters in each of `size` replicates, shape (size, n)."""
-    return generator(seed, 0, batch).multinomial(n, np.full(n, 1.0 / n), size=size)
+def groups_of(n: int, most: int, seed: int) -> IntArray:
+    """The group of each of `n` people: everybody alone, or at random in `most` groups of nearly equal size."""
+    return np.arange(n) if n <= most else generator(seed, 3, 0).permutation(np.arange(n) % most)
 
 
-def leave_one_out(n: int) -> IntArray:
-    """The jackknife as draws: every cluster once except one."""
-    return 1 - np.eye(n, dtype=np.int64)
-
-
-def half_draws(n: int, size: int, seed: int) -> IntArray:
-    """Random halves of the clusters, shape (size, n)."""
-    rng = generator(seed, 2, 0)
-    order = np.argsort(rng.random((size, n)), axis=1)
-    return (order < (n + 1) // 2).astype(np.int64)
+def halves_of(n: int, pairs: int, seed: int) -> BoolArray:
+    """Random halves of `n` people, each followed by its complement, shape (2 pairs, n)."""
+    order = np.argsort(generator(seed, 2, 0).random((pairs, n)), axis=1)
+    half = order < (n + 1) // 2
+    return np.stack((half, ~half), axis=1).reshape(2 * pairs, n)
 
 
 _shared: object = None
@@ -75,6 +72,8 @@ def run_batches(
             if progress is not None:
                 progress(done, total)
             yield result  # type: ignore[misc]
+    except BrokenProcessPool:
+        raise OutOfMemory from None  # a process that ends without a word was ended by the system
     finally:
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,28 +1,38 @@
 """What a measure shows when there is nothing to show: the same scores with the truth exchanged.
 
-Where the scores form rows, speakers are permuted: all trials of a person are given the identity of another, which keeps
-everything that trials of one person and comparisons with one enrolment have in common. Where a score belongs to one
-person and to no comparison (an attribute: all scores of a person are of one class), classes are permuted over people.
-Otherwise labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
+Where the scores form rows, or a list in which everybody was compared with everybody, speakers are permuted: all trials
+of a person are given the identity of another, which keeps everything that trials of one person and comparisons with one
+enrolment have in common. Where a score belongs to one person and to no comparison (an attribute: all scores of a person
+are of one class), classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where nobody said
+who was compared, labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Counts, Ranked
+from zeroevidence.calibrate.pav import Counts, Ranked, rank
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.linkability import linkability, linkability_of
 from zeroevidence.measure.registry import Family, Measure, of_family
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.measure.whole import search_view
+from zeroevidence.measure.whole import ScoreView, search_view
+from zeroevidence.uncertainty.clusters import Clusters, find_clusters, find_owners
 from zeroevidence.uncertainty.draws import generator
+from zeroevidence.uncertainty.lists import SimulatedList, people_test
 
+# exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC, for all
+# measures of a list alike
+TestedBy: TypeAlias = Literal["exchanged", "area"]
+# speaker: people were exchanged; label: labels of single scores were; list: scores were simulated
+NullUnit: TypeAlias = Literal["speaker", "label", "list"]
 ROWS_LIMIT = 20_000_000  # scores; beyond, the evidence of every identity would not fit beside the matrix
 
 
@@ -40,6 +50,8 @@ class Null:
         The observed value less the mean.
     draws
         The permuted values in the order of their seeds, kept where the measure enters the test against chance.
+    tested_by
+        What the p-value is of.
     """
 
     mean: float
@@ -47,6 +59,7 @@ class Null:
     p_value: float
     corrected: float
     draws: tuple[float, ...] = ()
+    tested_by: TestedBy = "exchanged"
 
     @classmethod
     def under(cls, value: float, permuted: FloatArray, *, keep: bool = False) -> Null:
@@ -61,6 +74,12 @@ class Null:
             value - mean,
             tuple(permuted.tolist()) if keep else (),
         )
+
+    @classmethod
+    def of_list(cls, value: float, simulated: FloatArray, p_value: float) -> Null:
+        """Compare with values of simulated lists, and take the p-value of the list as a whole."""
+        mean = float(simulated.mean())
+        return cls(mean, float(np.quantile(simulated, 0.95, method="higher")), p_value, value - mean, (), "area")
 
 
 class PooledLabels:
@@ -120,10 +139,20 @@ class PairNull:
         settings: PairSettings | None = None,
         *,
         people: tuple[IntArray, IntArray] | None = None,
+        clusters: Clusters | None = None,
     ) -> None:
-        """`people`: whose each target and each non-target is, as numbers from 0, where nobody has both."""
+        """Exchange what `rows`, `people` or `clusters` say, or else labels.
+
+        `people`: whose each target and each non-target is, as numbers from 0, where nobody has both. `clusters`: the
+        people on both sides of a list in which everybody was compared with everybody.
+        """
         self.settings = settings or PairSettings()
         self.rows = rows
+        self.exchanged: tuple[IntArray, IntArray, int] | None = None
+        if clusters is not None:
+            self.exchanged = _on_both_sides(clusters)
+        by_people = any(one is not None for one in (rows, people, clusters))
+        self.unit: NullUnit = "speaker" if by_people else "label"
         self.people: IntArray | None = None
         if people is not None:
             self.people = np.concatenate(people)
@@ -141,6 +170,9 @@ class PairNull:
     def _targets(self, rng: np.random.Generator) -> IntArray:
         if self.people is not None:
             return np.flatnonzero(rng.permutation(self.class_of)[self.people])
+        if self.exchanged is not None:
+            enrolment, trial, n = self.exchanged
+            return np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
         if self.rows is None:
             return rng.permutation(len(self.pooled))[: self.n_target]
         first = np.arange(len(self.rows.mated)) * self.rows.scores.shape[1]
@@ -157,6 +189,59 @@ class PairNull:
             for one in measures:
                 values[one.name][r] = one.compute(view)
         return values
+
+
+class ListNull:
+    """One-to-one measures of simulated lists with the same people behind them."""
+
+    unit: NullUnit = "list"
+
+    def __init__(self, scores: Scores, clusters: Clusters, settings: PairSettings | None = None) -> None:
+        self.settings = settings or PairSettings()
+        self.simulated = SimulatedList(scores, clusters)
+        self.p_value = people_test(scores, clusters).p_value
+
+    def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Measures of the lists of one batch."""
+        rng = generator(self.settings.seed, 1, batch)
+        measures = with_null("one-to-one")
+        values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
+        for r in range(size):
+            view = ScoreView(rank(*self.simulated.draw(rng)), self.settings)
+            for one in measures:
+                values[one.name][r] = one.compute(view)
+        return values
+
+
+def pair_null(scores: Scores, rows: ScoreMatrix | None, settings: PairSettings | None = None) -> PairNull | ListNull:
+    """The null that suits the scores."""
+    owners = find_owners(scores)
+    clusters = find_clusters(scores) if rows is None and owners is None else None
+    if clusters is not None and not _is_exchangeable(clusters):
+        return ListNull(scores, clusters, settings)
+    return PairNull(scores.target, scores.nontarget, rows, settings, people=owners, clusters=clusters)
+
+
+def _on_both_sides(clusters: Clusters) -> tuple[IntArray, IntArray, int]:
+    """For every score the numbers of its people among those who have targets; -1 and -2 for the others."""
+    known = np.unique(clusters.target.enrolment)
+    code = np.full(len(clusters.names), -1)
+    code[known] = np.arange(len(known))
+    enrolment = np.concatenate((clusters.target.enrolment, clusters.nontarget.enrolment))
+    trial = np.concatenate((clusters.target.trial, clusters.nontarget.trial))
+    return code[enrolment], np.where(code[trial] < 0, -2, code[trial]), len(known)
+
+
+def _is_exchangeable(clusters: Clusters) -> bool:
+    """Whether all people with targets were compared with each other, about as often as with themselves."""
+    if clusters.unit != "speaker" or (clusters.target.enrolment != clusters.target.trial).any():
+        return False
+    enrolment, trial, n = _on_both_sides(clusters)
+    inside = np.flatnonzero((enrolment >= 0) & (trial >= 0))
+    if n < 2 or len(inside) < n * n:
+        return False
+    compared = np.bincount(enrolment[inside] * n + trial[inside], minlength=n * n)
+    return bool((compared > 0).all() and 2 * len(inside) >= n * len(clusters.target))
 
 
 def with_null(family: Family) -> list[Measure]:

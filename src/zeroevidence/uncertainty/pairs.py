@@ -1,145 +1,134 @@
-"""Replicates of the one-to-one measures, by speakers where they are known, without sorting scores again.
+"""One-to-one measures without one person at a time, and on halves of the people, without sorting scores again.
 
-A pair of clusters e and t that were drawn c_e and c_t times counts c_e * c_t times, and c_e times when they are the
-same: the copies of one person are not compared with each other. What a replicate needs is the weighted number of
-targets and non-targets in each atom, a sparse matrix of counts (atoms x pairs of clusters) times the weights of the
-pairs.
+Leaving a person out takes away every score that has the person on either side. What a measure needs is the number of
+targets and non-targets in each atom; the scores of one person are counted and taken off. Memory is that of the scores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
 
-from zeroevidence._typing import CountArray, FloatArray, IntArray, StrArray
+from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, Ranked
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.measure.linkability import (
     histogram_edges,
     histogram_linkability,
+    linkability_of,
     linkability_of_blocks,
     linkability_terms,
 )
-from zeroevidence.measure.registry import of_family
+from zeroevidence.measure.registry import IntervalRule, Measure, of_family
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.measure.whole import ScoreView
-from zeroevidence.uncertainty.draws import BATCH, cluster_draws, generator, half_draws, leave_one_out
+from zeroevidence.uncertainty.clusters import Groups, find_clusters, find_groups
+from zeroevidence.uncertainty.draws import BATCH, halves_of
 
-Unit: TypeAlias = Literal["speaker", "identifier", "score"]
+_SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
+_UNSEEN_TAIL = 0.025
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clusters:
-    """Which clusters each score belongs to: its enrolment's and its trial's."""
+class _Sums:
+    """One class of some of the scores: numbers per atom, per bin of a histogram, and sums of costs by measure."""
 
-    unit: Unit
-    names: StrArray
-    target: Pairs
-    nontarget: Pairs
+    atoms: CountArray
+    bins: CountArray | None
+    costs: dict[str, float]
+    size: float
 
-
-def find_clusters(scores: Scores) -> Clusters | None:
-    """People where they are known, identifiers where only these are; None when nobody said who was compared.
-
-    Trials of unknown speakers are clusters of their own.
-    """
-    if scores.target_pairs is None or scores.nontarget_pairs is None:
-        return None
-    assert scores.enrolments is not None
-    assert scores.trials is not None
-    people = scores.enrolment_speakers is not None and scores.trial_speakers is not None
-    unit: Unit = "speaker" if people else "identifier"
-    sides = []
-    for ids, speakers in ((scores.enrolments, scores.enrolment_speakers), (scores.trials, scores.trial_speakers)):
-        # The mark keeps an identifier that stands in for an unknown speaker apart from a speaker of that name.
-        sides.append(
-            ids if not people or speakers is None else np.where(speakers != "", speakers, np.char.add("?", ids))
+    def less(self, other: _Sums) -> _Sums:
+        """These without others."""
+        return _Sums(
+            self.atoms - other.atoms,
+            None if self.bins is None or other.bins is None else self.bins - other.bins,
+            {name: _difference(cost, other.costs[name]) for name, cost in self.costs.items()},
+            self.size - other.size,
         )
-    names, codes = np.unique(np.concatenate(sides), return_inverse=True)
-    enrolment, trial = codes[: len(sides[0])], codes[len(sides[0]) :]
-    return Clusters(
-        unit,
-        names,
-        *(
-            Pairs(enrolment[pairs.enrolment], trial[pairs.trial])
-            for pairs in (scores.target_pairs, scores.nontarget_pairs)
-        ),
-    )
 
 
-def find_owners(scores: Scores) -> tuple[IntArray, IntArray] | None:
-    """Whose each target and each non-target is, where scores are of people and not of comparisons between them.
-
-    That is so where both sides of every pair are one person, and nobody has scores of both classes (an attribute).
-    """
-    clusters = find_clusters(scores)
-    if clusters is None or clusters.unit != "speaker":
-        return None
-    target, nontarget = clusters.target, clusters.nontarget
-    if any((pairs.enrolment != pairs.trial).any() for pairs in (target, nontarget)):
-        return None
-    if len(np.intersect1d(target.trial, nontarget.trial)):
-        return None
-    return target.trial, nontarget.trial
+def _difference(cost: float, other: float) -> float:
+    """What is left of a cost; of an infinite one nothing is known unless its infinities were taken off."""
+    return cost - other if np.isfinite(other) or np.isfinite(cost) else float("nan")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Class:
-    """One class of scores, summed within units: pairs of clusters, or atoms of independent scores."""
+    """The scores of one class: atom, groups on both sides, costs."""
 
-    atoms: csr_matrix | None  # scores per (atom, pair); None where the units are the atoms
-    size: CountArray  # scores per unit
-    costs: dict[str, CountArray]  # by measure: the sum of its cost of single scores, per unit
-    squares: dict[str, CountArray]  # the sum of the squares of that
-    bins: CountArray | csr_matrix | None  # scores per histogram bin, or per (bin, pair)
+    def __init__(
+        self, atom: IntArray, n_atoms: int, groups: Pairs, number: int, costs: dict[str, FloatArray], bins: _Bins | None
+    ) -> None:
+        self.atom, self.n_atoms, self.groups, self.costs, self.bins = atom, n_atoms, groups, costs, bins
+        # the scores of each group, one after the other
+        twice = np.flatnonzero(groups.enrolment != groups.trial)
+        owner = np.concatenate((groups.enrolment, groups.trial[twice]))
+        self.order = np.concatenate((np.arange(len(atom)), twice))[np.argsort(owner, kind="stable")]
+        self.ends = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=number))))
+        self.all = self.some(None)
+
+    def some(self, which: IntArray | BoolArray | None) -> _Sums:
+        """Sums over some of the scores, or all."""
+        taken = slice(None) if which is None else which
+        atom = self.atom[taken]
+        return _Sums(
+            np.bincount(atom, minlength=self.n_atoms),
+            None if self.bins is None else np.bincount(self.bins.of[taken], minlength=self.bins.number),
+            {name: float(cost[taken].sum()) for name, cost in self.costs.items()},
+            float(len(atom)),
+        )
+
+    def without(self, group: int) -> _Sums:
+        """Sums over the scores that do not involve a group."""
+        return self.all.less(self.some(self.order[self.ends[group] : self.ends[group + 1]]))
+
+    def within(self, taken: BoolArray) -> _Sums:
+        """Sums over the scores whose both sides are taken."""
+        return self.some(taken[self.groups.enrolment] & taken[self.groups.trial])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """One class in a number of replicates."""
-
-    atoms: FloatArray  # (replicates, atoms)
-    size: FloatArray
-    means: dict[str, FloatArray]  # by measure: the mean of its cost of single scores
-    bins: FloatArray | None
+class _Bins:
+    of: IntArray
+    number: int
 
 
-class _Replicate(PairView):
-    """One replicate: weighted counts, and what was summed beforehand."""
+class _Subset(PairView):
+    """Some of the scores; the model of linkability is that of all scores, or fitted again."""
 
-    def __init__(self, source: PairResampler, target: _Drawn, nontarget: _Drawn, row: int) -> None:
-        tar, non = target.atoms[row], nontarget.atoms[row]
-        keep = (tar + non) > 0
-        # whole numbers in floating point, exact up to 2^53
-        counts = Counts(tar[keep].astype(np.float64), non[keep].astype(np.float64))
-        super().__init__(counts, source.settings, source.stepped[keep])
-        self.source, self.target, self.nontarget, self.row = source, target, nontarget, row
+    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, *, refit: bool = False) -> None:
+        keep = (target.atoms + nontarget.atoms) > 0
+        super().__init__(Counts(target.atoms[keep], nontarget.atoms[keep]), source.settings)
+        self.source, self.target, self.nontarget, self.refit = source, target, nontarget, refit
 
     def class_means(self, name: str) -> tuple[float, float] | None:
-        """Means of the scores drawn."""
-        return float(self.target.means[name][self.row]), float(self.nontarget.means[name][self.row])
+        """Means over the scores of the subset."""
+        return self.target.costs[name] / self.target.size, self.nontarget.costs[name] / self.nontarget.size
 
     def linkability(self) -> float:
-        """Linkability with the model that was fitted on all scores, or of the scores drawn."""
-        source, row = self.source, self.row
+        """Linkability by the estimator of the settings."""
+        source, target, nontarget = self.source, self.target, self.nontarget
         if source.terms is not None:
             if source.separated:
-                return 1.0
-            linked = self.target.atoms[row] @ source.terms[0] / self.target.size[row]
-            linked += self.nontarget.atoms[row] @ source.terms[1] / self.nontarget.size[row]
+                return 1.0  # classes that do not overlap do so in every subset
+            if self.refit:
+                # only the class sizes of the scores are looked at beside the counts
+                ranked = Ranked(np.empty(int(target.size)), np.empty(int(nontarget.size)), self.counts)
+                return linkability_of(ranked, self.blocks, method="density", seed=source.settings.seed)
+            linked = target.atoms @ source.terms[0] / target.size + nontarget.atoms @ source.terms[1] / nontarget.size
             return float(np.clip(linked, 0.0, 1.0))
         if self.settings.linkability == "pav":
             return linkability_of_blocks(self.blocks)
-        if source.edges is None or self.target.bins is None or self.nontarget.bins is None:
+        if source.edges is None or target.bins is None or nontarget.bins is None:
             return 0.0  # too few mated scores for a bin: the tools' answer is 0, and stays so
-        return histogram_linkability(self.target.bins[row], self.nontarget.bins[row], source.edges, 1.0)[0]
+        return histogram_linkability(target.bins, nontarget.bins, source.edges, 1.0)[0]
 
 
 class PairResampler:
-    """Everything that replicates of the one-to-one measures need, computed once."""
+    """Everything that values of the one-to-one measures on fewer people need, computed once."""
 
     def __init__(
         self,
@@ -147,178 +136,100 @@ class PairResampler:
         ranked: Ranked,
         settings: PairSettings | None = None,
         *,
+        most: int = 200,
         by_score: bool = False,
     ) -> None:
-        clusters = None if by_score else find_clusters(scores)
-        self.unit: Unit = "score" if clusters is None else clusters.unit
+        """`most` groups are left out; `by_score` takes scores as if nobody had said whose they are."""
         self.settings = settings or PairSettings()
-        self.seed = self.settings.seed
+        clusters = None if by_score else find_clusters(scores)
+        self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
         view = ScoreView(ranked, self.settings)
-        self.measures = [one for one in of_family("one-to-one") if one.interval(view) is not None]
-        # Targets right below non-targets are pooled by PAV in every replicate, so such neighbours are one atom here.
+        rules = ((one, one.interval(view)) for one in of_family("one-to-one"))
+        self.measures: list[tuple[Measure, IntervalRule]] = [(one, rule) for one, rule in rules if rule is not None]
         counts = ranked.counts
-        lower = np.flatnonzero((counts.nontarget[:-1] == 0) & (counts.target[1:] == 0))
-        joined = np.zeros(len(counts.target), dtype=np.int64)
-        joined[lower + 1] = 1
-        self.atom = np.arange(len(counts.target)) - np.cumsum(joined)
-        self.stepped = np.zeros(self.atom[-1] + 1, dtype=bool)
-        self.stepped[self.atom[lower]] = True
-        self.terms = self._linkability_terms(ranked) if self.settings.linkability == "density" else None
+        self.terms: tuple[FloatArray, FloatArray] | None = None
+        if self.settings.linkability == "density":
+            self.terms = linkability_terms(ranked, seed=self.settings.seed)
         binned = self.settings.linkability == "histogram"
         self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
-        # Classes that do not overlap do so in every replicate, and are 1 by definition.
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
-        self.pairs: IntArray | None = None
-        self.n_clusters = self.n_with_targets = len(scores)
-        units: tuple[IntArray | None, IntArray | None] = (None, None)
-        if clusters is not None:
-            self.n_clusters = len(clusters.names)
-            both = (clusters.target, clusters.nontarget)
-            codes = [pairs.enrolment * self.n_clusters + pairs.trial for pairs in both]
-            used, index = np.unique(np.concatenate(codes), return_inverse=True)
-            self.n_with_targets = len(np.unique(clusters.target.enrolment))
-            self.pairs = np.column_stack(np.divmod(used, self.n_clusters))
-            units = index[: len(codes[0])], index[len(codes[0]) :]
-        self.target = self._summed(scores.target, ranked.counts.target, units[0], "target")
-        self.nontarget = self._summed(scores.nontarget, ranked.counts.nontarget, units[1], "nontarget")
+        self.target = self._class(scores.target, counts.target, self.groups.target, "target")
+        self.nontarget = self._class(scores.nontarget, counts.nontarget, self.groups.nontarget, "nontarget")
+        # what targets would cost that look like non-targets
+        self.alike = {
+            one.name: float(one.per_score.target(scores.nontarget, self.settings).mean())
+            for one, _ in self.measures
+            if one.per_score is not None
+        }
 
-    def _linkability_terms(self, ranked: Ranked) -> tuple[FloatArray, FloatArray]:
-        # the term of a class is that of the neighbour which holds it
-        gain, loss = linkability_terms(ranked, seed=self.seed)
-        terms: tuple[FloatArray, FloatArray] = (
-            np.bincount(self.atom, weights=np.where(ranked.counts.target > 0, gain, 0.0)).astype(np.float64),
-            np.bincount(self.atom, weights=np.where(ranked.counts.nontarget > 0, loss, 0.0)).astype(np.float64),
-        )
-        return terms
-
-    def _summed(
-        self, values: FloatArray, per_atom: CountArray, pair: IntArray | None, side: Literal["target", "nontarget"]
+    def _class(
+        self, values: FloatArray, per_atom: CountArray, groups: Pairs, side: Literal["target", "nontarget"]
     ) -> _Class:
         atom = np.empty(len(values), dtype=np.int64)
-        atom[np.argsort(values, kind="stable")] = np.repeat(self.atom, per_atom)
-        n_atoms = len(self.stepped)
-        unit = atom if pair is None else pair
-        n_units = n_atoms if self.pairs is None else len(self.pairs)
-        bins: CountArray | csr_matrix | None = None
+        atom[np.argsort(values, kind="stable")] = np.repeat(np.arange(len(per_atom)), per_atom)
+        bins = None
         if self.edges is not None:
             n_bins = len(self.edges) - 1
-            bin_of = np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1)
-            bins = np.bincount(bin_of, minlength=n_bins) if pair is None else _sparse(bin_of, pair, (n_bins, n_units))
-        costs, squares = {}, {}
-        for one in self.measures:
-            if one.per_score is not None:
-                cost = getattr(one.per_score, side)(values, self.settings)
-                costs[one.name] = np.bincount(unit, weights=cost, minlength=n_units)
-                squares[one.name] = np.bincount(unit, weights=cost**2, minlength=n_units)
-        return _Class(
-            None if pair is None else _sparse(atom, pair, (n_atoms, n_units)),
-            np.bincount(unit, minlength=n_units).astype(np.float64),
-            costs,
-            squares,
-            bins,
-        )
+            bins = _Bins(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)
+        costs = {
+            one.name: getattr(one.per_score, side)(values, self.settings)
+            for one, _ in self.measures
+            if one.per_score is not None
+        }
+        return _Class(atom, len(per_atom), groups, self.groups.number, costs, bins)
 
-    def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
-        """Replicates of one batch."""
-        if self.pairs is not None:
-            return self.replicates(cluster_draws(self.n_clusters, batch, size, self.seed))
-        rng = generator(self.seed, 0, batch)
-        return self._measured(*(self._independent(part, rng, size) for part in (self.target, self.nontarget)))
+    def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Values without each group of one batch."""
+        first = batch * BATCH
+        return self._values([(self.target.without(g), self.nontarget.without(g)) for g in range(first, first + size)])
 
-    def jackknife(self) -> dict[str, FloatArray] | None:
-        """Leave-one-cluster-out values; None for independent scores, where they would cost too much."""
-        return None if self.pairs is None else self.replicates(leave_one_out(self.n_clusters))
+    def halves(self, pairs: int) -> dict[str, FloatArray]:
+        """Values on random halves of the groups and their complements; none where there are fewer than four."""
+        if self.groups.number < 4:
+            return {}
+        taken = halves_of(self.groups.number, pairs, self.settings.seed)
+        return self._values([(self.target.within(one), self.nontarget.within(one)) for one in taken], refit=True)
 
-    def halves(self, size: int) -> dict[str, FloatArray] | None:
-        """Values on random halves of the clusters, or of the scores of each class."""
-        if self.pairs is not None:
-            return self.replicates(half_draws(self.n_clusters, size, self.seed)) if self.n_clusters >= 4 else None
-        rng = generator(self.seed, 2, 0)
-        return self._measured(*(_halved(part, rng, size) for part in (self.target, self.nontarget)))
-
-    def replicates(self, draws: IntArray) -> dict[str, FloatArray]:
-        """Measures for given numbers of copies of each cluster, shape (replicates, clusters)."""
-        assert self.pairs is not None
-        parts: list[dict[str, FloatArray]] = []
-        for start in range(0, len(draws), BATCH):
-            columns = draws[start : start + BATCH].T.astype(np.float64)
-            second = columns[self.pairs[:, 1]]
-            second[self.pairs[:, 0] == self.pairs[:, 1]] = 1.0
-            weights = columns[self.pairs[:, 0]] * second
-            parts.append(self._measured(*(_weighed(part, weights) for part in (self.target, self.nontarget))))
-        return {one.name: np.concatenate([part[one.name] for part in parts]) for one in self.measures}
-
-    def _measured(self, target: _Drawn, nontarget: _Drawn) -> dict[str, FloatArray]:
-        values = {one.name: np.full(len(target.size), np.nan) for one in self.measures}
-        for row in range(len(target.size)):
-            if target.size[row] == 0 or nontarget.size[row] == 0:
-                continue  # a draw without one of the classes has no value
-            view = _Replicate(self, target, nontarget, row)
-            for one in self.measures:
+    def _values(self, parts: Sequence[tuple[_Sums, _Sums]], *, refit: bool = False) -> dict[str, FloatArray]:
+        values = {one.name: np.full(len(parts), np.nan) for one, _ in self.measures}
+        for row, (target, nontarget) in enumerate(parts):
+            if target.size == 0 or nontarget.size == 0:
+                continue  # without one of the classes there is no value
+            view = _Subset(self, target, nontarget, refit=refit)
+            for one, _ in self.measures:
                 values[one.name][row] = one.compute(view)
         return values
 
-    def _independent(self, part: _Class, rng: np.random.Generator, replicates: int) -> _Drawn:
-        """One class drawn score by score: atoms exactly, means within them by the central limit theorem."""
-        n = int(part.size.sum())
-        atoms = rng.multinomial(n, part.size / n, size=replicates).astype(np.float64)
-        held = np.maximum(part.size, 1.0)
-        means = {}
-        for one in self.measures:
-            if one.per_score is None:
-                continue
-            mean = part.costs[one.name] / held
-            with np.errstate(invalid="ignore"):
-                spread = np.nan_to_num(np.maximum(part.squares[one.name] / held - mean**2, 0.0), posinf=0.0)
-            drawn = (_sum(atoms, mean) + np.sqrt(atoms @ spread) * rng.standard_normal(replicates)) / n
-            means[one.name] = np.clip(drawn, *one.per_score.limits)
-        bins = None
-        if part.bins is not None:
-            bins = rng.multinomial(n, np.asarray(part.bins) / n, size=replicates).astype(np.float64)
-        return _Drawn(atoms, np.full(replicates, float(n)), means, bins)
+    def unrecognised(self) -> dict[str, float]:
+        """How each measure changes, per share of people, if some people are not recognised at all.
+
+        Their targets look like non-targets. The share is the largest that could be among all people and in no sample.
+        """
+        share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.groups.people, 1.0))
+        target, nontarget = self.target.all, self.nontarget.all
+        size = round(_SCALE * target.size)
+        mixed = (1.0 - share) * target.atoms / target.size + share * nontarget.atoms / nontarget.size
+        costs = {
+            name: size * ((1.0 - share) * cost / target.size + share * self.alike[name])
+            for name, cost in target.costs.items()
+        }
+        view = _Mixture(self, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget, share)
+        whole = _Subset(self, target, nontarget)
+        found = {}
+        for one, rule in self.measures:
+            if rule != "extreme":
+                found[one.name] = float((one.compute(view) - one.compute(whole)) / share)
+        return found
 
 
-def _weighed(part: _Class, weights: FloatArray) -> _Drawn:
-    """One class where each pair of clusters counts a number of times; weights are (pairs, replicates)."""
-    assert part.atoms is not None
-    size = part.size @ weights
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return _Drawn(
-            np.ascontiguousarray((part.atoms @ weights.astype(part.atoms.dtype)).T),
-            size,
-            {name: _sum(weights.T, cost) / size for name, cost in part.costs.items()},
-            None if part.bins is None else (part.bins @ weights).T,
-        )
+class _Mixture(_Subset):
+    """Targets of which a share looks like non-targets."""
 
+    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, share: float) -> None:
+        super().__init__(source, target, nontarget)
+        self.share = share
 
-def _sum(weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Weighted sums; an infinite value counts where it was drawn, and only there."""
-    infinite = np.isinf(values)
-    if not infinite.any():
-        return weights @ values
-    total: FloatArray = weights @ np.where(infinite, 0.0, values)
-    total[weights[:, infinite].any(axis=1)] = np.inf
-    return total
-
-
-def _halved(part: _Class, rng: np.random.Generator, replicates: int) -> _Drawn:
-    """Half of a class without replacement, its atoms only: other sums are not those of oracle-calibrated measures."""
-    n = int(part.size.sum())
-    half = rng.multivariate_hypergeometric(
-        part.size.astype(np.int64), (n + 1) // 2, size=replicates, method="marginals"
-    )
-    unknown = np.full(replicates, np.nan)
-    return _Drawn(
-        half.astype(np.float64),
-        np.full(replicates, float((n + 1) // 2)),
-        dict.fromkeys(part.costs, unknown),
-        None,
-    )
-
-
-def _sparse(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> csr_matrix:
-    # Weighted counts are whole numbers, so single precision is exact up to 2^24 and twice as fast. A pair of clusters
-    # practically never weighs 256: that would take sixteen copies of both.
-    counts = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
-    largest = int(np.bincount(rows).max(initial=0))
-    return csr_matrix(counts, dtype=np.float32 if largest < 2**16 else np.float64)
+    def linkability(self) -> float:
+        """What does not link takes its share off."""
+        whole = _Subset(self.source, self.source.target.all, self.source.nontarget.all)
+        return (1.0 - self.share) * whole.linkability()

@@ -236,7 +236,7 @@ def relative(cost: FloatArray | float, default: float) -> FloatArray:
     place=60,
     headline=170,
     method="best threshold",
-    interval="percentile",
+    interval="smooth",
     strength=40,
 )
 def _adcf_min(view: TandemView) -> float | None:
@@ -255,7 +255,7 @@ def _adcf_min(view: TandemView) -> float | None:
     place=70,
     headline=200,
     method="interpolated",
-    interval="percentile",
+    interval="smooth",
 )
 def _sv_eer(view: TandemView) -> float | None:
     return None if view.sasv is None else eer(view.sasv[0], view.sasv[1])
@@ -273,7 +273,7 @@ def _sv_eer(view: TandemView) -> float | None:
     place=80,
     headline=210,
     method="interpolated",
-    interval="percentile",
+    interval="smooth",
 )
 def _spf_eer(view: TandemView) -> float | None:
     return None if view.sasv is None else eer(view.sasv[0], view.sasv[2])
@@ -291,7 +291,7 @@ def _spf_eer(view: TandemView) -> float | None:
     place=90,
     headline=220,
     method="interpolated",
-    interval="percentile",
+    interval="smooth",
     strength=60,
 )
 def _cm_eer(view: TandemView) -> float | None:
@@ -308,7 +308,7 @@ def _cm_eer(view: TandemView) -> float | None:
     meaning="Cost of taking the countermeasure's scores at face value as log-likelihood ratios; above 1 they mislead.",
     references=("brummer2006",),
     place=100,
-    interval="percentile",
+    interval="smooth",
 )
 def _cm_cllr(view: TandemView) -> float | None:
     return None if view.cm is None else cm_cllr(*view.cm)
@@ -325,7 +325,7 @@ def _cm_cllr(view: TandemView) -> float | None:
     references=("wang2024",),
     place=110,
     method="scores as LLRs",
-    interval="percentile",
+    interval="smooth",
 )
 def _cm_dcf(view: TandemView) -> float | None:
     return None if view.cm is None else cm_dcf(*view.cm, view.model).dcf
@@ -343,7 +343,7 @@ def _cm_dcf(view: TandemView) -> float | None:
     place=120,
     headline=230,
     method="best threshold",
-    interval="percentile",
+    interval="smooth",
 )
 def _cm_dcf_min(view: TandemView) -> float | None:
     return None if view.cm is None else cm_dcf_min(*view.cm, view.model).dcf

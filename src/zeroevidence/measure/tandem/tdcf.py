@@ -308,7 +308,7 @@ def _at_equal_error(view: TandemView) -> str:
     place=10,
     headline=150,
     method=lambda view: f"{view.model.form}, {_at_equal_error(view)}",
-    interval="percentile",
+    interval="smooth",
     strength=30,
 )
 def _tdcf_min(view: TandemView) -> float | None:
@@ -329,7 +329,7 @@ def _tdcf_min(view: TandemView) -> float | None:
     references=("kinnunen2020",),
     place=20,
     method="best threshold",
-    interval="percentile",
+    interval="smooth",
 )
 def _tdcf_joint_min(view: TandemView) -> float | None:
     if view.asv is None or view.cm is None:
@@ -349,7 +349,7 @@ def _tdcf_joint_min(view: TandemView) -> float | None:
     place=40,
     headline=180,
     method="interpolated",
-    interval="percentile",
+    interval="smooth",
 )
 def _asv_eer(view: TandemView) -> float | None:
     rates = view_rates(view)
@@ -368,7 +368,7 @@ def _asv_eer(view: TandemView) -> float | None:
     place=50,
     headline=190,
     method=_at_equal_error,
-    interval="percentile",
+    interval="smooth",
 )
 def _p_fa_spoof(view: TandemView) -> float | None:
     rates = view_rates(view)

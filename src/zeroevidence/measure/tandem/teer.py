@@ -231,7 +231,7 @@ def _excess(low: FloatArray, high: FloatArray) -> FloatArray:
     place=30,
     headline=160,
     method=lambda view: f"concurrent ({view.model.convention})",
-    interval="percentile",
+    interval="smooth",
     strength=50,
 )
 def _teer(view: TandemView) -> float | None:

@@ -37,7 +37,7 @@ _POINT_MASS = 0.01  # share of zeros from which a protector cannot do its work
 
 
 def attribute_scores(scores: FloatArray, positive: BoolArray, ids: StrArray, speakers: StrArray) -> Scores:
-    """Scores for a class as `Scores` that know whose they are, so that people are resampled and permuted."""
+    """Scores for a class as `Scores` that know whose they are, so that people are left out and permuted."""
     names, who = np.unique(speakers, return_inverse=True)
     at = np.arange(len(scores))
     return Scores(

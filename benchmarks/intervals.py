@@ -1,8 +1,9 @@
-"""1000 speaker-clustered replicates of the one-to-one battery against one `np.sort` of the scores, in the same run.
+"""What the intervals of the one-to-one battery cost against one `np.sort` of the scores, in the same run.
 
-    python benchmarks/bootstrap.py [--replicates 1000] [--workers 1]
+    python benchmarks/intervals.py [--workers 1]
 
-10^4 target and 10^6 non-target scores of 100 speakers. Preparing the sparse counts is included.
+10^4 target and 10^6 non-target scores of 101 speakers, who are left out one by one, and halved. Preparing the counts is
+included.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from zeroevidence.uncertainty.pairs import PairResampler
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=1)
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
@@ -35,15 +35,15 @@ def main():
     floors = [best(lambda: np.sort(both), 5)]
     start = time.perf_counter()
     resampler = PairResampler(scores, ranked)
-    drawn = sum(
-        len(part["eer"]) for part in run_batches(resampler.draw, arguments.replicates, workers=arguments.workers)
-    )
+    parts = run_batches(resampler.left_out, resampler.groups.number, workers=arguments.workers)
+    left_out = sum(len(part["eer"]) for part in parts)
+    halves = len(resampler.halves(16)["eer"])
     taken = time.perf_counter() - start
     floors.append(best(lambda: np.sort(both), 5))
     floor = min(floors)
     print(
-        f"{len(scores.target)} + {len(scores.nontarget)} scores, {drawn} replicates, {arguments.workers} worker(s): "
-        f"{taken:.2f} s, {taken / floor:.0f} times one sort ({1e3 * floor:.1f} ms)"
+        f"{len(scores.target)} + {len(scores.nontarget)} scores, {left_out} left out, {halves} halves, "
+        f"{arguments.workers} worker(s): {taken:.2f} s, {taken / floor:.0f} times one sort ({1e3 * floor:.1f} ms)"
     )
 
 

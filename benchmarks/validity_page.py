@@ -1,0 +1,190 @@
+"""The page of `validity.py`: tables of what was simulated, and what they say."""
+# ruff: noqa: E501 (sentences of the page are one line each)
+
+from __future__ import annotations
+
+TITLES = {
+    "eer": "EER",
+    "cllr_min": "min Cllr",
+    "d_ece": "D_ECE",
+    "linkability": "linkability",
+    "alid": "ALID",
+    "top1": "top-1",
+    "mean_rank_disclosure": "rank disclosure",
+    "cm_eer": "CM EER",
+    "asv_eer": "ASV EER",
+    "tdcf_min": "min t-DCF",
+    "teer": "t-EER",
+    "verdict": "verdict",
+    "list": "list",
+}
+CORRECTED = ("cllr_min", "d_ece", "linkability", "mean_rank_disclosure")
+
+HEAD = """# Do the intervals hold?
+
+This page is made by one command:
+
+```text
+python benchmarks/validity.py --workers 16 --results validity.jsonl --page docs/validity.md
+```
+
+It simulates people whose truth is known, evaluates them as a user would, and counts.
+[How far to trust a number](trust.md) says how intervals, nulls and comparisons are made.
+
+## The people
+
+A score is the sum of effects of the enrolled person, of the person heard, of the pair of people, of the recording and of chance, plus a shift for mated pairs.
+`benchmarks/validity_designs.py` has the generators.
+
+| design | people |
+| --- | --- |
+| equal | everybody has ten recordings; effects are Gaussian |
+| zipf | the i-th person has a share of 1 / i of the recordings, so that 30 people count as 10 |
+| zoo | a fifth are goats (hard to recognise), a tenth lambs (easily taken for), a tenth wolves (easily taken for others) |
+| heavy | effects of people, and how well each is recognised, have the tails of a t distribution with 3 degrees |
+| crossed | effects of the enrolled person and of the person heard are twice as large |
+
+Leakage is *none*, *medium* (an EER of 27 % where people are equal) or *strong* (1 %).
+The truth of a comparison is that of a million people and pairs.
+The truth of a search depends on its size: it is the mean over all simulations, with the calibration of other people held fixed.
+"""
+
+
+def page(lines):
+    """The page, from summaries of cells."""
+    parts = {}
+    for line in lines:
+        parts.setdefault(line["part"], []).append(line)
+    sections = {"coverage": _coverage, "lists": _lists, "null": _null, "compare": _compare, "tandem": _tandem}
+    return "\n".join([HEAD, *(make(parts[name]) for name, make in sections.items() if name in parts)])
+
+
+def _times(lines):
+    numbers = sorted({line["simulations"] for line in lines})
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _table(head, rows):
+    ruler = ["---" if name in ("design", "leakage", "scores") else "---:" for name in head]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ruler, *rows)) + "\n"
+
+
+def _cells(line, names, show):
+    return [show(line["found"][name]) for name in names]
+
+
+def _held(one):
+    return "not given" if one["coverage"] is None else f"{100 * one['coverage']:.0f}"
+
+
+def _long(one):
+    return (
+        "not given"
+        if one["length"] is None
+        else f"{one['length']:.3f} ({one['length'] / max(one['deviation'], 1e-9):.1f})"
+    )
+
+
+def _coverage(lines):
+    names = list(lines[0]["found"])
+    head = ["people", "design", "leakage", *(TITLES[name] for name in names)]
+    label = [[str(line["people"]), line["design"], line["leak"]] for line in lines]
+    held = [first + _cells(line, names, _held) for first, line in zip(label, lines, strict=True)]
+    lengths = [first + _cells(line, names, _long) for first, line in zip(label, lines, strict=True)
+               if line["people"] in (16, 30, 100)]  # fmt: skip
+    biased = [
+        first + [f"{line['found'][name]['bias']:+.3f} ({line['found'][name]['plain_bias']:+.3f})" for name in CORRECTED]
+        for first, line in zip(label, lines, strict=True)
+        if line["people"] == 30
+    ]
+    return "\n".join(
+        [
+            "## Coverage\n",
+            f"Share of 95 % intervals that hold the truth, in percent, of {_times(lines)} simulations each.",
+            "Fewer than ten people give no interval.\n",
+            _table(head, held),
+            _least(lines),
+            "## Length\n",
+            "Mean length of the intervals, in brackets as a multiple of the standard deviation of the value.",
+            "An interval that knew this deviation would have a length of 3.9.",
+            "Where nearly no error is seen the deviation is small and tells nothing about people who were not seen; "
+            "intervals allow for these.\n",
+            _table(head, lengths),
+            "## Bias\n",
+            "Mean of the value shown less the truth with 30 people; in brackets before the correction.\n",
+            _table(["people", "design", "leakage", *(TITLES[name] for name in CORRECTED)], biased),
+        ]
+    )
+
+
+def _least(lines):
+    """One sentence with the worst cell of each number of people."""
+    words = []
+    for people in sorted({line["people"] for line in lines}):
+        found = [(one["coverage"], line, name) for line in lines if line["people"] == people
+                 for name, one in line["found"].items() if one["coverage"] is not None]  # fmt: skip
+        if found:
+            worst, line, name = min(found, key=lambda one: one[0])
+            words.append(f"{100 * worst:.0f} % with {people} people ({TITLES[name]}, {line['design']}, {line['leak']})")
+    return f"The least is {', '.join(words)}.\n" if words else ""
+
+
+def _lists(lines):
+    names = list(lines[0]["found"])
+    rows = [[str(line["people"]), line["design"], line["leak"], *_cells(line, names, _held)] for line in lines]
+    return "\n".join(
+        [
+            "## Coverage in lists of trials\n",
+            "Each person has a few pairs with themselves and a few with others; people have the same effect on either side.\n",
+            _table(["people", "design", "leakage", *(TITLES[name] for name in names)], rows),
+        ]
+    )
+
+
+def _null(lines):
+    rows = []
+    for line in lines:
+        what = line["leak"] + (f", {line['more']} enrolment(s) each" if line["more"] else "")
+        for name, one in line["found"].items():
+            tested = what if name == "list" else f"{what}: {TITLES[name]}"
+            rows.append([str(line["people"]), line["design"], tested,
+                         f"{100 * one['rejected']:.1f}", f"{100 * one['power']:.0f}"])  # fmt: skip
+    return "\n".join(
+        [
+            "## P-values\n",
+            f"Share of p-values of at most 0.05, in percent, of {_times(lines)} simulations each: where nothing leaks, "
+            "and where a little does (a shift of 0.4; power).",
+            "The verdict takes all p-values of a row together.\n",
+            _table(["people", "design", "scores", "nothing leaks", "power"], rows),
+        ]
+    )
+
+
+def _compare(lines):
+    names = list(lines[0]["found"])
+    rows = [
+        [str(line["people"]), line["design"], str(line["more"]),
+         *(f"{100 * line['found'][name]['pairs']:.1f} / {100 * line['found'][name]['tables']:.1f}" for name in names)]
+        for line in lines
+    ]  # fmt: skip
+    return "\n".join(
+        [
+            "## Comparisons\n",
+            "Systems of equal truth that share half of their effects, with medium leakage.",
+            "Share of pairs with a p-value of at most 0.05, and share of tables in which any pair is called different "
+            f"after Holm's correction, in percent, of {_times(lines)} simulations each.\n",
+            _table(["people", "design", "systems", *(TITLES[name] for name in names)], rows),
+        ]
+    )
+
+
+def _tandem(lines):
+    names = list(lines[0]["found"])
+    rows = [[str(line["people"]), line["design"], str(line["more"]), *_cells(line, names, _held)] for line in lines]
+    return "\n".join(
+        [
+            "## Coverage of tandems\n",
+            "A verifier behind a countermeasure; with twelve attacks the truth is that of many attacks.\n",
+            _table(["people", "design", "attacks", *(TITLES[name] for name in names)], rows),
+        ]
+    )

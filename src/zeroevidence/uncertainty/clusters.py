@@ -1,0 +1,144 @@
+"""Who is behind each score: people where they are known, else recordings, else the score itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.uncertainty.draws import generator, groups_of
+from zeroevidence.uncertainty.spread import effective_number
+
+Unit: TypeAlias = Literal["speaker", "identifier", "score"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Which clusters each score belongs to: its enrolment's and its trial's."""
+
+    unit: Unit
+    names: StrArray
+    target: Pairs
+    nontarget: Pairs
+
+
+def find_clusters(scores: Scores) -> Clusters | None:
+    """People where they are known, identifiers where only these are; None when nobody said who was compared.
+
+    Trials of unknown speakers are clusters of their own. Without any speakers, identifiers that targets say to be of
+    one person are one cluster.
+    """
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        return None
+    assert scores.enrolments is not None
+    assert scores.trials is not None
+    people = scores.enrolment_speakers is not None and scores.trial_speakers is not None
+    unit: Unit = "speaker" if people else "identifier"
+    sides = []
+    for ids, speakers in ((scores.enrolments, scores.enrolment_speakers), (scores.trials, scores.trial_speakers)):
+        # The mark keeps an identifier that stands in for an unknown speaker apart from a speaker of that name.
+        sides.append(
+            ids if not people or speakers is None else np.where(speakers != "", speakers, np.char.add("?", ids))
+        )
+    names, codes = np.unique(np.concatenate(sides), return_inverse=True)
+    if not people:
+        pairs = scores.target_pairs
+        names, codes = _joined(names, codes, pairs.enrolment, len(sides[0]) + pairs.trial)
+    enrolment, trial = codes[: len(sides[0])], codes[len(sides[0]) :]
+    return Clusters(
+        unit,
+        names,
+        *(
+            Pairs(enrolment[pairs.enrolment], trial[pairs.trial])
+            for pairs in (scores.target_pairs, scores.nontarget_pairs)
+        ),
+    )
+
+
+def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) -> tuple[StrArray, IntArray]:
+    """Clusters that are the same person as another, as one; each has the first of its names."""
+    n = len(names)
+    same = coo_matrix((np.ones(len(one)), (codes[one], codes[other])), shape=(n, n))
+    _, person = connected_components(same, directed=False)
+    _, first = np.unique(person, return_index=True)
+    return names[first], person.astype(np.int64)[codes]
+
+
+def find_owners(scores: Scores) -> tuple[IntArray, IntArray] | None:
+    """Whose each target and each non-target is, where scores are of people and not of comparisons between them.
+
+    That is so where both sides of every pair are one person, and nobody has scores of both classes (an attribute).
+    """
+    clusters = find_clusters(scores)
+    if clusters is None or clusters.unit != "speaker":
+        return None
+    target, nontarget = clusters.target, clusters.nontarget
+    if any((pairs.enrolment != pairs.trial).any() for pairs in (target, nontarget)):
+        return None
+    if len(np.intersect1d(target.trial, nontarget.trial)):
+        return None
+    return target.trial, nontarget.trial
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Clusters as they are left out: one by one, or several together where there are very many.
+
+    Parameters
+    ----------
+    unit
+        What a cluster is.
+    number
+        How many groups there are.
+    target, nontarget
+        The groups on both sides of each score.
+    clusters, people
+        How many clusters have targets, and how many of equal size would count as much.
+    shares
+        The share of the scores that each group brings, of the class of which it brings more.
+    """
+
+    unit: Unit
+    number: int
+    target: Pairs
+    nontarget: Pairs
+    clusters: int
+    people: float
+    shares: FloatArray
+
+
+def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None = None) -> Groups:
+    """At most `most` groups of people, recordings or single scores."""
+    if clusters is None:
+        return _of_scores(len(scores.target), len(scores.nontarget), most, seed)
+    n = len(clusters.names)
+    sizes = [_sizes(pairs, n) for pairs in (clusters.target, clusters.nontarget)]
+    group = groups_of(n, most, seed)
+    number = int(group.max()) + 1
+    shares = [np.bincount(group, weights=one, minlength=number) / one.sum() for one in sizes]
+    target, nontarget = (
+        Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)
+    )
+    people = min(effective_number(one) for one in sizes)
+    clusters_with_targets = int(np.count_nonzero(sizes[0]))
+    return Groups(clusters.unit, number, target, nontarget, clusters_with_targets, people, np.maximum(*shares))
+
+
+def _sizes(pairs: Pairs, n: int) -> FloatArray:
+    """Scores of each cluster, half of a score on either side."""
+    return (np.bincount(pairs.enrolment, minlength=n) + np.bincount(pairs.trial, minlength=n)) / 2.0
+
+
+def _of_scores(n_target: int, n_nontarget: int, most: int, seed: int) -> Groups:
+    """Scores that nobody said more about, dealt to groups of nearly equal size."""
+    number = min(most, n_target, n_nontarget)
+    rng = generator(seed, 3, 1)
+    dealt = [rng.permutation(np.arange(n) % number) for n in (n_target, n_nontarget)]
+    pairs = [Pairs(one, one) for one in dealt]
+    people = min(n_target, n_nontarget)
+    return Groups("score", number, pairs[0], pairs[1], people, float(people), np.full(number, 1.0 / number))

@@ -1,0 +1,164 @@
+"""How far a value may be from the one that more people like these would give.
+
+Three things are added up. The standard error comes from values without one person at a time (both as enrolled and as
+heard), with a t quantile for the number of people. That number is an effective one: a few people who speak most of
+the time count as few. And people of a kind that nobody in the sample is are allowed for, as Clopper and Pearson do for
+rates: if none of n people is of that kind, up to 1 - tail^(1/n) of all people may be. So where no error was seen, the
+interval is not a point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import stdtr, stdtrit
+
+from zeroevidence._typing import FloatArray
+
+LEVEL = 0.95
+_LEAST_TAIL = 1e-12
+_KURTOSIS = 3.0  # of a Gaussian
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What the limits of a value are made of.
+
+    Parameters
+    ----------
+    error
+        Standard error.
+    people
+        Effective number of people.
+    freedom
+        Degrees of freedom of the standard error.
+    below, above
+        How much lower, and higher, the value may be of people of a kind that was not seen.
+
+    Examples
+    --------
+    >>> seen_no_error = Spread(error=0.0, people=30.0, freedom=29.0, below=0.0, above=1.0)
+    >>> [round(limit, 3) for limit in seen_no_error.limits(0.0)]
+    [0.0, 0.116]
+    """
+
+    error: float
+    people: float
+    freedom: float
+    below: float
+    above: float
+
+    def limits(self, value: float, level: float = LEVEL) -> tuple[float, float]:
+        """Two-sided limits."""
+        tail = (1.0 - level) / 2.0
+        return value - self._reach(self.below, tail), value + self._reach(self.above, tail)
+
+    def at_least(self, value: float, level: float = LEVEL) -> float:
+        """One-sided lower limit."""
+        return value - self._reach(self.below, 1.0 - level)
+
+    def at_most(self, value: float, level: float = LEVEL) -> float:
+        """One-sided upper limit."""
+        return value + self._reach(self.above, 1.0 - level)
+
+    def p_value(self, value: float) -> float:
+        """Two-sided p-value of the hypothesis that the value is 0: the level at which a limit touches it."""
+        unseen = self.below if value > 0.0 else self.above
+
+        def gap(log_tail: float) -> float:
+            return self._reach(unseen, float(np.exp(log_tail))) - abs(value)
+
+        if value == 0.0 or not np.isfinite(value):
+            return 1.0
+        half = float(np.log(0.5))
+        if gap(half) >= 0.0:  # the unseen people alone explain it at any level
+            return 1.0
+        least = float(np.log(_LEAST_TAIL))
+        return 2.0 * float(np.exp(least if gap(least) <= 0.0 else brentq(gap, least, half)))
+
+    def beside(self, other: Spread) -> Spread:
+        """Both sources of spread together, by Welch and Satterthwaite."""
+        first, second = self.error**2, other.error**2
+        both = first + second
+        freedom = both**2 / (first**2 / self.freedom + second**2 / other.freedom) if both > 0.0 else self.freedom
+        unseen = float(np.hypot(self.below, other.below)), float(np.hypot(self.above, other.above))
+        return Spread(float(np.sqrt(both)), min(self.people, other.people), freedom, *unseen)
+
+    def _reach(self, unseen: float, tail: float) -> float:
+        quantile = -float(stdtrit(self.freedom, tail))
+        share = 1.0 - tail ** (1.0 / self.people)
+        return float(np.hypot(quantile * self.error, share * unseen))
+
+
+def effective_number(sizes: FloatArray) -> float:
+    """How many people of equal size would count as much as these [Kish 1965].
+
+    Examples
+    --------
+    >>> round(effective_number(np.array([10.0, 10.0, 10.0])), 6)
+    3.0
+    >>> round(effective_number(np.array([98.0, 1.0, 1.0])), 2)
+    1.04
+    """
+    total = float(sizes.sum())
+    return total**2 / float((sizes**2).sum()) if total > 0.0 else 0.0
+
+
+def spread_of(
+    value: float,
+    left_out: FloatArray,
+    shares: FloatArray,
+    people: float,
+    unknown_kind: float | None = None,
+    *,
+    more_error: float = 0.0,
+) -> Spread | None:
+    """The spread of a value, from what it is without each person or group; None where that tells nothing.
+
+    Parameters
+    ----------
+    left_out, shares
+        The value without each group, and the share of the data that each group brings.
+    people
+        Effective number of people.
+    unknown_kind
+        The value would be by so much another, per share of people, if there were people who are not recognised at all.
+    more_error
+        Standard error of what leaving people out does not move: a model that was not fitted again.
+    """
+    known = np.isfinite(left_out)
+    groups = int(known.sum())
+    if groups < 2 or people < 2.0 or not np.isfinite(value):
+        return None
+    values, shares = left_out[known], shares[known]
+    moved = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
+    error = float(np.hypot(moved, more_error))
+    # What each group is by itself, as far from the value as a group of usual size would show it.
+    own = (values.mean() - values) / np.maximum(shares, 1.0 / people)
+    kinds = [float(own.min()), float(own.max()), 0.0 if unknown_kind is None else unknown_kind]
+    few = _rests_on_few(values)
+    unseen = [max(0.0, -min(kinds)), max(0.0, max(kinds))]
+    # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
+    weights = [max(few, min(1.0, one / people / error)) if error > 0.0 else 1.0 for one in unseen]
+    below, above = (weight * one for weight, one in zip(weights, unseen, strict=True))
+    return Spread(error, people, min(people, groups) - 1.0, below, above)
+
+
+def _rests_on_few(values: FloatArray) -> float:
+    """How far a standard error rests on few people: 1 where one or two decide, near 0 where very many differ alike.
+
+    Where many people differ a little, the standard error tells how much others will; where one makes up all of it, or
+    nobody differs, it does not.
+    """
+    squares = (values - values.mean()) ** 2
+    total = float(squares.sum())
+    if total <= 1e-20 * max(1.0, float(np.abs(values).max()) ** 2):
+        return 1.0
+    return float(np.sqrt(min(1.0, _KURTOSIS * float((squares**2).sum()) / total**2)))
+
+
+def t_tail(statistic: float, freedom: float) -> float:
+    """One-sided p-value of a t statistic."""
+    return float(stdtr(freedom, -statistic))

@@ -1,0 +1,121 @@
+"""Lists of single trials: people on both sides, and p-values that are honest nevertheless."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.evaluation.finding import chances
+from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.uncertainty.clusters import find_clusters
+from zeroevidence.uncertainty.lists import SimulatedList, people_test
+from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+from validity_designs import DESIGNS, complete_list, trial_list
+
+
+def test_the_area_without_each_person_by_brute_force():
+    """With two persons' worth of independent pairs, the test is a t test of what each person adds to the area."""
+    scores = trial_list(DESIGNS["equal"], 0.5, 12, 3)
+    clusters = find_clusters(scores)
+    found = people_test(scores, clusters)
+    below = (scores.target[:, None] > scores.nontarget).mean()
+    assert found.area == pytest.approx(below, abs=1e-12)
+    assert 0.0 < found.p_value < 1.0
+    # the other way round the same evidence speaks against targets
+    turned = ze.Scores(
+        -scores.target,
+        -scores.nontarget,
+        scores.target_pairs,
+        scores.nontarget_pairs,
+        scores.enrolments,
+        scores.trials,
+        scores.enrolment_speakers,
+        scores.trial_speakers,
+    )
+    assert people_test(turned, clusters).p_value == pytest.approx(1.0 - found.p_value)
+
+
+@pytest.mark.parametrize("design", ["equal", "zipf", "heavy"])
+def test_lists_that_tell_nothing_are_seldom_called_a_leak(design):
+    p_values = []
+    for seed in range(150):
+        scores = trial_list(DESIGNS[design], 0.0, 20, (1, seed))
+        p_values.append(people_test(scores, find_clusters(scores)).p_value)
+    assert np.mean(np.array(p_values) <= 0.05) < 0.1
+    assert 0.35 < np.mean(np.array(p_values) <= 0.5) < 0.65
+
+
+def test_labels_exchanged_over_single_scores_would_be_wrong():
+    """What makes the test above worth having."""
+    rejected = 0
+    for seed in range(40):
+        scores = trial_list(DESIGNS["equal"], 0.0, 20, (1, seed))
+        permuted = PairNull(scores.target, scores.nontarget, None).draw(0, 40)["d_ece"]
+        rejected += np.mean(permuted >= ze.d_ece(scores.target, scores.nontarget)) <= 0.05
+    assert rejected > 8
+
+
+def test_effects_are_recovered():
+    scores = trial_list(DESIGNS["crossed"], 0.0, 150, 0, targets=20, nontargets=60)
+    simulated = SimulatedList(scores, find_clusters(scores))
+    people, pair, enrolment, trial, chance = simulated.deviations
+    assert people > 2 * pair
+    total = np.std(np.concatenate(simulated.draw(np.random.default_rng(0))))
+    assert total == pytest.approx(1.0, rel=0.15)
+    assert chance == pytest.approx(0.7 / 1.8, rel=0.4)
+    assert max(enrolment, trial) < people
+
+
+def test_which_null_suits_which_scores():
+    sparse = trial_list(DESIGNS["equal"], 0.0, 12, 0)
+    assert isinstance(pair_null(sparse, None), ListNull)
+    complete = complete_list(DESIGNS["equal"], 0.0, 12, 0)
+    null = pair_null(complete, None)
+    assert isinstance(null, PairNull)
+    assert null.unit == "speaker"
+    # exchanging people keeps all trials of a person together
+    targets = null._targets(np.random.default_rng(0))
+    assert len(targets) == len(complete.target)
+    assert pair_null(ze.Scores([1.0, 2.0], [0.0]), None).unit == "label"
+
+
+def test_nobody_exchanged_is_the_list_itself():
+    complete = complete_list(DESIGNS["equal"], 1.0, 8, 0)
+    null = pair_null(complete, None)
+
+    class Same:
+        def permutation(self, n):
+            return np.arange(n)
+
+    assert null._targets(Same()).tolist() == list(range(len(complete.target)))
+
+
+def test_a_list_says_what_its_p_value_is_of():
+    weak, strong = (ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), null=20) for shift in (0.0, 3.0))
+    assert "|null:list20|" in strong.signature
+    assert strong["d_ece"].null.tested_by == "area"
+    assert strong["d_ece"].p_value == strong["linkability"].p_value < 0.001
+    assert strong["d_ece"].null.draws == ()
+    assert strong["d_ece"].null.mean < strong["d_ece"].value
+    (read,) = from_json(to_json([strong]))
+    assert read["d_ece"] == strong["d_ece"]
+    # one test for the row, however many measures share it
+    assert chances([strong])[0].p_value == strong["d_ece"].p_value
+    assert chances([weak, strong])[1].p_value == pytest.approx(2 * strong["d_ece"].p_value)
+
+
+def test_recordings_without_names_are_joined_by_the_key():
+    """Recordings that are mated are one person: twenty people, not two hundred recordings."""
+    named = trial_list(DESIGNS["equal"], 1.0, 20, 0, targets=30)
+    nameless = ze.Scores(
+        named.target, named.nontarget, named.target_pairs, named.nontarget_pairs, named.enrolments, named.trials
+    )
+    assert len(find_clusters(nameless).names) < 60 < len(named.enrolments) + len(named.trials)
+    assert ze.evaluate(nameless, null=0)["eer"].spread.error == pytest.approx(
+        ze.evaluate(named, null=0)["eer"].spread.error, rel=0.3
+    )
