@@ -86,9 +86,9 @@ def _intervals(
     values: Mapping[str, FloatArray],
     metrics: Mapping[str, Measured],
     options: Options,
-) -> dict[str, tuple[float, ...]]:
+) -> dict[str, tuple[Any, ...]]:
     """Bounds by measure; people are drawn once for all numbers of recordings, and every draw rises like the values."""
-    bounds: dict[str, tuple[float, ...]] = {}
+    bounds: dict[str, tuple[Any, ...]] = {}
     if not options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
         return bounds
     everything = [(found.evidence, found.singled), *((_evidence(one, found), one.singled) for one in held)]
@@ -99,21 +99,23 @@ def _intervals(
     rules = search_rules()
     for name in _WITH_INTERVALS:
         together = _rising_replicates(drawn, name)
-        ends = [one.bounds(name, float(v), rules[name], options) for one, v in zip(together, values[name], strict=True)]
-        ends[0] = (_bound(metrics[name].low), _bound(metrics[name].high))
-        bounds[f"{name}_low"], bounds[f"{name}_high"] = (tuple(side) for side in zip(*ends, strict=True))
+        found_bounds = [one.bounds(name, float(v), rules[name]) for one, v in zip(together, values[name], strict=True)]
+        ends = [(metrics[name].low, metrics[name].high), *((one.low, one.high) for one in found_bounds[1:])]
+        if all(low is not None and high is not None for low, high in ends):
+            bounds[f"{name}_low"], bounds[f"{name}_high"] = (tuple(side) for side in zip(*ends, strict=True))
     return bounds
 
 
-def _bound(value: float | None) -> float:
-    assert value is not None
-    return value
-
-
 def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicates]:
-    values = rising(np.stack([one.values[name] for one in drawn], axis=-1))
-    jackknife = rising(np.stack([one.jackknife[name] for one in drawn], axis=-1))
+    without, halves = (
+        rising(np.stack([side[name] for side in sides], axis=-1)) if all(name in side for side in sides) else None
+        for sides in ([one.left_out for one in drawn], [one.halves for one in drawn])
+    )
     return [
-        replace(one, values={name: values[:, place]}, jackknife={name: jackknife[:, place]})
+        replace(
+            one,
+            left_out=one.left_out if without is None else {name: without[:, place]},
+            halves=one.halves if halves is None else {name: halves[:, place]},
+        )
         for place, one in enumerate(drawn)
     ]

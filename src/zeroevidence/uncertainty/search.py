@@ -17,7 +17,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.measure.registry import of_family
-from zeroevidence.measure.singling import SINGLING_OUT_BASELINE
+from zeroevidence.measure.singling import singling_out_by_chance
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 from zeroevidence.measure.whole import search_view, trial_columns
@@ -181,7 +181,7 @@ class SearchResampler:
         n = whole.identities
         misled = min(0.0, max(float(self.evidence.lid.min()), -float(np.log2(n))))
         chance = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
-                  "singled": SINGLING_OUT_BASELINE}  # fmt: skip
+                  "singled": float(singling_out_by_chance(n))}  # fmt: skip
         sums = {name: getattr(whole, name) for name in chance}
         mixed = {
             name: None if one is None else (1.0 - share) * one + share * chance[name] * whole.trials
