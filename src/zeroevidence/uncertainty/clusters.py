@@ -98,7 +98,7 @@ class Groups:
     target, nontarget
         The groups on both sides of each score.
     clusters, people
-        How many clusters have targets, and how many of equal size would count as much.
+        How many clusters have scores of the class that fewer have, and how many of equal size would count as much.
     shares
         The share of the scores that each group brings, of the class of which it brings more.
     """
@@ -125,8 +125,8 @@ def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None 
         Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)
     )
     people = min(effective_number(one) for one in sizes)
-    clusters_with_targets = int(np.count_nonzero(sizes[0]))
-    return Groups(clusters.unit, number, target, nontarget, clusters_with_targets, people, np.maximum(*shares))
+    fewest = min(int(np.count_nonzero(one)) for one in sizes)
+    return Groups(clusters.unit, number, target, nontarget, fewest, people, np.maximum(*shares))
 
 
 def _sizes(pairs: Pairs, n: int) -> FloatArray:
