@@ -17,8 +17,8 @@ zeroevidence.measure.__path__.append(sys.argv[1])  # as if the file lay beside t
 import zeroevidence as ze
 from zeroevidence.evaluation.jsonfile import to_json
 from zeroevidence.report import render
-mated = np.repeat(range(8), 5)
-scores = np.random.default_rng(0).normal(size=(40, 8)) + 2.0 * np.eye(8)[mated]
+mated = np.repeat(range(12), 5)
+scores = np.random.default_rng(0).normal(size=(60, 12)) + 2.0 * np.eye(12)[mated]
 rows = [
     ze.evaluate(ze.ScoreMatrix(scores + k, mated), intervals=50, null=20, labels={"system": str(k)}) for k in (0, 1)
 ]

@@ -176,10 +176,14 @@ def test_demo_audits_bundled_data(run):
     rows = json.loads(out)["rows"]
     attackers = [row["about"]["threat"]["name"] for row in rows]
     own = ["ignorant", "lazy-informed", "semi-informed"]
-    assert attackers == ["unprotected", "random", *own, *own]  # bounds, which both protections share, come once
+    digits = [
+        attacker for row, attacker in zip(rows, attackers, strict=True) if row["labels"]["dataset"] == "audiomnist"
+    ]
+    assert digits == ["unprotected", "random", *own, *own]  # bounds, which both protections share, come once
     top1 = {
         (row["labels"]["system"], attacker): row["metrics"]["top1"]["value"]
         for row, attacker in zip(rows, attackers, strict=True)
+        if row["labels"]["dataset"] == "audiomnist"
     }
     assert top1["unprotected", "unprotected"] > 0.95
     assert top1["random", "random"] < 0.15

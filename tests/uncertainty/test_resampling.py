@@ -180,7 +180,7 @@ def test_identifiers_stand_in_for_people():
     assert found.unit == "identifier"
     # targets say that a and x, and b and y, are one person each
     assert found.names.tolist() == ["a", "b"]
-    assert found.nontarget.enrolment.tolist(), found.nontarget.trial.tolist() == ([0], [1])
+    assert (found.nontarget.enrolment.tolist(), found.nontarget.trial.tolist()) == ([0], [1])
 
 
 def expected_of(lid, greater, equal, identities, singled):
@@ -194,6 +194,17 @@ def expected_of(lid, greater, equal, identities, singled):
         "link_probability": link_probability(greater, equal),
         "singling_out": singled.mean(),
     }
+
+
+def test_numbers_that_both_sides_use_are_not_one_recording():
+    """Rows and columns without names are numbered from 0: the first row need not be of the first person."""
+    data = matrix(12, 5)
+    nameless = ze.ScoreMatrix(data.scores, data.mated).to_scores()
+    found = find_clusters(nameless)
+    assert found.unit == "identifier"
+    assert len(found.names) == 12
+    assert (found.target.enrolment == found.target.trial).all()
+    assert not (found.nontarget.enrolment == found.nontarget.trial).any()
 
 
 @pytest.mark.parametrize("ties", [False, True])

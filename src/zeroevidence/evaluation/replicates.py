@@ -25,11 +25,14 @@ class Sampled:
         How many people have targets (or trials), and how many of equal size would count as much.
     shares
         The share of the data that each group of people brings.
+    most_bits
+        What a search can tell at most.
     """
 
     clusters: int
     effective: float
     shares: FloatArray
+    most_bits: float = np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,11 @@ class Replicates:
     def bounds(self, name: str, value: float, rule: IntervalRule) -> Bounds:
         """The corrected value of one measure and its limits."""
         entry = MEASURES[name]
-        limits = entry.low, entry.high
         people = self.people[name]
-        corrected = float(np.clip(value - self.bias(name, value, rule), *limits))
+        limits = entry.low, min(entry.high, people.most_bits) if entry.unit == "bit" else entry.high
         if people.clusters < LEAST_PEOPLE:
-            return Bounds(corrected)
+            return Bounds(value)
+        corrected = float(np.clip(value - self.bias(name, value, rule), *limits))
         if rule == "extreme":
             return _of_extreme(value, self.halves.get(name))
         found = spread_of(

@@ -48,7 +48,7 @@ def replicate(
     if found is not None and rows is not None:
         trials = _searched(found, rows, options)
         of_search = _gathered(trials.left_out, trials.number)
-        people |= dict.fromkeys(of_search, Sampled(trials.clusters, trials.people, trials.shares))
+        people |= dict.fromkeys(of_search, _whose(trials, uniform=found.prior is None))
         left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
         unrecognised |= trials.unrecognised()
     return Replicates(groups.unit, people, left_out, halves, unrecognised, scores)
@@ -69,6 +69,11 @@ def _searched(found: Search, rows: ScoreMatrix, options: Options) -> SearchResam
     )
 
 
+def _whose(trials: SearchResampler, *, uniform: bool = True) -> Sampled:
+    most = np.log2(trials.evidence.identities) if uniform else np.inf
+    return Sampled(trials.clusters, trials.people, trials.shares, float(most))
+
+
 def search_replicates(
     evidence: RowEvidence,
     singled: IntArray | None,
@@ -79,7 +84,7 @@ def search_replicates(
     """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
     drawn = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
     left_out = _gathered(drawn.left_out, drawn.number)
-    people = dict.fromkeys(left_out, Sampled(drawn.clusters, drawn.people, drawn.shares))
+    people = dict.fromkeys(left_out, _whose(drawn))
     identified = trials, evidence.identities
     return Replicates("speaker", people, left_out, drawn.halves(_HALVES), drawn.unrecognised(), trials=identified)
 
@@ -102,7 +107,7 @@ def with_intervals(
     for name, one in metrics.items():
         if name in replicates.left_out and name in rules and isinstance(one.value, float):
             found = replicates.bounds(name, one.value, rules[name])
-            plain = one.value if is_biased(rules[name]) else None
+            plain = one.value if is_biased(rules[name]) and found.low is not None else None
             result[name] = replace(
                 one, value=found.value, plain=plain, low=found.low, high=found.high, spread=found.spread
             )

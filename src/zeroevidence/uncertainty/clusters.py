@@ -37,27 +37,49 @@ def find_clusters(scores: Scores) -> Clusters | None:
         return None
     assert scores.enrolments is not None
     assert scores.trials is not None
-    people = scores.enrolment_speakers is not None and scores.trial_speakers is not None
-    unit: Unit = "speaker" if people else "identifier"
-    sides = []
-    for ids, speakers in ((scores.enrolments, scores.enrolment_speakers), (scores.trials, scores.trial_speakers)):
-        # The mark keeps an identifier that stands in for an unknown speaker apart from a speaker of that name.
-        sides.append(
-            ids if not people or speakers is None else np.where(speakers != "", speakers, np.char.add("?", ids))
+    if scores.enrolment_speakers is None or scores.trial_speakers is None:
+        return _of_identifiers(scores, scores.enrolments, scores.trials)
+    # The mark keeps an identifier that stands in for an unknown speaker apart from a speaker of that name.
+    sides = [
+        np.where(speakers != "", speakers, np.char.add("?", ids))
+        for ids, speakers in (
+            (scores.enrolments, scores.enrolment_speakers),
+            (scores.trials, scores.trial_speakers),
         )
+    ]
     names, codes = np.unique(np.concatenate(sides), return_inverse=True)
-    if not people:
-        pairs = scores.target_pairs
-        names, codes = _joined(names, codes, pairs.enrolment, len(sides[0]) + pairs.trial)
-    enrolment, trial = codes[: len(sides[0])], codes[len(sides[0]) :]
-    return Clusters(
-        unit,
-        names,
-        *(
-            Pairs(enrolment[pairs.enrolment], trial[pairs.trial])
-            for pairs in (scores.target_pairs, scores.nontarget_pairs)
-        ),
+    return _clusters("speaker", scores, names, codes)
+
+
+def _of_identifiers(scores: Scores, enrolments: StrArray, trials: StrArray) -> Clusters:
+    """Identifiers, those of mated pairs joined.
+
+    An identifier on both sides is one recording, unless that would make one person of non-targets: then both sides
+    count in their own way.
+    """
+    assert scores.target_pairs is not None
+    first, second = scores.target_pairs.enrolment, len(enrolments) + scores.target_pairs.trial
+    for apart in (False, True):
+        names, codes = np.unique(np.concatenate((enrolments, trials)), return_inverse=True)
+        if apart:
+            names, codes = np.concatenate((enrolments, trials)), np.arange(len(enrolments) + len(trials))
+        joined = _clusters("identifier", scores, *_joined(names, codes, first, second))
+        if not (joined.nontarget.enrolment == joined.nontarget.trial).any():
+            return joined
+    names, codes = np.unique(np.concatenate((enrolments, trials)), return_inverse=True)
+    return _clusters("identifier", scores, names, codes)
+
+
+def _clusters(unit: Unit, scores: Scores, names: StrArray, codes: IntArray) -> Clusters:
+    """Clusters from a code for every enrolment and then every trial."""
+    assert scores.enrolments is not None
+    assert scores.target_pairs is not None
+    assert scores.nontarget_pairs is not None
+    enrolment, trial = codes[: len(scores.enrolments)], codes[len(scores.enrolments) :]
+    target, nontarget = (
+        Pairs(enrolment[pairs.enrolment], trial[pairs.trial]) for pairs in (scores.target_pairs, scores.nontarget_pairs)
     )
+    return Clusters(unit, names, target, nontarget)
 
 
 def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) -> tuple[StrArray, IntArray]:
@@ -98,7 +120,7 @@ class Groups:
     target, nontarget
         The groups on both sides of each score.
     clusters, people
-        How many clusters have targets, and how many of equal size would count as much.
+        How many clusters have scores of the class that fewer have, and how many of equal size would count as much.
     shares
         The share of the scores that each group brings, of the class of which it brings more.
     """
@@ -125,8 +147,8 @@ def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None 
         Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)
     )
     people = min(effective_number(one) for one in sizes)
-    clusters_with_targets = int(np.count_nonzero(sizes[0]))
-    return Groups(clusters.unit, number, target, nontarget, clusters_with_targets, people, np.maximum(*shares))
+    fewest = min(int(np.count_nonzero(one)) for one in sizes)
+    return Groups(clusters.unit, number, target, nontarget, fewest, people, np.maximum(*shares))
 
 
 def _sizes(pairs: Pairs, n: int) -> FloatArray:
