@@ -258,6 +258,7 @@ def main():
     parser.add_argument("--people", type=int)
     parser.add_argument("--results", type=Path, help="file of results; cells it has are not computed again")
     parser.add_argument("--page", type=Path, help="where to write the page")
+    parser.add_argument("--kept", action="store_true", help="compute nothing: only the cells that the file has")
     parser.add_argument("--quick", action="store_true", help="check three cells and fail where one does not hold")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -269,6 +270,10 @@ def main():
         for cell in all_cells(arguments.simulations)
         if arguments.part in (None, cell.part) and arguments.people in (None, cell.people)
     ]
+    if arguments.kept:
+        there = {json.loads(line)["name"] for line in arguments.results.read_text().splitlines()}
+        print(f"{sum(cell.name in there for cell in cells)} of {len(cells)} cells", file=sys.stderr)
+        cells = [cell for cell in cells if cell.name in there]
     text = page(run(cells, arguments.workers, arguments.results))
     if arguments.page is None:
         print(text)

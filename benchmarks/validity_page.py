@@ -25,7 +25,7 @@ HEAD = """# Do the intervals hold?
 This page is made by one command:
 
 ```text
-python benchmarks/validity.py --workers 16 --results validity.jsonl --page docs/validity.md
+python benchmarks/validity.py --simulations 100 --workers 16 --results validity.jsonl --page docs/validity.md
 ```
 
 It simulates people whose truth is known, evaluates them as a user would, and counts.

@@ -38,11 +38,23 @@ def sample_of(kind, rows, tandem, mapped):
 
 
 def test_every_kind_is_there_with_words():
-    assert list(plot.KINDS) == list(ASKED_FOR)
+    assert sorted(plot.KINDS) == sorted((*ASKED_FOR, "front"))
     for kind in plot.KINDS.values():
         assert kind.caption.endswith(".")
         assert kind.title
         assert kind.needs
+
+
+def test_the_front_draws_protectors_over_their_strengths(rows):
+    placed = []
+    for strength in (0.0, 0.5):
+        about = About(question="attribute", attribute="sex", protector="classmeans", strength=strength)
+        placed += [replace(rows[0], about=about), replace(rows[0], about=replace(about, role="utility"))]
+    ax = Figure().add_subplot()
+    assert plot.KINDS["front"].function(placed, ax=ax) is ax
+    assert ax.has_data()
+    assert "front" in plot.available(placed)
+    ET.fromstring(plot.to_svg("front", placed))
 
 
 def test_available(rows, tandem, mapped, bare):

@@ -12,8 +12,8 @@ from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment import CLASSIFIERS, attribute_scores, flat, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import ClassifierKind
 from zeroevidence.report.protection import render_protection
+from zeroevidence.uncertainty.clusters import find_owners
 from zeroevidence.uncertainty.null import PairNull
-from zeroevidence.uncertainty.pairs import find_owners
 
 OPTIONS = Options(intervals=50, null=50)
 
@@ -67,7 +67,8 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     single = [row for row in after if not row.about.pooled]
     assert after[0].about.development == max(row.about.development for row in single)
     assert strongest.value < 0.4
-    assert strongest.low is not None
+    assert strongest.low is None  # six tested people of each class are too few for an interval
+    assert "no-intervals" in {one.code for one in after[0].flags}
     assert after[0].metrics["mutual_information"].value < before[0].metrics["mutual_information"].value
     assert found(rows, system="linear", attribute="accent", split="test")[0].metrics["d_ece"].value > 0.5
     plain, protected = (row for row in rows if row.about.role == "utility")
@@ -75,7 +76,7 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     assert plain.labels["backend"] == protected.labels["backend"] == "plda"
     assert protected.metrics["eer"].value < 0.2
     assert "null:speaker50" in after[0].signature
-    assert "ci:speaker50" in after[0].signature
+    assert "ci:speaker12" in after[0].signature
 
 
 def test_rows_say_what_they_are_about(assessed):

@@ -211,7 +211,7 @@ def tradeoffs(
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> found = tradeoffs(Embeddings(vectors, None, people, {"sex": sex}), "sex", ["classmeans"])
     >>> [(one.protector, one.strength) for one in found[:3]]
-    [('unprotected', 0.0), ('classmeans', 0.0), ('classmeans', 0.4)]
+    [('unprotected', 0.0), ('classmeans', 0.0), ('classmeans', 0.3)]
     """
     chosen = tuple(names or quick_kinds())
     found: dict[tuple[str, float], list[tuple[float, float, float]]] = {}
