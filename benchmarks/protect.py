@@ -5,7 +5,7 @@
 FOLDER holds `vpc2020_xvectors/`, `audiomnist_*.npz` and `speechocean_*.npz` and is looked for in
 `../shared/data/embeddings` beside the project. The people of each sex are cut into thirds: one to fit the protectors,
 one to train attackers on protected vectors, one to test; everything is averaged over several such cuts. Protectors are
-those of the table of attribute protectors, as they are, and the removal of the line between class means; --variants
+those of the table of attribute protectors, as they are; --variants
 adds other settings. `D_ECE` is that of the attacker that people of the second third choose, `three` that of the
 strongest of three attackers with fixed settings on the tested people, and `person` that of the chosen attacker who
 judges all vectors of a person together. `null` is the mean D_ECE when sex is dealt to people at random. With
@@ -19,31 +19,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import Roles, assess, attributes, make_protector
-
-
-class ClassMeans(TransformerMixin, BaseEstimator):
-    """The plainest protection: vectors are put halfway between the class means, along the line that joins them."""
-
-    def fit(self, x, y, *, speakers):
-        """Means of the speakers' means, so that people count alike."""
-        means = []
-        for label in np.unique(y):
-            people = np.unique(speakers[y == label])
-            means.append(np.mean([x[(y == label) & (speakers == one)].mean(axis=0) for one in people], axis=0))
-        self.side_, self.middle_ = means[1] - means[0], (means[0] + means[1]) / 2.0
-        return self
-
-    def transform(self, x):
-        """Along the line only."""
-        return x - np.outer((x - self.middle_) @ self.side_ / (self.side_ @ self.side_), self.side_)
-
 
 # Kind of protector, and parameters.
 VARIANTS = {
@@ -98,12 +80,9 @@ def adults(path):
 
 
 def protectors(variants):
-    """Every kind of protector with its defaults, the plainest one, and other settings where asked for."""
+    """Every kind of protector with its defaults, and other settings where asked for."""
     settings = {kind.name: (kind.name, {}) for kind in attributes.kinds()} | (VARIANTS if variants else {})
-    return {
-        "class means": ClassMeans(),
-        **{name: make_protector(kind, more) for name, (kind, more) in settings.items()},
-    }
+    return {name: make_protector(kind, more) for name, (kind, more) in settings.items()}
 
 
 def first_rows(fitted, roles, seed, published):
