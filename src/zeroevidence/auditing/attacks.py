@@ -122,15 +122,19 @@ def audit(
     network = Adapter(random_state=seed) if adapter is None else adapter
     job = Job(everyone, steps, _models(attackers, calibration), options or Options(), seed, (system, dataset), workers)
     done = job.run(network, progress)
-    flagged = with_step_flags(together(done.rows), {step.name: step.cost for step in steps})
-    flagged = with_draw_flags(flagged, shared_change(everyone[0]))
+    costs = {step.name: step.cost for step in steps}
+    flagged = with_draw_flags(with_step_flags(together(done.rows), costs), shared_change(everyone[0]))
     finding = findings(flagged)[0]
     flagged = with_choice_flags(flagged, finding)
     people, epochs = job.curves(done, finding.strongest)
-    row = _with_curve(flagged[finding.strongest], people, "alid_over_training_people", "still-rising")
-    flagged[finding.strongest] = _with_curve(row, epochs, "alid_over_epochs", "training-pays")
+    flagged[finding.strongest] = _with_curves(flagged[finding.strongest], people, epochs)
     seconds = tuple(one.seconds for one in done.attempts)
     return Audit(tuple(flagged), tuple(done.cards), finding, people, epochs, left_out, seconds)
+
+
+def _with_curves(row: Evaluation, people: LearningCurve | None, epochs: LearningCurve | None) -> Evaluation:
+    row = _with_curve(row, people, "alid_over_training_people", "still-rising")
+    return _with_curve(row, epochs, "alid_over_epochs", "training-pays")
 
 
 def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:

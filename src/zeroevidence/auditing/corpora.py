@@ -85,21 +85,16 @@ def audit_corpora(
     other = original if anonymised is None else original.replaced(anonymised)
     job = _Extraction((original, other), transform, cache, workers, progress)
     encoder = load_extractor(extractor)
+    retrained = [] if extractor_anonymised is None else [_retrained(extractor_anonymised, job)]
+    sides = job.sides(encoder)
     further: list[Encoded] = []
     left_out: list[str] = []
-    if extractor_anonymised is not None:
-        further.append(_retrained(extractor_anonymised, job))
-    sides = job.sides(encoder)
     if backends is None:
-        further += company(encoder, effort, job.sides)
-        if extractor_anonymised is None and _informed(attackers):
-            tuned, left_out = _fine_tuned(encoder, effort, job, options.seed, say)
-            further += tuned
-        if effort == "standard" and others(encoder.name):
-            left_out.append(f"encoders {', '.join(others(encoder.name))}: --effort full")
+        learns = not retrained and _informed(attackers)
+        further, left_out = _further(encoder, effort, job, options.seed, say, learns=learns)
     found = audit(
         *sides,
-        encoders=further,
+        encoders=[*retrained, *further],
         attackers=attackers,
         effort=effort,
         backends=backends,
@@ -112,6 +107,20 @@ def audit_corpora(
         progress=progress("attackers", "rows"),
     )
     return replace(found, left_out=(*found.left_out, *left_out))
+
+
+def _further(
+    encoder: Extractor, effort: Effort, job: _Extraction, seed: int, say: Callable[[str], None], *, learns: bool
+) -> tuple[list[Encoded], list[str]]:
+    """Encoders that climb beside the one asked for, and what was left out."""
+    found = list(company(encoder, effort, job.sides))
+    left_out: list[str] = []
+    if learns:
+        tuned, left_out = _fine_tuned(encoder, effort, job, seed, say)
+        found += tuned
+    if effort == "standard" and others(encoder.name):
+        left_out.append(f"encoders {', '.join(others(encoder.name))}: --effort full")
+    return found, left_out
 
 
 def _informed(attackers: Sequence[str | ThreatModel] | None) -> bool:

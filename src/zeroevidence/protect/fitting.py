@@ -79,7 +79,19 @@ def fit_protector(
         best = choose(tradeoffs(data, attribute, kind and [kind], parameters=parameters, seed=seed), limit)
         kind = best.protector
         parameters = {**(parameters or {}), find(kind).cls.dial: best.strength}
-    kind = kind or USUAL_PROTECTOR
+    return _fitted(data, attribute, kind or USUAL_PROTECTOR, keep, parameters, preset, seed, progress)
+
+
+def _fitted(
+    data: Embeddings,
+    attribute: str,
+    kind: str,
+    keep: str | None,
+    parameters: Mapping[str, Any] | None,
+    preset: str | None,
+    seed: int,
+    progress: Progress | None,
+) -> Model:
     chosen = find(kind)
     if keep is not None and "keep" not in chosen.fit_options:
         raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(keeping_protectors())} can")

@@ -84,34 +84,13 @@ def attacker_card(
     spent
         What the attacker spent, where it is known.
     """
-    if model.name == RANDOM:
-        objective = "None: the lower bound, what the same search finds where there is nothing to find."
-        opportunity: tuple[str, ...] = ("No speech: every embedding is independent noise.",)
-    else:
-        objective = _OBJECTIVE.format(identities=identities)
-        if model.name == UNPROTECTED:
-            objective += " The upper bound and positive control: no protection."
-        opportunity = (
-            f"Trial utterances, intercepted as {_SPEECH[model.trial]}.",
-            f"A database of {identities} identities with {_SPEECH['original']} of each, the target among them.",
-        )
-        if "anonymised" in (model.enrolment, model.trained_on, *model.development):
-            opportunity += ("Knowledge of the anonymisation system, which the attacker can run.",)
-    resources: tuple[str, ...] = (
+    objective, opportunity = _wanted(model, identities)
+    resources = (
         f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
         "A trained embedding extractor.",
+        *_learning(model, spent),
     )
     heard = extractor_trained_on or model.extractor
-    if model.trained_on == "anonymised":
-        learned = "an adapter network and the back-end" if model.adapter else "the back-end"
-        resources += (f"Computing power to train {learned} on anonymised speech.",)
-    if spent is not None and spent.epochs:
-        resources += (
-            f"Computing power to train the extractor further: {spent.epochs} epochs over {spent.recordings} anonymised "
-            "recordings.",
-        )
-    if spent is not None and spent.settings > 1:
-        resources += (f"Development people to choose among {spent.settings} settings.",)
     enrolled, tried = model.development
     return AttackerCard(
         name=str(model),
@@ -125,3 +104,34 @@ def attacker_card(
         trained_on=f"{_SPEECH[model.trained_on]} of {train_speakers} training speakers",
         calibrated_on=f"{enrolled} enrolment against {tried} trials of {dev_speakers} development speakers",
     )
+
+
+def _wanted(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...]]:
+    """What the attacker wants, and can reach."""
+    if model.name == RANDOM:
+        objective = "None: the lower bound, what the same search finds where there is nothing to find."
+        return objective, ("No speech: every embedding is independent noise.",)
+    objective = _OBJECTIVE.format(identities=identities)
+    if model.name == UNPROTECTED:
+        objective += " The upper bound and positive control: no protection."
+    opportunity: tuple[str, ...] = (
+        f"Trial utterances, intercepted as {_SPEECH[model.trial]}.",
+        f"A database of {identities} identities with {_SPEECH['original']} of each, the target among them.",
+    )
+    if "anonymised" in (model.enrolment, model.trained_on, *model.development):
+        opportunity += ("Knowledge of the anonymisation system, which the attacker can run.",)
+    return objective, opportunity
+
+
+def _learning(model: ThreatModel, spent: Spent | None) -> list[str]:
+    """What learning takes."""
+    found = []
+    if model.trained_on == "anonymised":
+        learned = "an adapter network and the back-end" if model.adapter else "the back-end"
+        found.append(f"Computing power to train {learned} on anonymised speech.")
+    if spent is not None and spent.epochs:
+        heard = f"{spent.epochs} epochs over {spent.recordings} anonymised recordings"
+        found.append(f"Computing power to train the extractor further: {heard}.")
+    if spent is not None and spent.settings > 1:
+        found.append(f"Development people to choose among {spent.settings} settings.")
+    return found

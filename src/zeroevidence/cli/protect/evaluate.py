@@ -98,11 +98,8 @@ def command(
     from zeroevidence.report.protection import render_protection
 
     _check(models, kinds, parameters, people_curve)
-    if front and (models or keep or no_verification or people_curve):
-        raise UsageError(
-            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification and "
-            "--people-curve"
-        )
+    if front:
+        _check_front(models or keep or no_verification or people_curve)
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
     if front:
@@ -166,6 +163,15 @@ def _emit_front(
         progress=terminal_progress("attacking", "attacks"),
     )
     output.emit(render_front(found, output.format, signatures=output.signatures))
+
+
+def _check_front(others: object) -> None:
+    """Refuse options that do not go with a front."""
+    if others:
+        raise UsageError(
+            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification and "
+            "--people-curve"
+        )
 
 
 def _check(models: Sequence[str], kinds: Sequence[str], parameters: dict[str, Any], people_curve: bool) -> None:
