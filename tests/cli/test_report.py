@@ -179,9 +179,8 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     assert code == 0, err
     assert shown.count("\nThe strongest of 3 attacks") == 2
     text = out.read_text(encoding="utf-8")
-    assert (
-        "22 results" in text
-    )  # three attackers on each of two protections, bounds once; 14 of the one that trains
+    # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
+    assert "22 results" in text
     assert "The strongest attacker: " in text
     assert out.stat().st_size < 3_000_000
     assert run("demo", "--report", out)[0] == 2
