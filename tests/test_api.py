@@ -18,8 +18,9 @@ QUICK = {"intervals": 20, "null": 20}
 
 def kinds_of(values):
     """The same numbers as everything that holds numbers."""
-    import pandas as pd
     import polars as pl
+
+    pd = pytest.importorskip("pandas")
 
     return {
         "list": values,
@@ -175,8 +176,9 @@ def test_plain_values(result):
 
 
 def test_data_frames(result):
-    import pandas as pd
     import polars as pl
+
+    pd = pytest.importorskip("pandas")
 
     frame = result.to_frame()
     assert isinstance(frame, pl.DataFrame)

@@ -80,6 +80,7 @@ def test_an_encoder_may_be_tried_at_some_steps_only():
 
 
 def test_cues_join_in_together_and_one_at_a_time():
+    pytest.importorskip("onnxruntime")
     embeddings, split, role = corpus()
     size = sum(len(one.features) for one in CUES.values())
     wide = changed(embeddings, np.random.default_rng(0).normal(size=(len(embeddings.ids), size)))

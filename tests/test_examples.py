@@ -71,6 +71,7 @@ def test_help_and_a_missing_folder(tmp_path):
 
 
 def test_published_scores_give_the_published_profile(shared, tmp_path):
+    pytest.importorskip("matplotlib")
     assert run("zebra.py", "-o", tmp_path, "--data", shared).returncode == 0
     first = cells((tmp_path / "zebra-results.md").read_text())[2]
     assert first[1:] == ["original", "original", "0.584", "3.98", "C"]

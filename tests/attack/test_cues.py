@@ -360,6 +360,7 @@ def test_waves_that_are_no_waves_are_refused(sample):
 
 
 def test_extraction_stores_them_like_any_vectors(tmp_path):
+    pytest.importorskip("soundfile")
     utterances = []
     for number, per_second in enumerate((3.0, 5.0)):
         file = tmp_path / f"{number}.wav"

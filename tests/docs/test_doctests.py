@@ -13,7 +13,13 @@ from zeroevidence.errors import MissingExtra
 # What needs no example: errors say what they are, and a mapping of modules is no function.
 PLAIN = {"InputError", "MissingExtra", "UsageError", "ZeroEvidenceError", "__version__", "plot", "protect"}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-NEEDS = {"torch": "torch", "plot": "matplotlib"}
+NEEDS = {
+    "torch": "torch",
+    "plot": "matplotlib",
+    "attributes.adversarial": "torch",
+    "attributes.flow": "torch",
+    "protect.models": "torch",
+}
 
 
 def modules():

@@ -86,6 +86,8 @@ def test_more_people_leave_less(roles):
 
 
 def test_rows_carry_the_curve_to_every_output(roles):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     fits = refits(["linear"], "sex", parameters={"shrinkage": "auto"})
     protectors = {"linear": fits["linear"](roles.train)}
     rows = assess(
