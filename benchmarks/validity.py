@@ -270,11 +270,12 @@ def main():
         for cell in all_cells(arguments.simulations)
         if arguments.part in (None, cell.part) and arguments.people in (None, cell.people)
     ]
+    planned = len(cells)
     if arguments.kept:
         there = {json.loads(line)["name"] for line in arguments.results.read_text().splitlines()}
         print(f"{sum(cell.name in there for cell in cells)} of {len(cells)} cells", file=sys.stderr)
         cells = [cell for cell in cells if cell.name in there]
-    text = page(run(cells, arguments.workers, arguments.results))
+    text = page(run(cells, arguments.workers, arguments.results), planned)
     if arguments.page is None:
         print(text)
     else:

@@ -45,7 +45,7 @@ def test_every_part_makes_its_section(validity, tmp_path):
     ]
     results = tmp_path / "results.jsonl"
     lines = validity.run(cells, 1, results)
-    text = validity.page(lines)
+    text = validity.page(lines, len(lines))
     for title in ("Coverage", "Length", "Bias", "Coverage in lists of trials", "P-values", "Comparisons"):
         assert f"## {title}\n" in text
     assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in cells]
@@ -55,4 +55,4 @@ def test_every_part_makes_its_section(validity, tmp_path):
 def test_few_people_are_not_given_an_interval(validity):
     (line,) = validity.run([validity.Cell("coverage", "equal", "medium", 8, 2)], 1, None)
     assert {one["coverage"] for one in line["found"].values()} == {None}
-    assert "not given" in validity.page([line])
+    assert "not given" in validity.page([line], 1)
