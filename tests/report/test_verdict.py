@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import binom
 
 import zeroevidence as ze
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Measured, Setup
 from zeroevidence.evaluation.finding import chances
+from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.null import Null
 
@@ -34,11 +36,12 @@ def test_the_paragraph_holds_the_numbers(audit_rows):
     row, plain = audit_rows[3], audit_rows[0]
     text = words(audit_rows)
     top, alone = (100 * one.metrics["top1"].value for one in (row, plain))
-    assert f"the right name to {top:.3g} % of the recordings" in text
+    assert f"at most {100 * row['top1'].bound:.3g} % of the recordings of people like these (95 % confidence; " in text
+    assert f"{top:.3g} % of those measured)" in text
     assert "choosing among 20 known people" in text
     assert "guessing would do so for 5 %" in text
     assert f"without protection it is {alone:.3g} %" in text
-    assert f"{row.metrics['alid'].value:.2f} bits" in text
+    assert f"at most {row['alid'].bound:.2f} bits (95 % confidence; {row['alid'].value:.2f} measured)" in text
     assert "in at most 5 % of such tests" in text  # p = 1 / (1 + 19)
     assert "people are named in every one of their recordings" in text
     assert "Other attackers may learn more" in text
@@ -270,11 +273,28 @@ def test_what_was_not_tested_may_be_chance(search, pairs):
     assert beats_chance(pairs(3.0, system="s", options=ze.Options(intervals=20, null=0))) is True
 
 
-def test_intervals_where_no_error_was_seen_or_beside_the_value(search, pairs):
-    assert "(95 % interval 84 to 100 %)" in words([search(30.0, system="s")]).split(",")[0]
+def test_limits_are_said_where_they_say_something(search, pairs):
+    assert "puts the right name to 100 % of the recordings" in words([search(30.0, system="s")]).split(",")[0]
     row = pairs(1.5, system="s")
-    beside = row.with_metrics({"d_ece": replace(row.metrics["d_ece"], value=0.2, low=0.05, high=0.15)})
-    assert "(95 % interval, corrected for few people, 6.93 to 20.8 %)" in words([beside])
+    most, value = (100 * one / D_ECE_MAX for one in (row["d_ece"].bound, row["d_ece"].value))
+    assert f"at most {most:.3g} % (95 % confidence, for people like these; {value:.3g} % measured)" in words([row])
+
+
+def test_how_many_people_may_be_exposed(search):
+    row = search(1.0, seed=2, system="s")
+    seen, bound = row.curves["people_above"], row.curves["people_above_bound"]
+    assert seen.x == bound.x
+    above = sum(one > 1.0 for one in row.people.alid)
+    assert f"at most {100 * binomial_limit(above, 20):.3g} % of people like these are exposed to more than one bit" in (
+        words([row])
+    )
+    assert f"at most {100 * (1.0 - 0.05 ** (1 / 20)):.3g} % of people have one that gives away more" in words([row])
+
+
+def binomial_limit(seen, people):
+    """The rate at which so few or fewer are seen in one of twenty samples, by trying."""
+    rates = np.linspace(0.0, 1.0, 200_001)
+    return rates[np.searchsorted(-binom.cdf(seen, people, rates), -0.05)]
 
 
 def test_nobody_is_named_by_chance(search):

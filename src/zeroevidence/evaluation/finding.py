@@ -21,24 +21,36 @@ from zeroevidence.evaluation.flags import Flag, flag
 from zeroevidence.evaluation.results import Evaluation, Measured
 from zeroevidence.measure.registry import MEASURES, ordering_measures
 from zeroevidence.uncertainty.compare import holm
-from zeroevidence.uncertainty.level import ALPHA
+from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
 
-# recognised, leaks: more than chance; untested: chance was not tested; not-found: no better than chance, though the
-# same attack works without protection; inconclusive: that it would was not shown; described: not about privacy
-Level: TypeAlias = Literal["recognised", "leaks", "untested", "not-found", "inconclusive", "described"]
+# recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
+# anything; not-found: no better than chance, though the same attack works without protection; inconclusive: that it
+# would was not shown; described: not about privacy
+Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
 
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
-_OF_CHANCE = ("attacker-at-chance", "control-failed")
+_OF_CHANCE = ("attacker-at-chance", "control-failed", "too-few-to-test")
 _OF_OTHERS = ("no-positive-control", "weaker-than-cheaper")
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Whether a row is more than chance: None where nothing tells, or too coarsely; the p-value where tested."""
+    """Whether a row is more than chance.
+
+    Parameters
+    ----------
+    beaten
+        None where nothing tells, or too coarsely.
+    p_value
+        Where it was tested.
+    too_few
+        Whether people are so few that the test would have missed what is there; `beaten` is then True or None.
+    """
 
     beaten: bool | None
     p_value: float | None = None
+    too_few: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +224,8 @@ def same_setting(row: Evaluation, other: Evaluation) -> bool:
 
 
 def _level(row: Evaluation, chance: Chance, control: Chance | None) -> Level:
+    if chance.too_few and chance.beaten is not True:
+        return "too-few"
     if chance.beaten is False:
         return "not-found" if control is not None and control.beaten else "inconclusive"
     if _often(row, chance):
@@ -326,8 +340,19 @@ def _adjusted(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[int, C
         p, own = min(1.0, kinds * corrected[id(one)]), one.p_value or 0.0
         least, least_own, coarse = found.get(i, (1.0, 1.0, False))
         found[i] = min(p, least), min(own, least_own), coarse or _is_coarse(one)
-    # A p-value of few permutations, multiplied by many tests, is large whatever leaks: that is no sign of privacy.
-    return {i: Chance(None if coarse and own <= ALPHA < p else p <= ALPHA, p) for i, (p, own, coarse) in found.items()}
+    return {i: _judged(rows[i], *one) for i, one in found.items()}
+
+
+def _judged(row: Evaluation, p_value: float, own: float, coarse: bool) -> Chance:
+    """What follows from the p-value of a row among all, and by itself.
+
+    A p-value of few permutations, multiplied by many tests, is large whatever leaks, and so is one of few people: that
+    is no sign of privacy.
+    """
+    too_few = row.counts.get("speakers", LEAST_PEOPLE) < LEAST_PEOPLE
+    beaten = p_value <= ALPHA
+    unclear = not beaten and (too_few or (coarse and own <= ALPHA))
+    return Chance(None if unclear else beaten, p_value, too_few)
 
 
 def _distinct(measures: Iterable[Measured]) -> list[Measured]:
@@ -400,6 +425,8 @@ def together(rows: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def _chance_flags(row: Evaluation, chance: Chance) -> list[Flag]:
+    if chance.too_few and chance.beaten is None:
+        return [flag("too-few-to-test", people=row.counts["speakers"])]
     if chance.p_value is None or chance.beaten is not False or row.about.role not in ("attack", "control"):
         return []
     control = row.about.role == "control" and row.about.question == "identity"

@@ -51,6 +51,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "this attacker does no better than chance; a weak attack is not evidence of privacy, so show that it "
         "recognises unprotected speech and try a stronger one.",
     ),
+    "too-few-to-test": (
+        "warning",
+        "{people} people are too few to tell a leak from chance, so nothing follows from this row, neither privacy nor "
+        f"a leak; evaluate at least {LEAST_PEOPLE} people.",
+    ),
     "scores-independent": (
         "warning",
         "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "

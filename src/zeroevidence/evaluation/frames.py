@@ -47,6 +47,7 @@ def records(rows: Sequence[Evaluation]) -> Iterator[dict[str, Any]]:
                     "value": value,
                     "low": one.low,
                     "high": one.high,
+                    "bound": one.bound,
                     "p_value": one.p_value,
                     "unit": one.unit,
                     "method": one.method,
@@ -65,7 +66,7 @@ def to_frame(rows: Sequence[Evaluation], *, backend: str = "polars") -> Any:
         text = isinstance(value, str)
         lines.append({**record, "value": None if text else float(value), "category": value if text else None})
     columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
-    numbers = ("value", "low", "high", "p_value")
+    numbers = ("value", "low", "high", "bound", "p_value")
     schema = {name: narwhals.Float64() if name in numbers else narwhals.String() for name in columns}
     try:
         return narwhals.from_dict(columns, schema, backend=backend).to_native()  # type: ignore[arg-type]

@@ -249,7 +249,9 @@ def _ticks(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _metric(one: Measured) -> dict[str, Any]:
-    found = {name: getattr(one, name) for name in ("value", "low", "high", "plain", "p_value", "unit", "method")}
+    found = {
+        name: getattr(one, name) for name in ("value", "low", "high", "bound", "plain", "p_value", "unit", "method")
+    }
     if one.spread is not None:
         found["spread"] = asdict(one.spread)
     if one.null is not None:
@@ -276,7 +278,7 @@ def _metric_from(name: str, record: Mapping[str, Any]) -> Measured:
     told = {key: _entry(one) for key, one in value.items()} if several else value if _is_text(value) else _entry(value)
     if given.get("spread") is not None:
         given["spread"] = _filled(Spread, {key: _entry(one) for key, one in given["spread"].items()})
-    for key in ("low", "high", "plain"):
+    for key in ("low", "high", "bound", "plain"):
         if given.get(key) is not None:
             given[key] = _entry(given[key])
     _expected(given.get("unit"), str, f"unit of {name}")

@@ -16,7 +16,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.flags import resampling_flags
 from zeroevidence.evaluation.jsonfile import read_results
 from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.people import exposure_by_person
+from zeroevidence.evaluation.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.evaluation.search import (
     evidence_curves,
@@ -104,7 +104,7 @@ def linked_evaluation(
             if replicates is None
             else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         ),
-        curves=evidence_curves(evidence),
+        curves=evidence_curves(evidence) | exposed_curves(table),
         trials=table,
         people=exposure_by_person(table),
         replicates=replicates,

@@ -20,7 +20,7 @@ from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.people import exposure_by_person, names_on_top
+from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, names_on_top
 from zeroevidence.evaluation.profiles import one_to_one_curves
 from zeroevidence.evaluation.recordings import several_recordings
 from zeroevidence.evaluation.replicates import Replicates
@@ -113,7 +113,7 @@ def _evaluated(
         labels=labels,
         about=about,
         flags=tuple(job.flags(replicates, counts, given.loosened)),
-        curves=curves if found is None else curves | found.curves,
+        curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
         trials=None if found is None else found.trials,
         people=job.people(found),
         recordings=job.recordings(found, metrics),

@@ -11,8 +11,10 @@ import numpy as np
 from zeroevidence._typing import BoolArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.results import People, Trials
+from zeroevidence.evaluation.profiles import as_curve, thinned
+from zeroevidence.evaluation.results import Curve, Evaluation, People, Trials
 from zeroevidence.measure.disclosure import by_speaker
+from zeroevidence.uncertainty.exposure import exposed_people
 
 _MOST_PEOPLE = 1000
 _HUB_SHARE = 0.1
@@ -58,6 +60,33 @@ def exposure_by_person(trials: Trials, on_top: StrArray | None = None) -> People
         tuple(linked[first].tolist()),
         None if falsely is None else tuple(falsely[first].tolist()),
     )
+
+
+def exposed_curves(trials: Trials) -> dict[str, Curve]:
+    """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
+    found = exposed_people(by_speaker(trials.lid, trials.speaker).mean)
+    keep = thinned(len(found.level))
+    return {
+        "people_above": as_curve(found.level[keep], found.share[keep]),
+        "people_above_bound": as_curve(found.level[keep], found.bound[keep]),
+    }
+
+
+def most_people_above(row: Evaluation, level: float) -> float | None:
+    """With 95 % confidence at most this share of people like these is exposed to more than a level of bits.
+
+    Examples
+    --------
+    >>> from zeroevidence.evaluation.results import Curve
+    >>> row = Evaluation({}, curves={"people_above_bound": Curve((0.1, 0.2, 3.0), (0.99, 0.75, 0.53))})
+    >>> [most_people_above(row, level) for level in (0.0, 1.0, 3.0)]
+    [1.0, 0.75, 0.53]
+    """
+    if "people_above_bound" not in row.curves:
+        return None
+    curve = row.curves["people_above_bound"]
+    at = int(np.searchsorted(curve.x, level, "right")) - 1
+    return 1.0 if at < 0 else curve.y[at]
 
 
 def hubs(people: People, identities: int) -> BoolArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.measure.registry import MEASURES, IntervalRule
+from zeroevidence.measure.registry import MEASURES, Direction, IntervalRule
 from zeroevidence.uncertainty.bias import bias_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import LEVEL, Spread, spread_of
@@ -43,6 +43,7 @@ class Bounds:
     low: float | None = None
     high: float | None = None
     spread: Spread | None = None
+    bound: float | None = None  # one-sided, where the attacker learns more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +114,14 @@ class Replicates:
         if found is None:
             return Bounds(corrected)
         low, high = np.clip(found.limits(corrected), *limits)
-        return Bounds(corrected, float(low), float(high), found)
+        return Bounds(corrected, float(low), float(high), found, _bound(found, corrected, entry.discloses, limits))
+
+
+def _bound(spread: Spread, value: float, discloses: Direction, limits: tuple[float, float]) -> float | None:
+    if discloses == "none":
+        return None
+    bound = spread.at_most(value) if discloses == "up" else spread.at_least(value)
+    return float(np.clip(bound, *limits))
 
 
 def _of_extreme(value: float, halves: FloatArray | None) -> Bounds:

@@ -34,6 +34,9 @@ class Measured:
         come out too high or low with few, the value is corrected for that.
     low, high
         95 % interval.
+    bound
+        One-sided 95 % limit on the side where an attacker learns more: with that confidence, people like these give
+        away no more to this attacker.
     null
         The measure where nothing leaks.
     plain
@@ -56,6 +59,7 @@ class Measured:
     null: Null | None = None
     plain: float | None = None
     spread: Spread | None = None
+    bound: float | None = None
 
     @property
     def uncorrected(self) -> float:

@@ -108,9 +108,8 @@ def with_intervals(
         if name in replicates.left_out and name in rules and isinstance(one.value, float):
             found = replicates.bounds(name, one.value, rules[name])
             plain = one.value if is_biased(rules[name]) and found.low is not None else None
-            result[name] = replace(
-                one, value=found.value, plain=plain, low=found.low, high=found.high, spread=found.spread
-            )
+            limits = {"low": found.low, "high": found.high, "spread": found.spread, "bound": found.bound}
+            result[name] = replace(one, value=found.value, plain=plain, **limits)  # type: ignore[arg-type]
     return result
 
 

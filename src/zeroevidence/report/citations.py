@@ -135,6 +135,17 @@ BIBTEX: dict[str, str] = {
         "1-to-{N} Linkage Threats",
         year="2026",
     ),
+    "vergeer2016": _entry(
+        "article",
+        "vergeer2016",
+        author="Vergeer, Peter and van Es, Andrew and de Jongh, Arent and Alberink, Ivo and Stoel, Reinoud",
+        title="Numerical likelihood ratios outputted by {LR} systems are often based on extrapolation: When to stop "
+        "extrapolating?",
+        journal="Science and Justice",
+        volume="56",
+        pages="482--491",
+        year="2016",
+    ),
     "backstrom2026": _entry(
         "article",
         "backstrom2026",

@@ -20,6 +20,7 @@ from zeroevidence._typing import FloatArray
 LEVEL = 0.95
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
+_MOST_PEOPLE = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,34 @@ class Spread:
     def at_most(self, value: float, level: float = LEVEL) -> float:
         """One-sided upper limit."""
         return value + self._reach(self.above, 1.0 - level)
+
+    def of_people(self, people: float) -> Spread:
+        """What it would be with another number of people like these.
+
+        Examples
+        --------
+        >>> Spread(error=0.2, people=25.0, freedom=24.0, below=0.0, above=0.0).of_people(100.0).error
+        0.1
+        """
+        return Spread(self.error * float(np.sqrt(self.people / people)), people, people - 1.0, self.below, self.above)
+
+    def people_for(self, reach: float, level: float = LEVEL) -> int | None:
+        """How many people like these bring the upper limit so near to the value; None where a million do not.
+
+        Examples
+        --------
+        >>> Spread(error=0.0, people=10.0, freedom=9.0, below=0.0, above=1.0).people_for(0.05)
+        59
+        """
+        if reach <= 0.0:
+            return None
+        few, many = 2.0, _MOST_PEOPLE
+        if self.of_people(many).at_most(0.0, level) > reach:
+            return None
+        while many - few > 1.0:
+            middle = np.floor((few + many) / 2.0)
+            few, many = (few, middle) if self.of_people(middle).at_most(0.0, level) <= reach else (middle, many)
+        return int(many)
 
     def p_value(self, value: float) -> float:
         """Two-sided p-value of the hypothesis that the value is 0: the level at which a limit touches it."""

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.report.verdict.summary import summary
 from zeroevidence.report.verdict.words import (
     Verdict,
-    between,
     capital,
     caution_words,
     chance_words,
     kept,
+    limited,
     percent,
+    removed_words,
+    vacuous_words,
 )
 
 
@@ -34,7 +37,8 @@ def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Seq
     )
     others = [_short(rows[i], finding, i) for i in finding.by_system if i != finding.strongest]
     others += [_kept_attribute(rows, row, one) for one in further]
-    return Verdict(finding.level, _headline(row, finding), kept(paragraph), tuple(map(kept, others)), finding)
+    short = summary(rows, finding)
+    return Verdict(finding.level, _headline(row, finding), kept(paragraph), tuple(map(kept, others)), finding, short)
 
 
 def _share(row: Evaluation) -> str:
@@ -43,6 +47,8 @@ def _share(row: Evaluation) -> str:
 
 def _headline(row: Evaluation, finding: Finding) -> str:
     attribute, level = finding.attribute, finding.level
+    if level == "too-few":
+        return f"Too few people to say whether the voices conceal {attribute}"
     if level == "inconclusive":
         return f"This test cannot say whether the voices conceal {attribute}"
     if level == "not-found":
@@ -73,13 +79,11 @@ def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     one = row.about.of_class
     about = f"{finding.attribute} ({one} or not)" if one else finding.attribute
-    words = (
-        f"removes {_share(row)}{between(row, 'd_ece', 100.0 / D_ECE_MAX, ' %')} of the uncertainty about {about}, "
-        "averaged over all prior beliefs"
-    )
+    removed = limited(row, "d_ece", D_ECE_MAX)
+    words = f"removes {removed_words(removed)} of the uncertainty about {about}, averaged over all prior beliefs"
     if finding.control is not None:
         words += f"; without protection it is {_share(rows[finding.control])}"
-    return f"{words}. Nothing removed would be perfect privacy."
+    return " ".join([f"{words}.", *vacuous_words(removed), "Nothing removed would be perfect privacy."])
 
 
 def _developed(row: Evaluation) -> bool:

@@ -14,22 +14,31 @@ import numpy as np
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import PEOPLE_LABELS, Chance, Level
-from zeroevidence.evaluation.people import hubs
+from zeroevidence.evaluation.finding import Chance, Level
+from zeroevidence.evaluation.people import hubs, most_people_above
 from zeroevidence.evaluation.recordings import SHOWN
-from zeroevidence.evaluation.results import number_or_none, required_number
+from zeroevidence.evaluation.results import number_or_none
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.strength import rising_words
+from zeroevidence.report.verdict.groups import group_labels, group_words
+from zeroevidence.report.verdict.summary import summary
 from zeroevidence.report.verdict.words import (
     Verdict,
-    between,
     capital,
     caution_words,
     chance_words,
     kept,
+    limited,
+    named_words,
     percent,
+    removed_words,
     rounded_factor,
+    vacuous_words,
 )
+from zeroevidence.uncertainty.exposure import share_at_most
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+
+_LEVEL = 1.0  # bit
 
 _UNPROTECTED: dict[Level, str] = {
     "recognised": "Unprotected voices are recognised; no protection was measured",
@@ -45,6 +54,7 @@ _ANY: dict[Level, str] = {
     "recognised": "The voices are recognised",
     "leaks": "The voices give something away",
     "untested": "The voices may give something away; chance was not ruled out",
+    "too-few": "Too few people to say how private the voices are",
     "not-found": "No leak was found, which does not prove that there is none",
     "inconclusive": "This test cannot say how private the voices are",
 }
@@ -58,12 +68,13 @@ def people_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
     tested = "what is given away on average" if row.is_search else "this"
     sentences = [f"{_who(rows, finding)} {measured}", chance_words(chance, tested), *_several_recordings(row, chance)]
     sentences += [*_most_exposed(row, finding), *_named_for_everybody(row), *_cautions(rows, finding)]
-    named = _group_labels(rows, finding)
+    named = group_labels(rows, finding)
     others = tuple(
         _short(rows[i], finding.chance[i].beaten, named) for i in finding.by_system if i != finding.strongest
     )
     paragraph = kept(" ".join(sentences))
-    return Verdict(finding.level, _headline(row, finding.level), paragraph, tuple(map(kept, others)), finding)
+    headline, short = _headline(row, finding.level), summary(rows, finding)
+    return Verdict(finding.level, headline, paragraph, tuple(map(kept, others)), finding, short)
 
 
 def _headline(row: Evaluation, level: Level) -> str:
@@ -87,7 +98,7 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     system, backend = row.labels.get("system"), row.labels.get("backend")
     several = len(attacks) > 1 and not row.about.is_bound
     threat = row.about.threat
-    group = _group_words(row, _group_labels(rows, finding))
+    group = group_words(row, group_labels(rows, finding))
     if threat is None and several and system:
         share = _comparable(rows, finding, " ({})")
         return f"Of {len(attacks)} results, {system}{group} gives most away{share}: the attacker behind its scores"
@@ -100,17 +111,6 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     if several:
         return f"The strongest of {len(attacks)} attacks, {'by ' if threat is not None else ''}{words},"
     return capital(words)
-
-
-def _group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    """Labels that tell groups of people apart, where there are several."""
-    compared = [rows[i].labels for i in finding.by_system]
-    return [name for name in PEOPLE_LABELS if len({labels.get(name) for labels in compared}) > 1]
-
-
-def _group_words(row: Evaluation, names: Sequence[str]) -> str:
-    said = ", ".join(row.labels[name] for name in names if name in row.labels)
-    return f" ({said})" if said else ""
 
 
 def _comparable(rows: Sequence[Evaluation], finding: Finding, words: str) -> str:
@@ -144,43 +144,72 @@ def _attacker(row: Evaluation) -> tuple[str, list[str]]:
 def _searched(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     people = row.counts["identities"]
-    top = row.number("top1") or 0.0
+    top = limited(row, "top1", 1.0)
     plain = None if finding.control is None else rows[finding.control].number("top1")
     against = [f"guessing would do so for {percent(1.0 / people)}"]
     if plain is not None:
         against.append(f"without protection it is {percent(plain)}")
-    words = (
-        f"puts the right name to {percent(top)} of the recordings{between(row, 'top1', 100.0, ' %')}, choosing among "
-        f"{people} known people; {', and '.join(against)}."
-    )
-    alid = row.number("alid")
-    return words if alid is None else f"{words} On average a recording {_bits(row, alid, people)}."
+    words = [
+        f"puts the right name to {named_words(row, finding.level, top)}, choosing among {people} known people; "
+        f"{', and '.join(against)}.",
+        *vacuous_words(top),
+    ]
+    if row.number("alid") is not None:
+        words.append(f"On average a recording {_bits(row, people)}.")
+    return " ".join([*words, *_exposed(row, finding)])
 
 
-def _bits(row: Evaluation, alid: float, people: int) -> str:
+def _bits(row: Evaluation, people: int) -> str:
+    alid = row.number("alid") or 0.0
     if alid == -inf:
         return "misleads: at least once the attacker ruled out the right person"
     if alid <= -0.005:
         return f"misleads the attacker, by {-alid:.2f} bits"
     least = "at least " if rising_words(row) else ""
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
-    words = f"gives away {least}{alid:.2f} bits{between(row, 'alid')} {of_all}"
-    if 2.0**alid < 1.05:
+    one = limited(row, "alid", log2(people))
+    if one.bound is None or one.vacuous:
+        words, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
+    else:
+        words = f"gives away at most {one.bound:.2f} bits (95 % confidence; {alid:.2f} measured) {of_all}"
+        most = one.bound
+    if 2.0**most < 1.05:
         return f"{words}, next to nothing"
-    return f"{words}: it makes the right person about {rounded_factor(2.0**alid)} times as likely as before"
+    upto = "up to " if most > alid else ""
+    return f"{words}: it makes the right person {upto}about {rounded_factor(2.0**most)} times as likely as before"
+
+
+def _exposed(row: Evaluation, finding: Finding) -> list[str]:
+    """How many people like these may be exposed, and how many may have a recording that tells more than any here."""
+    people, highest = row.counts.get("speakers", 0), row.number("lid_max")
+    share = most_people_above(row, _LEVEL)
+    if people < LEAST_PEOPLE or share is None or finding.chance[finding.strongest].beaten is False:
+        return []
+    words = [
+        f"With 95 % confidence at most {percent(share)} of people like these are exposed to more than one bit on "
+        "average, which is twice as likely as before."
+    ]
+    if highest is not None and highest > 0.0:
+        few = percent(float(share_at_most(0, people)))
+        words.append(
+            f"The most telling recording gives away {highest:.2f} bits; at most {few} of people have one that gives "
+            "away more."
+        )
+    return words
 
 
 def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
     """One comparison at a time: how much of an attacker's uncertainty it removes."""
     row = rows[finding.strongest]
-    eer, worst = (row.number(name) for name in ("eer", "worst_case"))
+    eer, worst, supported = (row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
     without = number_or_none(None if finding.control is None else rows[finding.control], "d_ece")
+    removed = limited(row, "d_ece", D_ECE_MAX)
     words = [
-        f"removes {percent(required_number(row, 'd_ece') / D_ECE_MAX)}"
-        f"{between(row, 'd_ece', 100.0 / D_ECE_MAX, ' %')} of the "
+        f"removes {removed_words(removed)} of the "
         "uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
         + ("" if without is None else f"; without protection it is {percent(without / D_ECE_MAX)}")
-        + "."
+        + ".",
+        *vacuous_words(removed),
     ]
     if eer is not None:
         words.append(
@@ -189,7 +218,8 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
         )
     if worst is not None:
         times = rounded_factor(10.0**worst) if worst < 15.0 else "more than can be written here"
-        words.append(f"The most telling single comparison changes the odds by a factor of {times}.")
+        many = "" if supported is None else f"; so many comparisons support up to {rounded_factor(10.0**supported)}"
+        words.append(f"The most telling single comparison changes the odds by a factor of {times}{many}.")
     words.append("How well one person is found among many was not measured.")
     return " ".join(words)
 
@@ -271,7 +301,7 @@ def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
 def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
     """One sentence on a further system, or on a further group of people."""
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
-    system = row.labels.get("system", "unnamed") + _group_words(row, named)
+    system = row.labels.get("system", "unnamed") + group_words(row, named)
     weak = ", no better than chance" if beaten is False else ""
     if row.is_search:
         return (

@@ -1,0 +1,73 @@
+"""How strong evidence may be called, given how many comparisons it rests on [Vergeer et al. 2016].
+
+A likelihood ratio beyond what was seen is extrapolated. With one misleading score added to either class, deciding by a
+threshold may cost no more than deciding without evidence; the empirical lower and upper bound (ELUB) are the thresholds
+next to 0 at which it does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.pav import Blocks
+from zeroevidence.measure.inputs import takes_scores
+from zeroevidence.measure.registry import measure
+from zeroevidence.measure.views import PairView
+from zeroevidence.measure.zebra import LN10
+
+
+@takes_scores
+def elub(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
+    """Empirical lower and upper bound of LLRs (natural logarithm), exact where others step along a grid.
+
+    Examples
+    --------
+    >>> low, high = elub([2.0, 3.0, 4.0], [-4.0, -3.0, 0.5])
+    >>> round(low, 3), round(high, 3)
+    (-1.099, 1.099)
+    """
+    levels = np.unique(np.concatenate((target, nontarget)))
+    missed, rejected = (np.searchsorted(np.sort(one), levels, "right") for one in (target, nontarget))
+    return _bounds(levels, missed.astype(np.float64), rejected.astype(np.float64))
+
+
+def elub_of(blocks: Blocks) -> tuple[float, float]:
+    """The same after oracle calibration."""
+    return _bounds(blocks.llr, np.cumsum(blocks.target), np.cumsum(blocks.nontarget))
+
+
+def _bounds(levels: FloatArray, missed: FloatArray, rejected: FloatArray) -> tuple[float, float]:
+    """From the distinct LLRs and how many scores of each class are not above them.
+
+    Between two levels the rates are constant, and the cost goes one way in the threshold t: deciding without evidence
+    costs 1 for t >= 0 and exp(t) below.
+    """
+    start, end = np.concatenate(([-np.inf], levels)), np.concatenate((levels, [np.inf]))
+    miss = (np.concatenate(([0.0], missed)) + 1.0) / (missed[-1] + 1.0)
+    correct = np.concatenate(([0.0], rejected)) / (rejected[-1] + 1.0)
+    with np.errstate(divide="ignore"):
+        dear_from = np.log(np.maximum(1.0 - miss, 0.0)) - np.log(1.0 - correct)
+        dear_until = np.log(miss) - np.log(correct)
+    above = np.maximum(np.maximum(start, dear_from), 0.0)
+    below = np.minimum(np.minimum(end, dear_until), 0.0)
+    # Above the last level everything is rejected, and below the first everything accepted, which never pays.
+    return float(below[(below > start) | (start == -np.inf)].max()), float(above[(above < end) | (end == np.inf)].min())
+
+
+@measure(
+    "worst_case_supported",
+    "supported worst case",
+    family="one-to-one",
+    unit="log10 LR",
+    range=(0.0, np.inf),
+    discloses="up",
+    meaning="The strongest evidence that this number of comparisons supports, as a power of ten.",
+    meaning_of_attribute="The strongest evidence that this number of recordings supports, as a power of ten.",
+    references=("vergeer2016",),
+    place=95,
+    method="pav, empirical bounds",
+)
+def _worst_case_supported(view: PairView) -> float:
+    low, high = elub_of(view.blocks)
+    return max(-low, high) / LN10

@@ -1,0 +1,20 @@
+"""Groups of people that were searched apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding import PEOPLE_LABELS
+
+
+def group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """Labels that tell groups of people apart, where there are several."""
+    compared = [rows[i].labels for i in finding.by_system]
+    return [name for name in PEOPLE_LABELS if len({labels.get(name) for labels in compared}) > 1]
+
+
+def group_words(row: Evaluation, names: Sequence[str]) -> str:
+    """The group that a row is of, in brackets."""
+    said = ", ".join(row.labels[name] for name in names if name in row.labels)
+    return f" ({said})" if said else ""

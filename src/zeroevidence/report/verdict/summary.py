@@ -1,0 +1,160 @@
+"""Five sentences for a reader who knows none of the measures.
+
+They say what was tried, by whom, what they learn, how sure that is, and what to do next. No bits, no names of measures,
+and nothing that the numbers do not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding import Chance
+from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.report.verdict.groups import group_labels, group_words
+from zeroevidence.report.verdict.words import Limited, kept, limited, named_words, percent, removed_words
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+
+_MORE_PEOPLE = f"Measure again with more people: at least {LEAST_PEOPLE}, better 30 or more."
+
+
+def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
+    """The five sentences of a finding on people or on an attribute."""
+    row, chance = rows[finding.strongest], finding.chance[finding.strongest]
+    control = None if finding.control is None else finding.chance[finding.control]
+    words = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), _sure(row, chance, control))
+    return tuple(map(kept, (*words, _next(row, finding))))
+
+
+def _voices(row: Evaluation) -> str:
+    """What was heard, in an adjective."""
+    threat = row.about.threat
+    if row.about.role == "floor":
+        return "made-up "
+    if row.about.role == "control" or (threat is not None and threat.trial == "original"):
+        return "unprotected "
+    if row.about.question == "attribute" or (threat is not None and threat.trial == "anonymised"):
+        return "protected "
+    return ""
+
+
+def _tried(row: Evaluation, finding: Finding) -> str:
+    speakers = row.counts.get("speakers")
+    people = f" of {speakers} people" if speakers else ""
+    if finding.question == "attribute":
+        return f"Somebody tried to tell {finding.attribute} from {_voices(row)}recordings{people}."
+    if row.is_search:
+        trials = row.counts.get("trials", row.counts.get("target", 0))
+        return (
+            f"Somebody tried to tell which of {row.counts['identities']} known people speaks in each of {trials} "
+            f"{_voices(row)}recordings."
+        )
+    pairs = sum(row.counts.get(name, 0) for name in ("target", "nontarget"))
+    what = f"{pairs} pairs of {_voices(row)}recordings{people}"
+    return f"Somebody tried to tell of {what} whether one person speaks in both."
+
+
+def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
+    row = rows[finding.strongest]
+    others = {
+        tuple(sorted(other.labels.items()))
+        for other in rows
+        if other.about.question == finding.question and other.about.role == row.about.role
+    }
+    system = row.labels.get("system")
+    against = f" against {system}{group_words(row, group_labels(rows, finding))}" if system and len(others) > 1 else ""
+    of_many = (
+        f"The strongest of {len(others)} attempts{against}, which counts here," if len(others) > 1 else "The attempt"
+    )
+    return f"{of_many} is {_attacker(row, finding)}."
+
+
+def _attacker(row: Evaluation, finding: Finding) -> str:
+    threat = row.about.threat
+    if finding.question == "attribute":
+        alike = "" if row.about.is_bound else " that were protected in the same way"
+        return f"that of an attacker who learned from recordings of other people{alike}"
+    if row.about.role == "floor":
+        return "one on noise, where there is nothing to learn"
+    if threat is not None and threat.name in ATTACKERS:
+        return f"that of somebody who {ATTACKERS[threat.name].title}"
+    if row.about.role == "control":
+        return "one on voices without protection"
+    if threat is not None:
+        return f"called {threat.name!r}"
+    return "one of which the files do not say what its attacker knows"
+
+
+def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
+    row = rows[finding.strongest]
+    plain = None if finding.control is None else rows[finding.control]
+    if finding.question == "attribute":
+        before = (
+            "" if plain is None else f"; without protection it is {percent((plain.number('d_ece') or 0.0) / D_ECE_MAX)}"
+        )
+        removed = removed_words(limited(row, "d_ece", D_ECE_MAX))
+        return f"This removes {removed} of the doubt about {finding.attribute}{before}."
+    if row.is_search:
+        guess = f"guessing does so for {percent(1.0 / row.counts['identities'])}"
+        top = None if plain is None else plain.number("top1")
+        before = "" if top is None else f", and without protection it is {percent(top)}"
+        return (
+            f"It puts the right name to {named_words(row, finding.level, limited(row, 'top1', 1.0))}; {guess}{before}."
+        )
+    error = row.metrics.get("eer")
+    if error is None:
+        return f"This removes {removed_words(limited(row, 'd_ece', D_ECE_MAX))} of the doubt."
+    before = (
+        ""
+        if plain is None or plain.number("eer") is None
+        else f", and without protection {percent(plain.number('eer') or 0.0)}"
+    )
+    return (
+        f"It is wrong in {_errors(Limited(float(error), error.bound))} of the cases, where guessing is in 50 %{before}."
+    )
+
+
+def _errors(error: Limited) -> str:
+    if error.bound is None or percent(error.bound) == percent(error.value):
+        return percent(error.value)
+    return f"at least {percent(error.bound)} (95 % confidence, for people like these; {percent(error.value)} measured)"
+
+
+def _sure(row: Evaluation, chance: Chance, control: Chance | None) -> str:
+    speakers = row.counts.get("speakers")
+    if chance.beaten is None and chance.too_few:
+        return f"{speakers} people are too few to tell this from chance."
+    if chance.beaten is None:
+        return "Whether chance alone could do as well was not tested."
+    if chance.beaten:
+        least = (
+            "" if chance.p_value is None else f": it does as well in at most {100 * chance.p_value:.2g} % of such tests"
+        )
+        return f"Chance does not explain this{least}."
+    if row.about.is_bound:
+        return "Guessing does as well."
+    if control is None or control.beaten is None:
+        return "Guessing does as well, but nobody showed that this attempt works even without protection."
+    if control.beaten:
+        return "Guessing does as well, while the same attempt does work without protection."
+    return "Guessing does as well, but the attempt fails even without protection, so nothing follows from that."
+
+
+def _next(row: Evaluation, finding: Finding) -> str:
+    level = finding.level
+    if level == "too-few":
+        return _MORE_PEOPLE
+    if level == "untested":
+        return "Before anything is decided, repeat this with the test against chance switched on."
+    if level in ("recognised", "leaks") and row.about.is_bound:
+        return "Next, measure a protection against the same attacker."
+    if level == "recognised":
+        return "Do not treat these voices as anonymous; a stronger protection is needed, measured in the same way."
+    if level == "leaks":
+        return (
+            "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more strongly."
+        )
+    if level == "not-found":
+        return "Before release, try stronger attackers and more people: that this one failed is no proof."
+    return "First show that the attack works on unprotected voices; without that its failure means nothing."

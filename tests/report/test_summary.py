@@ -1,0 +1,146 @@
+"""The first screen: five sentences that must be true in every case."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.report.verdict import verdict
+
+JARGON = re.compile(r"\b(bits?|A?LID|EER|D_ECE|Cllr|LLR|null|posterior|calibrat\w*|p-value)\b")
+
+
+def told(rows):
+    found = verdict(rows)
+    return found, [sentence.replace("\u00a0", " ") for sentence in found.summary]
+
+
+def unprotected(search, against, **settings):
+    return search(6.0, system="unprotected", about=against.control, **settings)
+
+
+def test_nothing_leaks(search, against):
+    rows = [unprotected(search, against), search(0.0, seed=6, system="s", about=against.lazy)]
+    found, (tried, whom, learned, sure, after) = told(rows)
+    assert found.level == "not-found"
+    assert tried == ("Somebody tried to tell which of 20 known people speaks in each of 80 protected recordings.")
+    assert whom == "The attempt is that of somebody who knows the protection and applies it to the known voices too."
+    assert f"{100 * rows[1].number('top1'):.3g} % of those measured" in learned
+    assert f"at most {100 * rows[1]['top1'].bound:.3g} %" in learned
+    assert "guessing does so for 5 %, and without protection it is 100 %" in learned
+    assert sure == "Guessing does as well, while the same attempt does work without protection."
+    assert after == "Before release, try stronger attackers and more people: that this one failed is no proof."
+
+
+def test_everything_leaks(search, against):
+    rows = [unprotected(search, against), search(6.0, seed=1, system="s", about=against.lazy)]
+    found, (_, _, learned, sure, after) = told(rows)
+    assert found.level == "recognised"
+    assert learned.startswith("It puts the right name to 100 % of the recordings;")
+    assert sure.startswith("Chance does not explain this")
+    assert after.startswith("Do not treat these voices as anonymous")
+
+
+@pytest.mark.parametrize("people", [2, 3, 6])
+def test_too_few_people_never_means_that_nothing_is_recognised(search, against, people):
+    settings = {"people": people}
+    rows = [unprotected(search, against, **settings), search(6.0, seed=1, system="s", about=against.lazy, **settings)]
+    found, (_, _, learned, sure, after) = told(rows)
+    assert f"the right name to {4 * people} of {4 * people} recordings" in learned or found.level == "recognised"
+    if found.level == "too-few":
+        assert found.headline == "Too few people to say how private the voices are"
+        assert sure == f"{people} people are too few to tell this from chance."
+        assert "at least 10" in after
+    for text in (" ".join(found.summary), found.paragraph, *(str(flag) for row in rows for flag in row.flags)):
+        assert "no better than chance" not in text
+        assert "does not recognise even" not in text
+        assert "Guessing does as well" not in text
+
+
+def test_two_people_cannot_be_tested(search, against):
+    found, _ = told([search(6.0, people=2, system="s", about=against.lazy)])
+    assert found.level == "too-few"
+    row = search(6.0, people=2, system="s", about=against.lazy)
+    assert [flag.code for flag in row.flags if flag.code == "too-few-to-test"]
+    assert "evaluate at least 10 people" in next(f.sentence for f in row.flags if f.code == "too-few-to-test")
+
+
+def test_a_weak_attacker(search, against):
+    rows = [search(0.0, seed=1, system="unprotected", about=against.control),
+            search(0.0, seed=6, system="s", about=against.lazy)]  # fmt: skip
+    found, (*_, sure, after) = told(rows)
+    assert found.level == "inconclusive"
+    assert "fails even without protection" in sure
+    assert after.startswith("First show that the attack works on unprotected voices")
+    _, (*_, sure, _) = told(rows[1:])
+    assert "nobody showed that this attempt works even without protection" in sure
+
+
+def test_hubs(hub):
+    found, sentences = told([hub])
+    top = hub["top1"]
+    assert f"at most {100 * top.bound:.3g} % of the recordings of people like these" in sentences[2]
+    assert "p000" not in " ".join(sentences)  # nobody is accused on the first screen
+    assert "comes up for everybody" in found.paragraph
+
+
+def test_several_groups(search, against):
+    rows = [search(2.0 + k, seed=k, system="s", about=against.lazy, sex=sex, people=12 + 4 * k)
+            for k, sex in enumerate("fm")]  # fmt: skip
+    found, (tried, whom, *_) = told(rows)
+    row = rows[found.finding.strongest]
+    assert f"which of {row.counts['identities']} known people" in tried
+    assert whom.startswith(f"The strongest of 2 attempts against s ({row.labels['sex']}), which counts here, is")
+
+
+def test_one_file_without_speakers(pairs):
+    row = pairs(1.5, system="s")
+    _, (tried, whom, learned, sure, after) = told([row])
+    assert tried == "Somebody tried to tell of 660 pairs of recordings whether one person speaks in both."
+    assert whom == "The attempt is one of which the files do not say what its attacker knows."
+    assert f"at least {100 * row['eer'].bound:.3g} %" in learned
+    assert f"{100 * row.number('eer'):.3g} % measured" in learned
+    assert "where guessing is in 50 %" in learned
+    assert sure
+    assert after
+
+
+def test_no_case_uses_jargon(search, against, pairs, hub, audit_rows):
+    cases = [
+        [search(0.0, seed=6, system="s", about=against.lazy)],
+        [search(6.0, system="s")],
+        [search(6.0, people=2, system="s")],
+        [pairs(1.5)],
+        [hub],
+        audit_rows,
+        [search(1.0, options=ze.Options(intervals=0, null=0))],
+    ]
+    for rows in cases:
+        _, sentences = told(rows)
+        assert len(sentences) == 5
+        for sentence in sentences:
+            assert not JARGON.search(sentence), sentence
+            assert sentence.endswith(".")
+
+
+def test_a_limit_that_rules_nothing_out_is_said_with_the_people_needed(search):
+    row = search(1.0, seed=2, people=12, system="s")
+    top = row["top1"]
+    vague = row.with_metrics({"top1": replace(top, bound=1.0, spread=replace(top.spread, error=0.6))})
+    text = verdict([vague]).paragraph
+    assert "So few people rule nothing out" in text
+    needed = int(re.search(r"about (\d+) people would bring", text)[1])
+    reach = (1.0 - float(top)) / 2.0
+    spread = vague["top1"].spread
+    assert spread.of_people(needed).at_most(0.0) <= reach < spread.of_people(needed - 1).at_most(0.0)
+
+
+def test_an_attacker_who_was_still_learning_has_no_limit(search, against):
+    row = search(1.0, system="s", about=against.lazy)
+    curve = ze.evaluation.results.Curve((15.0, 30.0, 60.0), (0.2, 0.5, 1.0))
+    rising = replace(row, curves={**row.curves, "alid_over_training_people": curve}).with_flags(
+        ze.evaluation.flags.flag("still-rising", gain=0.5)
+    )
+    assert "at most" in verdict([row]).summary[2]
+    assert "at most" not in verdict([rising]).summary[2]
