@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from zeroevidence.evaluation.linked import link
     from zeroevidence.evaluation.tandem import evaluate_tandem
+    from zeroevidence.measure.elub import elub
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
     from zeroevidence.measure.verification import cllr, cllr_min, dcf_act, dcf_min, eer, tpr_at_fpr
@@ -71,6 +72,7 @@ _HOMES = {
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
     "measure.verification": ("cllr", "cllr_min", "dcf_act", "dcf_min", "eer", "tpr_at_fpr"),
+    "measure.elub": ("elub",),
     "measure.zebra": ("d_ece", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -108,6 +110,7 @@ __all__ = [
     "deid",
     "ece_profile",
     "eer",
+    "elub",
     "evaluate",
     "evaluate_tandem",
     "findings",

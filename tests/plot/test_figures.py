@@ -21,7 +21,7 @@ mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
-TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "cmc", "rank-disclosure")
+TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "cmc", "rank-disclosure")
 SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "scatter", "eer-lid", "similarity")
 ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map", "over-training")
 

@@ -107,7 +107,7 @@ def test_json_that_is_none_of_ours(text, message):
 
 def test_csv_has_a_line_for_each_number(rows):
     text = render(rows, "csv")
-    columns = "sex measure key value low high p_value unit method flags signature"
+    columns = "sex measure key value low high bound p_value unit method flags signature"
     assert text.splitlines()[0].split(",") == ["system", *columns.split()]
     lines = list(csv.DictReader(io.StringIO(text)))
     value = next(x["value"] for x in lines if x["measure"] == "d_ece" and x["system"] == EVIL)

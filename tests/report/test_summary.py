@@ -37,7 +37,10 @@ def test_everything_leaks(search, against):
     rows = [unprotected(search, against), search(6.0, seed=1, system="s", about=against.lazy)]
     found, (_, _, learned, sure, after) = told(rows)
     assert found.level == "recognised"
-    assert learned.startswith("It puts the right name to 100 % of the recordings;")
+    assert learned.startswith(
+        "It puts the right name to 100 % of the recordings (95 % confidence, for people like these: "
+    )
+    assert "to 100 %);" in learned
     assert sure.startswith("Chance does not explain this")
     assert after.startswith("Do not treat these voices as anonymous")
 

@@ -103,3 +103,17 @@ def test_bias_is_exact_for_its_rate(rule, rate):
 def test_smooth_measures_are_left_alone():
     assert bias_of(1.0, np.full(4, 2.0), "smooth") == 0.0
     assert not is_biased("smooth")
+
+
+def test_more_people_bring_the_limit_nearer():
+    found = of_mean(np.random.default_rng(0).normal(size=25))
+    needed = found.people_for(0.1)
+    assert found.of_people(needed).at_most(0.0) <= 0.1 < found.of_people(needed - 1).at_most(0.0)
+    assert found.of_people(100.0).error == pytest.approx(found.error / 2.0)
+    assert found.people_for(0.0) is None
+    assert found.people_for(1e-9) is None
+
+
+def test_a_mean_of_ten_thousand_needs_the_people_of_the_textbook():
+    plain = Spread(error=0.1, people=100.0, freedom=99.0, below=0.0, above=0.0)  # a deviation of 1
+    assert plain.people_for(0.05) == pytest.approx((1.645 / 0.05) ** 2, rel=0.01)

@@ -58,9 +58,10 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
 
 
 def summary(audit: Audit) -> str:
-    """The finding in words: one line, and the reasons for it."""
+    """The finding in words: one line, five sentences for everybody, and the reasons for them."""
     words = verdict(audit.rows)
-    return f"{words.headline}\n\n{words.paragraph}\n"
+    short = f"{' '.join(words.summary)}\n\nIn detail: " if words.summary else ""
+    return f"{words.headline}\n\n{short}{words.paragraph}\n"
 
 
 def audit_text(audit: Audit, *, signatures: bool = False) -> str:

@@ -168,7 +168,7 @@ def _bits(row: Evaluation, people: int) -> str:
     least = "at least " if rising_words(row) else ""
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
     one = limited(row, "alid", log2(people))
-    if one.bound is None or one.vacuous:
+    if one.bound is None or one.vacuous or f"{one.bound:.2f}" == f"{alid:.2f}":
         words, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
     else:
         words = f"gives away at most {one.bound:.2f} bits (95 % confidence; {alid:.2f} measured) {of_all}"
@@ -185,15 +185,17 @@ def _exposed(row: Evaluation, finding: Finding) -> list[str]:
     share = most_people_above(row, _LEVEL)
     if people < LEAST_PEOPLE or share is None or finding.chance[finding.strongest].beaten is False:
         return []
-    words = [
-        f"With 95 % confidence at most {percent(share)} of people like these are exposed to more than one bit on "
-        "average, which is twice as likely as before."
-    ]
-    if highest is not None and highest > 0.0:
+    words = []
+    if share < 1.0:
+        words.append(
+            f"With 95 % confidence at most {percent(share)} of people like these are exposed to more than one bit on "
+            "average, which is twice as likely as before."
+        )
+    if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
         few = percent(float(share_at_most(0, people)))
         words.append(
-            f"The most telling recording gives away {highest:.2f} bits; at most {few} of people have one that gives "
-            "away more."
+            f"The most telling recording gives away {highest:.2f} bits; with 95 % confidence at most {few} of people "
+            "have one that gives away more."
         )
     return words
 

@@ -94,6 +94,11 @@ def named_words(row: Evaluation, level: Level, top: Limited) -> str:
     if level == "too-few":
         trials = row.counts.get("trials", 0)
         return f"{round(top.value * trials)} of {trials} recordings"
+    one = row.metrics["top1"]
+    if level == "recognised" and one.low is not None and one.high is not None and percent(one.low) != percent(one.high):
+        # Too much is known already, so it is said how much at least.
+        between = f"{percent(one.low)} to {percent(one.high)}"
+        return f"{percent(top.value)} of the recordings (95 % confidence, for people like these: {between})"
     if top.bound is None or top.vacuous or percent(top.bound) == percent(top.value):
         return f"{percent(top.value)} of the recordings"
     return (
