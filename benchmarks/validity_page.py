@@ -17,7 +17,10 @@ TITLES = {
     "teer": "t-EER",
     "verdict": "verdict",
     "list": "list",
+    "exposed_one": "people above 1 bit",
+    "exposed_half": "people above half of the bits",
 }
+EXPOSED = ("exposed_one", "exposed_half")
 CORRECTED = ("cllr_min", "d_ece", "linkability", "mean_rank_disclosure")
 
 HEAD = """# Do the intervals hold?
@@ -64,7 +67,14 @@ def page(lines, planned):
     parts = {}
     for line in lines:
         parts.setdefault(line["part"], []).append(line)
-    sections = {"coverage": _coverage, "lists": _lists, "null": _null, "compare": _compare, "tandem": _tandem}
+    sections = {
+        "coverage": _coverage,
+        "crossfit": _crossfit,
+        "lists": _lists,
+        "null": _null,
+        "compare": _compare,
+        "tandem": _tandem,
+    }
     return "\n".join([HEAD + TUNED + short, *(make(parts[name]) for name, make in sections.items() if name in parts)])
 
 
@@ -94,8 +104,33 @@ def _long(one):
     )
 
 
-def _coverage(lines):
+def _safe(one):
+    return "not given" if one["safe"] is None else f"{100 * one['safe']:.0f}"
+
+
+def _upper(lines):
     names = list(lines[0]["found"])
+    rows = [[str(line["people"]), line["design"], line["leak"], *_cells(line, names, _safe)] for line in lines]
+    return _table(["people", "design", "leakage", *(TITLES[name] for name in names)], rows)
+
+
+def _crossfit(lines):
+    names = [name for name in lines[0]["found"] if name not in EXPOSED]
+    rows = [[str(line["people"]), line["design"], line["leak"], *_cells(line, names, _held)] for line in lines]
+    return "\n".join(
+        [
+            "## Coverage without development people\n",
+            "The search is calibrated on the other evaluated people (cross-fitting), as it is without `--dev`.\n",
+            _table(["people", "design", "leakage", *(TITLES[name] for name in names)], rows),
+            _least(lines),
+            "Upper limits, in percent of the simulations:\n",
+            _upper(lines),
+        ]
+    )
+
+
+def _coverage(lines):
+    names = [name for name in lines[0]["found"] if name not in EXPOSED]
     head = ["people", "design", "leakage", *(TITLES[name] for name in names)]
     label = [[str(line["people"]), line["design"], line["leak"]] for line in lines]
     held = [first + _cells(line, names, _held) for first, line in zip(label, lines, strict=True)]
@@ -113,6 +148,10 @@ def _coverage(lines):
             "Fewer than ten people give no interval.\n",
             _table(head, held),
             _least(lines),
+            "## Upper limits\n",
+            "Share of one-sided 95 % limits that are on the safe side of the truth, in percent.",
+            "The last two are limits of the share of people who are exposed to more than one bit, and to more than half of the bits that there are.\n",
+            _upper(lines),
             "## Length\n",
             "Mean length of the intervals, in brackets as a multiple of the standard deviation of the value.",
             "An interval that knew this deviation would have a length of 3.9.",

@@ -109,7 +109,8 @@ class Replicates:
             people.shares,
             people.effective,
             self.unrecognised.get(name),
-            more_error=self._refitted(name) if rule == "kernel" else 0.0,
+            # What is left of the bias of a density is of the order of the correction.
+            more_error=float(np.hypot(self._refitted(name), value - corrected)) if rule == "kernel" else 0.0,
         )
         if found is None:
             return Bounds(corrected)
