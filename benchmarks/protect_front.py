@@ -1,44 +1,88 @@
-"""What the strongest attacker learns about adults' sex within a budget of verification, by protector.
+"""What the strongest attacker learns about people's sex within a budget of verification, by protector.
 
-    python benchmarks/protect_front.py [--data FOLDER] [--budget eer=+1%] [--only ecapa] [--assess]
+    python benchmarks/protect_front.py [--data FOLDER] [--set NAME] [--workers 1] [--budget eer=+1%] [--cuts 10]
+                                       [--protector NAME] [--assess] [--keyed]
 
-FOLDER holds `speechocean_{ecapa,campplus}.npz` and is looked for in `../shared/data/embeddings` beside the project. The
-adults (older than 13) of each sex are cut at random: half fit the protector, a quarter trains attackers on protected
-vectors, a quarter is tested. The strength of each protector is chosen on three cuts, as the one with the least D_ECE
-within the budget; the table is from other cuts, at that strength. In each cut the strongest of three attackers counts
-(logistic, quadratic with shrunk covariances, kernel), chosen on the test people, which is in the attacker's favour;
-with --assess, the first of all that `protect evaluate` has. `people` is the same for attackers who see the mean of all
-vectors of a person. `null` deals sex to people at random.
+FOLDER holds `vpc2020_xvectors/`, `audiomnist_*.npz` and `speechocean_*.npz` and is looked for in
+`../shared/data/embeddings` beside the project. The people of each sex (of speechocean762 those older than 13) are cut
+at random: half fit the protector, a quarter trains attackers on protected vectors, a quarter is tested. The strength of
+each protector is chosen on three cuts, as the one with the least D_ECE within the budget; the table is from other cuts,
+at that strength. In each cut the strongest of three attackers counts (logistic, quadratic with shrunk covariances,
+kernel), chosen on the test people, which is in the attacker's favour; with --assess, the first of all that `protect
+evaluate` has. `people` is the same for attackers who see the mean of all vectors of a person. `null` deals sex to
+people at random.
+
+With --keyed the table is of noise that a key draws for each person, at several levels and in two shapes. `EER, key` is
+the EER of who holds the key and subtracts the noise, `EER` that of others, who see all vectors of a person moved alike.
+Workers share the cuts; their number changes no result.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from protect_sets import SETS, add_set_options, home_of, worked
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import assess
+from zeroevidence.protect.assessment.utility import verification
 from zeroevidence.protect.attributes import kinds
 from zeroevidence.protect.quick import quick_attacks
-from zeroevidence.protect.tradeoff import Limit, Tradeoff, at_strengths, choose, cuts, measured_at
+from zeroevidence.protect.tradeoff import Limit, Tradeoff, at_strengths, choose, cuts
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 LEFT_OUT = ("adversarial",)  # slow, and far behind in every table
+LEAST_AGE = 14
+CHOOSING = range(3)  # seeds of the cuts that choose strengths
+KEYED = ("classmeans", "transport")
+KEYED_SHAPES = ("within", "total")
+KEYED_LEVELS = (1.0, 2.0, 4.0)
+KEY = "a key of the benchmark"
 
 
-def adults(path):
-    """Embeddings of people older than 13."""
-    stored = np.load(path)
-    old = stored["age"] > 13
-    return Embeddings(
-        stored["vectors"][old], stored["utterance"][old], stored["speaker"][old], {"sex": stored["sex"][old]}
-    )
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A protector at some strengths in one cut of a set; the numbers of each strength are wanted."""
+
+    name: str
+    seed: int
+    home: Path
+    protector: str = UNPROTECTED
+    strengths: tuple[float, ...] = (0.0,)
+    full: bool = False  # all attackers of `protect evaluate`
+    shape: str | None = None  # of noise that a key draws
+
+    def roles(self):
+        """Who is used for what."""
+        return next(cuts(SETS[self.name].read(self.home, LEAST_AGE), "sex", seed=self.seed))
+
+    def fitted(self, train):
+        """The protector at each strength; None for unprotected vectors."""
+        if self.protector == UNPROTECTED:
+            return {0.0: None}
+        shaped = {} if self.shape is None else {"noise_shape": self.shape}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return at_strengths(
+                self.protector, train, "sex", seed=self.seed, strengths=self.strengths, parameters=shaped
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What attackers learn from vectors and from people's means, and how well people are told apart."""
+
+    d_ece: float
+    people: float
+    eer: float
+    top1: float
 
 
 def of_people(data):
@@ -48,22 +92,41 @@ def of_people(data):
     return Embeddings(means, names, names, {"sex": data.attributes["sex"][first]})
 
 
-def protected(data, protector):
-    """Embeddings through a protector, if there is one."""
+def protected(data, protector, keyed):
+    """Embeddings through a protector, if there is one, with noise by the key where asked for."""
     x = np.asarray(data.vectors, dtype=np.float64)
-    return Embeddings(x if protector is None else protector.transform(x), data.ids, data.speakers, data.attributes)
+    given = {"speakers": data.speakers, "noise_key": KEY} if keyed else {}
+    return Embeddings(
+        x if protector is None else protector.transform(x, **given), data.ids, data.speakers, data.attributes
+    )
 
 
-def person_level(roles, protector):
-    """D_ECE of the strongest quick attacker on people's means."""
-    attack, test = (of_people(protected(side, protector)) for side in (roles.attack, roles.test))
-    return max(quick_attacks(attack, test, "sex").values())
+def measured(task):
+    """The numbers of each strength, in their order."""
+    roles = task.roles()
+    return [numbers(roles, protector, task) for protector in task.fitted(roles.train).values()]
 
 
-def under_null(roles, seed):
+def numbers(roles, protector, task):
+    """Those of one protector."""
+    sides = {
+        name: protected(getattr(roles, name), protector, task.shape is not None and protector is not None)
+        for name in ("attack", "test")
+    }
+    verified = verification(roles.train, sides, Options(intervals=0, null=0), {})
+    most = max(quick_attacks(*sides.values(), "sex").values())
+    people = max(quick_attacks(*map(of_people, sides.values()), "sex").values())
+    if task.full:
+        given = {} if protector is None else {task.protector: protector}
+        rows = assess(given, roles, "sex", mapped="none", verification=False, options=Options(intervals=0, null=0))
+        most = next(float(row["d_ece"]) for row in rows if row.labels["system"] == task.protector)
+    return Numbers(most, people, float(verified["eer"]), float(verified["top1"]))
+
+
+def under_null(task):
     """D_ECE of the strongest quick attacker when sex is dealt to people at random, on unprotected vectors."""
-    rng = np.random.default_rng(seed)
-    dealt = []
+    rng = np.random.default_rng(task.seed)
+    roles, dealt = task.roles(), []
     for side in (roles.attack, roles.test):
         _, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
         sex = rng.permutation(side.attributes["sex"][first])[who]
@@ -71,89 +134,107 @@ def under_null(roles, seed):
     return max(quick_attacks(*dealt, "sex").values())
 
 
-def points(roles, names, seed):
-    """Every protector at every strength in one cut: (D_ECE, EER, top-1) by name and strength."""
-    systems = {(UNPROTECTED, 0.0): None}
-    for name in names:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made = at_strengths(name, roles.train, "sex", seed=seed, strengths=STRENGTHS)
-        systems |= {(name, strength): one for strength, one in made.items()}
+def chosen_strengths(names, protectors, limit, home, workers):
+    """For each set and protector the strength within the budget, on cuts of their own; None where there is none."""
+    tasks = [Task(name, seed, home) for name in names for seed in CHOOSING]
+    tasks += [replace(task, protector=one, strengths=STRENGTHS) for task in tasks for one in protectors]
     found = {}
-    for key, protector in systems.items():
-        told, verified = measured_at(roles, "sex", protector)
-        found[key] = (max(told.values()), float(verified["eer"]), float(verified["top1"]))
-    return found
-
-
-def chosen_strengths(data, names, limit, seeds):
-    """The strength of each protector within the budget, on cuts of their own; None where there is none."""
-    found = {}
-    for seed in seeds:
-        for key, numbers in points(next(cuts(data, "sex", seed=seed)), names, seed).items():
-            found.setdefault(key, []).append(numbers)
-    every = [Tradeoff(*key, *zip(*values, strict=True)) for key, values in found.items()]
+    for task, values in zip(tasks, worked(measured, tasks, workers), strict=True):
+        for strength, one in zip(task.strengths, values, strict=True):
+            found.setdefault((task.name, task.protector, strength), []).append((one.d_ece, one.eer, one.top1))
     chosen = {}
     for name in names:
-        try:
-            own = [one for one in every if one.protector in (UNPROTECTED, name)]
-            chosen[name] = choose(own, limit).strength
-        except ValueError:
-            chosen[name] = None
+        points = [Tradeoff(*key[1:], *zip(*values, strict=True)) for key, values in found.items() if key[0] == name]
+        for protector in protectors:
+            own = [one for one in points if one.protector in (UNPROTECTED, protector)]
+            try:
+                chosen[name, protector] = choose(own, limit).strength
+            except InputError:
+                chosen[name, protector] = None
     return chosen
 
 
-def measured(roles, name, strength, seed, full):
-    """D_ECE, on people's means, EER and top-1 of one protector in one cut."""
-    protector = None
-    if name != UNPROTECTED:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            protector = at_strengths(name, roles.train, "sex", seed=seed, strengths=[strength])[strength]
-    told, verified = measured_at(roles, "sex", protector)
-    most = max(told.values())
-    if full:
-        given = {} if protector is None else {name: protector}
-        rows = assess(given, roles, "sex", mapped="none", verification=False, options=Options(intervals=0, null=0))
-        most = next(float(row["d_ece"]) for row in rows if row.labels["system"] == name)
-    return most, person_level(roles, protector), float(verified["eer"]), float(verified["top1"])
+def nulls(names, home, seeds, workers):
+    """Mean of `under_null` for each set."""
+    tasks = [Task(name, seed, home) for name in names for seed in seeds]
+    found = iter(worked(under_null, tasks, workers))
+    return {name: np.mean([next(found) for _ in seeds]) for name in names}
+
+
+def means(values):
+    """Means over cuts of what `measured` gave for one strength."""
+    return [float(np.mean([getattr(one, field) for (one,) in values])) for field in Numbers.__slots__]
+
+
+def budget_table(names, options, seeds, home):
+    """Protectors at the strengths within the budget."""
+    protectors = options.protector or [kind.name for kind in kinds() if kind.name not in LEFT_OUT]
+    limit = Limit.parse(options.budget)
+    print("| embeddings | protector | noise | D_ECE | null | people | EER [%] | top-1 [%] |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    chosen = chosen_strengths(names, protectors, limit, home, options.workers)
+    lines = [
+        Task(name, 0, home, one, (strength,), options.assess)
+        for name in names
+        for one, strength in (
+            (UNPROTECTED, 0.0),
+            *((("flow", 0.0),) if "flow" in protectors else ()),
+            *((one, chosen[name, one]) for one in protectors if chosen[name, one] is not None),
+        )
+    ]
+    null = nulls(names, home, seeds, options.workers)
+    done = iter(worked(measured, [replace(one, seed=seed) for one in lines for seed in seeds], options.workers))
+    for task in lines:
+        told, people, eer, top1 = means([next(done) for _ in seeds])
+        cells = (f"{task.strengths[0]:g}", f"{told:.3f}", f"{null[task.name]:.3f}", f"{people:.3f}", f"{100 * eer:.2f}")
+        words = (SETS[task.name].title, task.protector)
+        print("| " + " | ".join((*words, *cells, f"{100 * top1:.1f}")) + " |", flush=True)
+    for (name, one), strength in chosen.items():
+        if strength is None:
+            print(f"| {SETS[name].title} | {one} | none within {limit} | | | | | |", flush=True)
+
+
+def keyed_table(names, options, seeds, home):
+    """Protectors with noise that a key draws for each person."""
+    print("| embeddings | protector | shape | noise | D_ECE | null | people | EER, key [%] | EER [%] | top-1 [%] |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    null = nulls(names, home, seeds, options.workers)
+    lines = [
+        Task(name, 0, home, one, (0.0, *KEYED_LEVELS), shape=shape)
+        for name in names
+        for one in options.protector or KEYED
+        for shape in KEYED_SHAPES
+    ]
+    done = iter(worked(measured, [replace(one, seed=seed) for one in lines for seed in seeds], options.workers))
+    for task in lines:
+        by_strength = list(zip(*[next(done) for _ in seeds], strict=True))
+        _, _, with_key, _ = means([(one,) for one in by_strength[0]])
+        for level, values in zip(task.strengths, by_strength, strict=True):
+            if level == 0.0 and task.shape != KEYED_SHAPES[0]:
+                continue  # without noise there is no shape
+            told, people, eer, top1 = means([(one,) for one in values])
+            shape = "" if level == 0.0 else task.shape
+            cells = (f"{level:g}", f"{told:.3f}", f"{null[task.name]:.3f}", f"{people:.3f}")
+            rates = (f"{100 * with_key:.2f}", f"{100 * eer:.2f}", f"{100 * top1:.1f}")
+            print("| " + " | ".join((SETS[task.name].title, task.protector, shape, *cells, *rates)) + " |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    add_set_options(parser)
     parser.add_argument("--budget", default="eer=+1%")
     parser.add_argument("--cuts", type=int, default=10)
     parser.add_argument("--first", type=int, default=100, help="seed of the first cut that is reported")
-    parser.add_argument("--only", default="", help="embeddings whose name has this in it")
     parser.add_argument("--protector", action="append", help="this one alone; may be repeated")
     parser.add_argument("--assess", action="store_true", help="attack with all classifiers of `protect evaluate`")
+    parser.add_argument("--keyed", action="store_true", help="noise by a key for each person, without a budget")
     options = parser.parse_args()
-    home = options.data or Path(__file__).resolve().parents[2] / "shared" / "data" / "embeddings"
-    if not home.is_dir():
-        sys.exit(f"{home}: no such folder; name the one that holds the embeddings")
-    limit = Limit.parse(options.budget)
-    names = options.protector or [kind.name for kind in kinds() if kind.name not in LEFT_OUT]
-    print("| embeddings | protector | noise | D_ECE | null | people | EER [%] | top-1 [%] |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for encoder, title in (("ecapa", "ECAPA"), ("campplus", "CAM++")):
-        if options.only not in encoder:
-            continue
-        data = adults(home / f"speechocean_{encoder}.npz")
-        strengths = chosen_strengths(data, names, limit, range(3))
-        systems = [(UNPROTECTED, 0.0), *((("flow", 0.0),) if "flow" in names else ()), *strengths.items()]
-        seeds = range(options.first, options.first + options.cuts)
-        null = np.mean([under_null(next(cuts(data, "sex", seed=seed)), seed) for seed in seeds])
-        for name, strength in systems:
-            if strength is None:
-                print(f"| {title} | {name} | none within {limit} | | | | | |", flush=True)
-                continue
-            found = [
-                measured(next(cuts(data, "sex", seed=seed)), name, strength, seed, options.assess) for seed in seeds
-            ]
-            told, people, eer, top1 = np.mean(found, axis=0)
-            cells = (f"{strength:g}", f"{told:.3f}", f"{null:.3f}", f"{people:.3f}", f"{100 * eer:.2f}")
-            print("| " + " | ".join((title, name, *cells, f"{100 * top1:.1f}")) + " |", flush=True)
+    if options.keyed and options.assess:
+        parser.error("--keyed measures with the three quick attackers; leave --assess out")
+    names = options.sets or list(SETS)
+    seeds = range(options.first, options.first + options.cuts)
+    table = keyed_table if options.keyed else budget_table
+    table(names, options, seeds, home_of(options))
 
 
 if __name__ == "__main__":
