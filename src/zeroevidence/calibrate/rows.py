@@ -192,7 +192,10 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCa
 
 
 def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:
-    """Row numbers of each fold; all rows of a speaker are in one."""
+    """Row numbers of each fold; all rows of a speaker are in one.
+
+    Folds follow the numbers of the speakers: number them by name (`data.order`), and the order of a file is nothing.
+    """
     people = np.unique(speakers)
     if len(people) < 2:
         raise InputError(f"cross-fitting needs trials of at least two speakers, got {len(people)}; name --dev scores")
