@@ -89,6 +89,7 @@ def evaluate(
     )
 
 
+@np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
 def _evaluated(
     given: Loaded,
     dev: Scores | ScoreMatrix | Loaded | None,
