@@ -4,6 +4,7 @@ import pytest
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.flags import FLAGS, flag
 from zeroevidence.evaluation.gate import Gate
 
 ROW = Evaluation({"eer": Measured(0.25, "rate"), "tag": Measured("B", "category")}, labels={"system": "ours"})
@@ -29,3 +30,24 @@ def test_what_is_no_condition_is_refused(text):
 def test_a_row_that_cannot_be_judged_does_not_pass(text, reason):
     with pytest.raises(UsageError, match=reason):
         Gate.parse(text).failures([ROW])
+
+
+@pytest.mark.parametrize("code", [code for code, (severity, _) in FLAGS.items() if severity == "fault"])
+def test_a_row_with_a_fault_does_not_pass(code):
+    words = {"measure": "EER", "kind": "targets"} if code == "eer-above-half" else {}
+    wrong = Evaluation({"eer": Measured(0.9, "rate")}, labels={"system": "turned"}, flags=(flag(code, **words),))
+    assert Gate.parse("eer<0.3").failures([ROW, wrong])[1:] == [
+        f"gate failed: turned: eer cannot be judged because of {code}"
+    ]
+
+
+def test_a_warning_does_not_fail():
+    warned = Evaluation({"eer": Measured(0.4, "rate")}, flags=(flag("no-intervals", speakers=3),))
+    assert Gate.parse("eer<0.3").failures([warned]) == []
+
+
+@pytest.mark.parametrize(("low", "passes"), [(0.45, True), (0.51, False), (None, False)])
+def test_an_eer_that_is_above_half_by_chance_may_pass(low, passes):
+    turned = flag("eer-above-half", measure="EER", kind="targets")
+    row = Evaluation({"eer": Measured(0.52, "rate", low=low, high=0.6)}, flags=(turned,))
+    assert (Gate.parse("eer<0.3").failures([row]) == []) == passes

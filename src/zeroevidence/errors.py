@@ -75,6 +75,15 @@ class OutOfMemory(ZeroEvidenceError):
         super().__init__("out of memory; evaluate fewer trials at a time, or on a larger machine")
 
 
+class OutputError(ZeroEvidenceError):
+    """A result could not be written: a full disk, a folder without permission."""
+
+    exit_code = 6
+
+    def __init__(self, error: OSError, path: str | Path = "standard output") -> None:
+        super().__init__(f"{path}: cannot be written: {error.strerror or error}")
+
+
 class MissingExtra(ZeroEvidenceError, ImportError):
     """An optional part is not installed; the message holds the line that installs it."""
 

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from zeroevidence import ScoreMatrix, evaluate
 from zeroevidence.calibrate.rows import (
     METHODS,
     AffineCalibration,
     choose_method,
     fit_rows,
     held_out_loss,
+    moderate,
     speaker_folds,
     standardise,
 )
@@ -146,3 +148,24 @@ def test_large_fits_use_bins_and_agree_with_exact_ones(monkeypatch):
     assert binned.weight == pytest.approx(exact.weight, rel=1e-7)
     assert binned.bias == pytest.approx(exact.bias, rel=1e-7)
     assert isinstance(fit_rows(*simulated()), AffineCalibration)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("f4", 1e20), ("f4", 1e37), ("f4", 1e-30), ("f8", 1e120), ("f8", 1e306), ("f8", 1e-200)]
+)
+def test_the_scale_of_scores_changes_nothing(dtype, scale):
+    rng = np.random.default_rng(0)
+    mated = np.arange(60) % 12
+    scores = (rng.normal(size=(60, 12)) + 2.0 * np.eye(12)[mated]).astype(dtype)
+    scaled = scores * np.dtype(dtype).type(scale)
+    np.testing.assert_allclose(standardise(scaled), standardise(scores), rtol=1e-4, atol=1e-5)
+    here, there = (evaluate(ScoreMatrix(one, mated), intervals=20, null=10) for one in (scaled, scores))
+    for name in ("alid", "top1", "eer", "d_ece", "lid_max", "singling_out"):
+        assert here[name].value == pytest.approx(there[name].value, abs=1e-4), name
+        assert (here[name].low, here[name].high) == pytest.approx((there[name].low, there[name].high), abs=1e-4), name
+
+
+def test_moderate_rows_are_left_alone():
+    scores = np.array([[1.0, 2.0], [1e10, 0.0]])
+    assert moderate(scores) is scores
+    np.testing.assert_array_equal(moderate(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])), [[0.5, 0.25], [3.0, 4.0]])

@@ -9,6 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.order import name_ranks
 from zeroevidence.errors import InputError
 
 _SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
@@ -122,4 +123,4 @@ def noise_like(sets: EmbeddingSets, seed: int) -> EmbeddingSets:
     """Independent normal vectors instead of embeddings, with the mean and deviation of the training vectors."""
     rng = np.random.default_rng([seed, 0x6E6F6973])
     mean, deviation = sets.train.vectors.mean(axis=0, dtype=float), sets.train.vectors.std(axis=0, dtype=float)
-    return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape))
+    return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[name_ranks(part.ids)])

@@ -63,8 +63,29 @@ def row_blocks(rows: int, columns: int) -> Iterator[slice]:
         yield slice(start, min(rows, start + step))
 
 
+def moderate(scores: FloatArray) -> FloatArray:
+    """The same rows, those divided by a power of two whose squares would not fit the precision of the scores.
+
+    Nothing is rounded by that, and a standardised row does not depend on its scale.
+
+    Examples
+    --------
+    >>> standardise(np.array([[1e30, 2e30, 3e30]], dtype=np.float32)).round(2).tolist()
+    [[-1.2200000286102295, 0.0, 1.2200000286102295]]
+    """
+    largest = np.maximum(scores.max(axis=1), -scores.min(axis=1))
+    exponent = np.frexp(largest)[1]
+    limit = np.finfo(scores.dtype).maxexp // 4
+    extreme = np.isfinite(largest) & (np.abs(exponent) > limit)
+    if not extreme.any():
+        return scores
+    scaled: FloatArray = np.ldexp(scores, -np.where(extreme, exponent, 0)[:, None])
+    return scaled
+
+
 def standardise(scores: FloatArray, *, ddof: int = 0) -> FloatArray:
     """Each row minus its mean, over its deviation; a row of equal scores becomes zeros [eq. 2]."""
+    scores = moderate(scores)
     with np.errstate(all="ignore"):
         mean = scores.mean(axis=1, keepdims=True)
     check_finite(scores, mean, 0)
@@ -192,7 +213,10 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCa
 
 
 def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:
-    """Row numbers of each fold; all rows of a speaker are in one."""
+    """Row numbers of each fold; all rows of a speaker are in one.
+
+    Folds follow the numbers of the speakers: number them by name (`data.order`), and the order of a file is nothing.
+    """
     people = np.unique(speakers)
     if len(people) < 2:
         raise InputError(f"cross-fitting needs trials of at least two speakers, got {len(people)}; name --dev scores")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
-from zeroevidence.errors import OutOfMemory, UsageError, ZeroEvidenceError
+from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
 
 _COMMANDS = {
     "audit": "Attack anonymised speech and say what the attackers learn.",
@@ -43,7 +44,7 @@ def cli() -> None:
     Start with `zeroevidence demo`, or with your own files: `zeroevidence evaluate SCORES --key KEY`.
 
     Exit codes: 0 done, 1 a gate failed, 2 wrong usage, 3 bad input, 4 an optional part is missing,
-    5 out of memory.
+    5 out of memory, 6 a file could not be written.
     """
 
 
@@ -51,6 +52,7 @@ def main(args: list[str] | None = None) -> Any:
     """Run the command line; errors become one message and an exit code."""
     try:
         cli.main(args=args, prog_name="zeroevidence", standalone_mode=False)
+        sys.stdout.flush()
     except ZeroEvidenceError as error:
         click.echo(str(error), err=True)
         sys.exit(error.exit_code)
@@ -63,4 +65,17 @@ def main(args: list[str] | None = None) -> Any:
     except MemoryError:
         click.echo(str(OutOfMemory()), err=True)
         sys.exit(OutOfMemory.exit_code)
+    except OSError as error:
+        _refused(error)
     sys.exit(0)
+
+
+def _refused(error: OSError) -> NoReturn:
+    """Say which file the system refused to read or write, and why."""
+    if error.filename is not None:
+        click.echo(f"{error.filename}: {error.strerror or error}", err=True)
+        sys.exit(ZeroEvidenceError.exit_code)
+    click.echo(str(OutputError(error)), err=True)
+    # what is left in the buffer would be tried, and complained about, once more at the end
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    sys.exit(OutputError.exit_code)

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from zeroevidence.errors import UsageError
+from zeroevidence.errors import OutputError, UsageError
 
 
 def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
@@ -15,9 +15,9 @@ def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
     if path is None:
         return
     place = Path(path)
-    if place.is_dir():
+    if _exists(place) and place.is_dir():
         raise UsageError(f"{path}: is a folder; expected a file name")
-    if place.exists() and not overwrite:
+    if place.exists() and not overwrite and not _is_device(place):
         raise UsageError(f"{path}: exists; --overwrite replaces it")
     if not place.absolute().parent.is_dir():
         raise UsageError(f"{path}: the folder {place.parent} does not exist")
@@ -26,21 +26,48 @@ def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
 def refuse_used_folder(path: str | Path) -> None:
     """Say before any work that a folder would not be new: it holds something, or is a file."""
     place = Path(path)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if _exists(place) and (not place.is_dir() or any(place.iterdir())):
         raise UsageError(f"{path}: exists; expected a new folder")
 
 
+def _is_device(place: Path) -> bool:
+    """Whether it is a pipe or a device, such as /dev/stdout, which cannot be replaced and holds nothing."""
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
+def _exists(place: Path) -> bool:
+    """Whether there is such a file; a name that none can have is refused."""
+    try:
+        return place.exists()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{place}: {getattr(error, 'strerror', None) or error}; expected another name") from None
+
+
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write atomically: a reader of the file sees the old or the new content, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    """Write atomically: a reader of the file sees the old or the new content, never a part.
+
+    A symbolic link is replaced, not followed; only what is written to a pipe or a device goes through it.
+    """
+    device = _is_device(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=None if device else path.absolute().parent, prefix=".zeroevidence-")
+    except OSError as error:
+        raise OutputError(error, path) from None
     os.close(handle)
     temporary = Path(name)
     try:
         write(temporary)
+        if device:
+            path.write_bytes(temporary.read_bytes())
+            temporary.unlink()
+            return
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OutputError(error, path) from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

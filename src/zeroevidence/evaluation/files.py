@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.data.formats.source import is_folder
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import Problem, UsageError
@@ -121,7 +122,7 @@ def _resolved(
     titles = systems or distinct_names(scores)
     for index, path in enumerate(scores):
         key = keys[index if len(keys) == len(scores) else 0] if keys else None
-        if path != "-" and Path(path).is_dir():
+        if path != "-" and is_folder(path):
             for row in find_rows(path, key=key):
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 found = None if row.speakers is None else str(row.speakers)
@@ -134,12 +135,18 @@ def _resolved(
 
 def distinct_names(paths: Sequence[str]) -> list[str]:
     """File names without their ending, with as much of the path before them as it takes to tell them apart."""
-    parts = [Path(path).with_suffix("").parts if path != "-" else ("stdin",) for path in paths]
+    parts = [_named(path).parts if path != "-" else ("stdin",) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
     return list(paths)
+
+
+def _named(path: str) -> Path:
+    """A path without the ending of its file; a folder such as ``.`` by its whole name."""
+    place = Path(path)
+    return place.with_suffix("") if place.name else place.absolute()
 
 
 def evaluate_files(

@@ -14,6 +14,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zeroevidence.data.formats.source import is_folder
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.data.writing import refuse_existing, write_whole
@@ -93,13 +94,15 @@ def read_result(path: str | Path) -> Evaluation:
 def is_result(path: str | Path) -> bool:
     """Whether this is a finished result: a JSON file, or a folder with one, as `link` and `audit` write them."""
     place = Path(path)
-    return (place.is_dir() and (place / "result.json").is_file()) or (place.is_file() and place.suffix == ".json")
+    try:
+        return (place.is_dir() and (place / "result.json").is_file()) or (place.is_file() and place.suffix == ".json")
+    except (OSError, ValueError):
+        return False  # a name that no file can have
 
 
 def result_text(path: str | Path) -> tuple[str, str]:
     """Name and content of the result file behind a path."""
-    place = Path(path)
-    file = place / "result.json" if place.is_dir() else place
+    file = Path(path) / "result.json" if is_folder(path) else Path(path)
     try:
         return str(file), file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from zeroevidence.calibrate.pav import Ranked, rank
 from zeroevidence.data.loaded import Loaded
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.order import in_name_order, places_in
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
@@ -24,7 +25,7 @@ from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, n
 from zeroevidence.evaluation.profiles import one_to_one_curves
 from zeroevidence.evaluation.recordings import several_recordings
 from zeroevidence.evaluation.replicates import Replicates
-from zeroevidence.evaluation.results import Evaluation, Measured, People, Recordings, measured
+from zeroevidence.evaluation.results import Evaluation, Measured, People, Recordings, Trials, measured
 from zeroevidence.evaluation.search import Search, check_disjoint, search, search_rules
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
@@ -88,6 +89,7 @@ def evaluate(
     )
 
 
+@np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
 def _evaluated(
     given: Loaded,
     dev: Scores | ScoreMatrix | Loaded | None,
@@ -96,10 +98,13 @@ def _evaluated(
     options: Options,
     running: tuple[int, Progress | None],
 ) -> Evaluation:
-    rows, left_out = searchable(given.data)
-    pairs = given.data.to_scores() if isinstance(given.data, ScoreMatrix) else given.data
+    data = in_name_order(given.data)
+    rows, left_out = searchable(data)
+    pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
+    if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
+        pairs = Scores(view.ranked.target, view.ranked.nontarget)
     job = _Job(pairs, rows, _development(dev, rows), options, *running)
-    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
     found = job.searched(prior)
     trusted = job.trusted(_pair_metrics(view), view, found)
     metrics, replicates = trusted.metrics, trusted.replicates
@@ -114,7 +119,7 @@ def _evaluated(
         about=about,
         flags=tuple(job.flags(replicates, counts, given.loosened)),
         curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
-        trials=None if found is None else found.trials,
+        trials=None if found is None else _as_given(found.trials, given.data),
         people=job.people(found),
         recordings=job.recordings(found, metrics),
         replicates=replicates,
@@ -135,6 +140,14 @@ def _given(
     if nontarget is None:
         raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
     return Loaded(Scores(scores, nontarget), "arrays", None, tuple(loosened))  # type: ignore[arg-type]
+
+
+def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
+    """The table of trials in the caller's order."""
+    if data.trials is None:
+        return trials
+    order = places_in(data.trials, trials.trial)
+    return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
 
 
 def _pair_metrics(view: ScoreView) -> dict[str, Measured]:
@@ -252,7 +265,7 @@ def _development(dev: Scores | ScoreMatrix | Loaded | None, rows: ScoreMatrix | 
         return None
     if rows is None:
         raise InputError("development scores calibrate a search, but the scores to evaluate do not form rows")
-    matrix, _ = searchable(dev.data if isinstance(dev, Loaded) else dev)
+    matrix, _ = searchable(in_name_order(dev.data if isinstance(dev, Loaded) else dev))
     if matrix is None:
         raise InputError("the development scores do not form rows: expected each trial against every enrolment")
     check_disjoint(rows, matrix)

@@ -10,6 +10,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds, standardise
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.order import in_name_order
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.profiles import POINTS, as_curve, bin_edges, binned, thinned
@@ -98,7 +99,7 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
     True
     """
-    options = options or Options()
+    options, matrix = options or Options(), in_name_order(matrix)
     lid = np.empty(len(matrix.mated))
     for fold in _folds(matrix, None, options):
         found = row_evidence(matrix.scores[fold.rows], matrix.mated[fold.rows], fold.calibration, ddof=options.ddof)

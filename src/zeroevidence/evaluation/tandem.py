@@ -9,6 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.order import name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
@@ -44,7 +45,9 @@ class _Class:
 
     @classmethod
     def of(cls, trials: TrialScores, codes: Mapping[str, int]) -> _Class:
-        order = np.argsort(trials.scores, kind="stable")
+        # equal scores by what is known of them, so that the order of a file is nothing
+        known = [name_ranks(one) for one in (trials.attacks, trials.speakers) if one is not None]
+        order = np.lexsort((*known, trials.scores))
         names = np.full(len(trials), "") if trials.speakers is None else trials.speakers[order]
         distinct, inverse = np.unique(names, return_inverse=True)
         speaker = np.array([codes.get(str(name), -1) for name in distinct], dtype=np.int64)[inverse]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.order import name_ranks
 from zeroevidence.linkage.calibration import PairStatistics, pair_statistics
 from zeroevidence.linkage.linked import CalibrationFacts
 from zeroevidence.linkage.pairing import Pairing, check_other_people
@@ -97,7 +98,7 @@ def _cross_fitted(search: Pairing, scoring: Scoring, ddof: int, seed: int) -> Se
 
     trials = len(search.trial)
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
-    folds = speaker_folds(search.mated, seed=seed)
+    folds = speaker_folds(name_ranks(search.people)[search.mated], seed=seed)
     parts = pair_statistics(
         search.trial, search.enrol, search.mated, scoring=scoring, ddof=ddof, folds=folds, top=trials + 1
     )

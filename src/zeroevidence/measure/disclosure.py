@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import AffineCalibration, RowCalibration, check_finite, check_searchable, row_blocks
+from zeroevidence.calibrate.rows import (
+    AffineCalibration,
+    RowCalibration,
+    check_finite,
+    check_searchable,
+    moderate,
+    row_blocks,
+)
 from zeroevidence.errors import InputError
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
@@ -74,6 +81,7 @@ def row_evidence(
         greater[rows] = [np.count_nonzero(row) for row in above]
         equal[rows] = [np.count_nonzero(row) - 1 for row in not_below]
         equal[rows] -= greater[rows]
+        x = moderate(x)
         with np.errstate(all="ignore"):
             mean = x.mean(axis=1)
         check_finite(x, mean, rows.start)

@@ -21,6 +21,7 @@ LEVEL = 0.95
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6
+_LARGE = 1e60  # fourth powers of more would not be numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,8 @@ def spread_of(
     values, shares = left_out[known], shares[known]
     moved = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
     error = float(np.hypot(moved, more_error))
+    if not np.isfinite(error):
+        return None  # values so large that their squares are not numbers
     # What each group is by itself, as far from the value as a group of usual size would show it.
     own = (values.mean() - values) / np.maximum(shares, 1.0 / people)
     kinds = [float(own.min()), float(own.max()), 0.0 if unknown_kind is None else unknown_kind]
@@ -181,6 +184,9 @@ def _rests_on_few(values: FloatArray) -> float:
     Where many people differ a little, the standard error tells how much others will; where one makes up all of it, or
     nobody differs, it does not.
     """
+    largest = float(np.abs(values).max())
+    if largest > _LARGE:
+        values = values / largest
     squares = (values - values.mean()) ** 2
     total = float(squares.sum())
     if total <= 1e-20 * max(1.0, float(np.abs(values).max()) ** 2):

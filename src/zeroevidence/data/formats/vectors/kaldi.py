@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from zeroevidence.data.formats.vectors.lists import read_list
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
+_OFFSET = re.compile("[0-9]{1,18}")  # digits of other scripts, and raised ones, are none
 _TYPES: dict[bytes, np.dtype[Any]] = {b"FV ": np.dtype("<f4"), b"DV ": np.dtype("<f8")}
 
 
@@ -83,7 +85,7 @@ def read_scp(file: InputFile) -> dict[str, FloatArray]:
         if not cells:
             continue
         place = cells[1].rsplit(":", 1) if len(cells) == 2 else []
-        if len(place) != 2 or not place[1].strip().isdigit():
+        if len(place) != 2 or not _OFFSET.fullmatch(place[1].strip()):
             raise InputError("expected `utterance archive:offset`", path=file.name, line=number)
         if cells[0] in found:
             raise InputError(f"{cells[0]!r} occurs twice; expected once", path=file.name, line=number)

@@ -34,6 +34,7 @@ def read_tensors(file: InputFile) -> Embeddings:
         raise InputError("no tensor of vectors; expected one, or a mapping with vectors", path=file.name)
     if index is None:
         index = _index_beside(file)
+    loaded = loaded.detach()
     vectors = loaded.float().numpy() if loaded.dtype == torch.bfloat16 else loaded.numpy()
     if index is None:
         return Embeddings(vectors)

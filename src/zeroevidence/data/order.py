@@ -1,0 +1,133 @@
+"""Scores in the order of their names, so that the order of the lines of a file changes no number.
+
+Folds of people, exchanged people and halves of them are drawn by place. Places follow names here: those of enrolments
+and trials, and of pairs of them. Scores that nobody named, and the rows and columns of a matrix without names, have
+nothing but their places, and keep them.
+"""
+
+from __future__ import annotations
+
+from typing import overload
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Pairs, Scores
+
+
+@overload
+def in_name_order(data: Scores) -> Scores: ...
+
+
+@overload
+def in_name_order(data: ScoreMatrix) -> ScoreMatrix: ...
+
+
+@overload
+def in_name_order(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix: ...
+
+
+def in_name_order(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix:
+    """The same scores, their identifiers sorted, and the scores sorted by these.
+
+    Examples
+    --------
+    >>> ordered = in_name_order(ScoreMatrix([[1.0, 2.0], [4.0, 3.0]], [1, 0], enrolments=["bob", "ann"]))
+    >>> ordered.scores.tolist(), ordered.mated.tolist(), ordered.enrolments.tolist()
+    ([[2.0, 1.0], [3.0, 4.0]], [0, 1], ['ann', 'bob'])
+    """
+    return _matrix(data) if isinstance(data, ScoreMatrix) else _scores(data)
+
+
+def name_ranks(names: StrArray) -> IntArray:
+    """Where each name stands among all of them, sorted; the same name has one rank.
+
+    Examples
+    --------
+    >>> name_ranks(np.array(["eve", "ann", "eve", "bob"])).tolist()
+    [2, 0, 2, 1]
+    """
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def places_in(names: StrArray, some: StrArray) -> IntArray:
+    """The places of some of the names in the order in which all of them were given.
+
+    Examples
+    --------
+    >>> found = np.array(["ann", "bob"])
+    >>> found[places_in(np.array(["eve", "bob", "ann"]), found)].tolist()
+    ['bob', 'ann']
+    """
+    sorting = np.argsort(names, kind="stable")
+    given: IntArray = sorting[np.searchsorted(names, some, sorter=sorting)]
+    return np.argsort(given)
+
+
+def _matrix(matrix: ScoreMatrix) -> ScoreMatrix:
+    rows = _sorting(matrix.trials, matrix.trial_speakers)
+    columns = _sorting(matrix.enrolments, matrix.enrolment_speakers)
+    if rows is None and columns is None:
+        return matrix
+    scores, mated = matrix.scores, matrix.mated
+    if columns is not None:
+        place = np.append(np.argsort(columns), -1)  # the last is for those who are not enrolled
+        scores, mated = scores[:, columns], place[mated]
+    if rows is not None:
+        scores, mated = scores[rows], mated[rows]
+    return ScoreMatrix(
+        scores,
+        mated,
+        trials=_taken(matrix.trials, rows),
+        enrolments=_taken(matrix.enrolments, columns),
+        trial_speakers=_taken(matrix.trial_speakers, rows),
+        enrolment_speakers=_taken(matrix.enrolment_speakers, columns),
+    )
+
+
+def _scores(scores: Scores) -> Scores:
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        return scores
+    enrolments, trials = _sorting(scores.enrolments), _sorting(scores.trials)
+    target, target_pairs = _in_pair_order(scores.target, scores.target_pairs, enrolments, trials)
+    nontarget, nontarget_pairs = _in_pair_order(scores.nontarget, scores.nontarget_pairs, enrolments, trials)
+    return Scores(
+        target,
+        nontarget,
+        target_pairs,
+        nontarget_pairs,
+        enrolments=_taken(scores.enrolments, enrolments),
+        trials=_taken(scores.trials, trials),
+        enrolment_speakers=_taken(scores.enrolment_speakers, enrolments),
+        trial_speakers=_taken(scores.trial_speakers, trials),
+    )
+
+
+def _in_pair_order(
+    values: FloatArray, pairs: Pairs, enrolments: IntArray | None, trials: IntArray | None
+) -> tuple[FloatArray, Pairs]:
+    """The scores of one class by enrolment and trial, and by score where a pair was compared more than once."""
+    enrolment = pairs.enrolment if enrolments is None else np.argsort(enrolments)[pairs.enrolment]
+    trial = pairs.trial if trials is None else np.argsort(trials)[pairs.trial]
+    place = enrolment * (int(trial.max()) + 1) + trial
+    steps = np.diff(place)
+    if (steps <= 0).any():
+        order = np.argsort(place)
+        if (np.diff(place[order]) == 0).any():
+            order = np.lexsort((values, place))
+        values, enrolment, trial = values[order], enrolment[order], trial[order]
+    return values, Pairs(enrolment, trial)
+
+
+def _sorting(*candidates: StrArray | None) -> IntArray | None:
+    """The places of the first names that are known, sorted; None where none are or they are sorted already."""
+    for names in candidates:
+        if names is not None:
+            order = np.argsort(names, kind="stable")
+            return None if bool((np.diff(order) > 0).all()) else order
+    return None
+
+
+def _taken(names: StrArray | None, order: IntArray | None) -> StrArray | None:
+    return names if names is None or order is None else names[order]

@@ -1,0 +1,179 @@
+"""The order of lines changes nothing: folds, exchanged people and halves of them follow names."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from zeroevidence import ScoreMatrix, Scores, compare, evaluate, read_scores
+from zeroevidence.calibrate.rows import speaker_folds
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.order import in_name_order, name_ranks
+from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.evaluation.search import average_disclosure
+from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.linkage.crossfit import calibrate_search
+from zeroevidence.linkage.pairing import pair
+
+
+def shuffled(path, into, seed):
+    lines = path.read_text().splitlines(keepends=True)
+    into.write_text("".join(lines[i] for i in np.random.default_rng(seed).permutation(len(lines))))
+    return into
+
+
+def numbers(result):
+    return json.loads(to_json([result]))
+
+
+def files(folder, *, rows, seed=0):
+    """Scores of ten people against each other, in rows or as a list of single comparisons."""
+    rng = np.random.default_rng(seed)
+    people = [f"p{i}" for i in rng.permutation(12)]
+    scores, key = [], []
+    for trial in rng.permutation(60):
+        own = people[trial % len(people)]
+        for enrolled in people if rows else rng.choice(people, 7, replace=False):
+            mated = enrolled == own
+            scores.append(f"{enrolled} u{trial} {rng.normal(2.0 * mated):.3f}\n")
+            key.append(f"{enrolled} u{trial} {'target' if mated else 'nontarget'}\n")
+    (folder / "a.scores").write_text("".join(scores))
+    (folder / "a.key").write_text("".join(key))
+    return folder / "a.scores", folder / "a.key"
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["rows", "list"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_lines_in_any_order_give_the_same_numbers(tmp_path, rows, seed):
+    scores, key = files(tmp_path, rows=rows, seed=seed)
+    expected = evaluate(read_scores(scores, key=key), intervals=50, null=50)
+    other = shuffled(scores, tmp_path / "b.scores", seed), shuffled(key, tmp_path / "b.key", seed + 1)
+    found = evaluate(read_scores(other[0], key=other[1]), intervals=50, null=50)
+    assert numbers(found) == numbers(expected)
+
+
+def test_a_file_compared_with_itself_in_another_order_shows_no_difference(tmp_path):
+    scores, key = files(tmp_path, rows=True)
+    other = shuffled(scores, tmp_path / "b.scores", 1), shuffled(key, tmp_path / "b.key", 2)
+    one, two = (
+        evaluate(read_scores(path, key=of), intervals=50, null=0, labels={"system": name})
+        for name, path, of in (("a", scores, key), ("b", *other))
+    )
+    for found in compare([one, two], ["alid", "top1", "eer", "linkability", "singling_out"]):
+        (only,) = found.pairs
+        assert only.difference.value == 0.0, found.measure
+
+
+def test_unnamed_scores_in_any_order_give_the_same_numbers():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(0.0, 1.0, 200)
+    one = evaluate(Scores(target, nontarget), intervals=50, null=50)
+    two = evaluate(Scores(rng.permutation(target), rng.permutation(nontarget)), intervals=50, null=50)
+    assert numbers(one) == numbers(two)
+
+
+def matrix(seed=0):
+    rng = np.random.default_rng(seed)
+    mated = np.arange(60) % 12
+    return ScoreMatrix(
+        rng.normal(size=(60, 12)) + 2.0 * np.eye(12)[mated],
+        mated,
+        trials=[f"u{i}" for i in range(60)],
+        enrolments=[f"p{i}" for i in range(12)],
+    )
+
+
+def reordered(given, seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(len(given.mated)), rng.permutation(given.scores.shape[1])
+    return ScoreMatrix(
+        given.scores[rows][:, columns],
+        np.argsort(columns)[given.mated[rows]],
+        trials=given.trials[rows],
+        enrolments=given.enrolments[columns],
+    )
+
+
+def test_rows_and_columns_of_a_matrix_may_stand_anywhere():
+    given = matrix()
+    other = reordered(given, 7)
+    assert numbers(evaluate(given, intervals=20, null=20)) == numbers(evaluate(other, intervals=20, null=20))
+    assert average_disclosure(given) == average_disclosure(other)
+    ordered = in_name_order(other)
+    assert all(a < b for a, b in pairwise(ordered.trials))
+    assert all(a < b for a, b in pairwise(ordered.enrolments))
+    at = {name: i for i, name in enumerate(given.trials)}
+    assert [given.mated_names[at[name]] for name in ordered.trials] == ordered.mated_names.tolist()
+
+
+def test_the_table_of_trials_stays_in_the_order_of_the_caller():
+    given = reordered(matrix(), 3)
+    found = evaluate(given, intervals=0, null=0).trials
+    assert found.trial.tolist() == given.trials.tolist()
+    assert found.speaker.tolist() == given.mated_names.tolist()
+
+
+def test_a_trial_whose_speaker_is_not_enrolled_stays_so():
+    given = ScoreMatrix([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [1, 0, -1], enrolments=["b", "a"], trials=["3", "2", "1"])
+    ordered = in_name_order(given)
+    assert ordered.mated.tolist() == [-1, 1, 0]
+    assert in_name_order(ordered) is ordered
+
+
+def test_pairs_that_were_compared_twice_are_sorted_by_score():
+    from zeroevidence.data.scores import Pairs
+
+    one = Scores([1.0, 0.5], [0.0], Pairs([0, 0], [0, 0]), Pairs([1], [0]), enrolments=["b", "a"], trials=["t"])
+    assert in_name_order(one).target.tolist() == [0.5, 1.0]
+    assert in_name_order(one).nontarget_pairs.enrolment.tolist() == [0]
+
+
+def test_folds_follow_names():
+    names = np.array([f"p{i}" for i in range(20)])
+    order = np.random.default_rng(0).permutation(20)
+    one, two = speaker_folds(name_ranks(names)), speaker_folds(name_ranks(names[order]))
+    assert [set(names[f]) for f in one] == [set(names[order][f]) for f in two]
+
+
+def test_embeddings_in_any_order_are_calibrated_alike():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(12, 6))
+    enrol = Embeddings(
+        centres + 0.3 * rng.normal(size=(12, 6)), [f"e{i}" for i in range(12)], [f"p{i}" for i in range(12)]
+    )
+    trial = Embeddings(
+        np.repeat(centres, 4, axis=0) + rng.normal(size=(48, 6)),
+        [f"t{i}" for i in range(48)],
+        [f"p{i // 4}" for i in range(48)],
+    )
+    found = []
+    for seed in (None, 1, 2):
+        rows, columns = (np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n) for n in (48, 12))
+        search = pair(trial.take(rows), enrol.take(columns))
+        calibration = calibrate_search(search)
+        found.append(calibration.weight[np.argsort(search.trial.ids)])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-6)
+
+
+def test_trials_of_a_tandem_may_stand_anywhere():
+    rng = np.random.default_rng(0)
+
+    def trials(mean, attacks=False):
+        scores = rng.normal(mean, 1.0, 200).round(1)  # many ties
+        speakers = np.array([f"s{i % 9}" if i % 3 else "" for i in range(200)])
+        return scores, speakers, rng.choice(["A1", "A2"], 200) if attacks else None
+
+    parts = {"cm_bonafide": trials(2.0), "cm_spoof": trials(0.0, attacks=True)}
+
+    def evaluated(seed):
+        order = np.arange(200) if seed is None else np.random.default_rng(seed).permutation(200)
+        made = {
+            name: TrialScores(scores[order], speakers[order], attacks=None if attacks is None else attacks[order])
+            for name, (scores, speakers, attacks) in parts.items()
+        }
+        return [numbers(row) for row in evaluate_tandem(TandemScores(**made), by_attack=True, intervals=20)]
+
+    assert evaluated(None) == evaluated(1) == evaluated(2)
