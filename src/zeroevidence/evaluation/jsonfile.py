@@ -14,8 +14,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zeroevidence.data.formats.source import is_folder
 from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.paths import is_folder
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.data.writing import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError

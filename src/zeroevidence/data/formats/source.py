@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from zeroevidence.data.paths import is_folder
 from zeroevidence.errors import InputError
 
 STDIN = "<stdin>"
@@ -92,14 +93,6 @@ def locate(path: str | Path) -> InputFile:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
     return InputFile(str(path), _kind(head), file, held)
-
-
-def is_folder(path: str | Path) -> bool:
-    """Whether a name is a folder; False for names that no file can have."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 def _kind(head: bytes) -> str:

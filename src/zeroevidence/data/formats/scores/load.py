@@ -24,8 +24,9 @@ from zeroevidence.data.formats.scores.registry import (
 )
 from zeroevidence.data.formats.scores.speakers import Speakers, read_speakers
 from zeroevidence.data.formats.scores.table import Table
-from zeroevidence.data.formats.source import InputFile, is_folder, locate
+from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loaded import Loaded
+from zeroevidence.data.paths import is_folder
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
