@@ -37,7 +37,7 @@ from zeroevidence.protect.attributes import kinds
 from zeroevidence.protect.quick import quick_attacks
 from zeroevidence.protect.tradeoff import Limit, Tradeoff, at_strengths, choose, cuts
 
-STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 LEFT_OUT = ("adversarial",)  # slow, and far behind in every table
 LEAST_AGE = 14
 CHOOSING = range(3)  # seeds of the cuts that choose strengths

@@ -64,6 +64,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         1.6,
         2.0,
         3.0,
+        4.5,
     )  # to try, from weak to strong
 
     def __init__(
