@@ -292,6 +292,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--part", choices=("coverage", "crossfit", "lists", "null", "compare", "tandem"))
     parser.add_argument("--people", type=int)
+    parser.add_argument("--design", choices=DESIGNS)
     parser.add_argument("--results", type=Path, help="file of results; cells it has are not computed again")
     parser.add_argument("--page", type=Path, help="where to write the page")
     parser.add_argument("--kept", action="store_true", help="compute nothing: only the cells that the file has")
@@ -304,7 +305,9 @@ def main():
     cells = [
         cell
         for cell in all_cells(arguments.simulations)
-        if arguments.part in (None, cell.part) and arguments.people in (None, cell.people)
+        if arguments.part in (None, cell.part)
+        and arguments.people in (None, cell.people)
+        and arguments.design in (None, cell.design)
     ]
     planned = len(cells)
     if arguments.kept:
