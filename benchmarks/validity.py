@@ -5,7 +5,8 @@
     python benchmarks/validity.py --quick
 
 Each cell (a design, a leakage, a number of people) is simulated many times; `validity_designs.py` says how. Cells that
-the file of results has already are not computed again, so a run that was stopped goes on. Needs NumPy and SciPy only.
+the file of results has already, of as many simulations, are not computed again, so a run that was stopped goes on.
+Needs NumPy and SciPy only.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Cell:
     @property
     def name(self):
         """What the file of results knows it by."""
-        return f"{self.part}/{self.design}/{self.leak}/{self.people}/{self.more}/{self.simulations}"
+        return f"{self.part}/{self.design}/{self.leak}/{self.people}/{self.more}"
 
 
 def all_cells(simulations):
@@ -245,14 +246,20 @@ def true_values(cell, results):
     return truth
 
 
+def results_of(path):
+    """Lines of a file of results by the name of their cell, those of most simulations."""
+    if path is None or not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return {line["name"]: line for line in sorted(lines, key=lambda line: line["simulations"])}
+
+
 def run(cells, workers, path):
     """Summaries of all cells, by name; those of the file are taken from there."""
-    known = {}
-    if path is not None and path.exists():
-        known = {line["name"]: line for line in map(json.loads, path.read_text().splitlines())}
+    known = results_of(path)
     with ProcessPoolExecutor(workers) as processes:
         for cell in cells:
-            if cell.name in known:
+            if cell.name in known and known[cell.name]["simulations"] >= cell.simulations:
                 continue
             start = time.perf_counter()
             jobs = [(cell, seed) for seed in range(cell.simulations)]
@@ -311,7 +318,7 @@ def main():
     ]
     planned = len(cells)
     if arguments.kept:
-        there = {json.loads(line)["name"] for line in arguments.results.read_text().splitlines()}
+        there = results_of(arguments.results)
         print(f"{sum(cell.name in there for cell in cells)} of {len(cells)} cells", file=sys.stderr)
         cells = [cell for cell in cells if cell.name in there]
     text = page(run(cells, arguments.workers, arguments.results), planned)

@@ -203,7 +203,7 @@ def _null(lines):
     return "\n".join(
         [
             "## P-values\n",
-            f"Share of p-values of at most 0.05, in percent, of {_times(lines)} simulations each: where nothing leaks, "
+            f"Share of p-values of at most 0.05, in percent, of {_times(lines)} simulations each (more where `--part null --simulations 500` was run for a design): where nothing leaks, "
             "and where a little does (a shift of 0.4; power).",
             "The verdict takes all p-values of a row together.\n",
             _table(["people", "design", "scores", "nothing leaks", "power"], rows),
