@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Ranked, rank
+from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.loaded import Loaded
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.matrix import ScoreMatrix, searchable
@@ -19,6 +20,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
+from zeroevidence.evaluation.folded import people_of_folds, search_folds
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, names_on_top
 from zeroevidence.evaluation.profiles import one_to_one_curves
@@ -34,7 +36,7 @@ from zeroevidence.uncertainty.draws import Progress
 
 
 def evaluate(
-    scores: Scores | ScoreMatrix | Loaded | ArrayLike,
+    scores: Scores | ScoreMatrix | FoldedScores | Loaded | ArrayLike,
     nontarget: ArrayLike | None = None,
     *,
     dev: Scores | ScoreMatrix | Loaded | None = None,
@@ -57,7 +59,8 @@ def evaluate(
     scores, nontarget
         Two classes of scores, a matrix of trials against identities, or what `read_scores` gave; or the target scores,
         with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials were
-        compared with every enrolment.
+        compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
+        development scores.
     dev
         Scores of other speakers, to fit the calibration of the search on; cross-fitted over speakers without them.
     prior
@@ -77,15 +80,13 @@ def evaluate(
     >>> round(float(result["d_ece"]), 4), result["tag"].value
     (0.4809, 'A')
     """
-    given = _given(scores, nontarget, loosened)
-    return _evaluated(
-        given,
-        dev,
-        prior,
-        (labels or {}, about or About()),
-        (options or Options()).changed(settings),
-        (workers, progress),
-    )
+    words = labels or {}, about or About()
+    how, running = (options or Options()).changed(settings), (workers, progress)
+    if isinstance(scores, FoldedScores):
+        if nontarget is not None or dev is not None or prior is not None:
+            raise InputError("folds of people have development scores of their own; expected nothing beside them")
+        return _folds_evaluated(scores, tuple(loosened), words, how, running)
+    return _evaluated(_given(scores, nontarget, loosened), dev, prior, words, how, running)
 
 
 def _evaluated(
@@ -99,8 +100,32 @@ def _evaluated(
     rows, left_out = searchable(given.data)
     pairs = given.data.to_scores() if isinstance(given.data, ScoreMatrix) else given.data
     job = _Job(pairs, rows, _development(dev, rows), options, *running)
+    return _measured(job, job.searched(prior), left_out, given.loosened, words)
+
+
+def _folds_evaluated(
+    scores: FoldedScores,
+    loosened: tuple[Loosened, ...],
+    words: tuple[Mapping[str, str], About],
+    options: Options,
+    running: tuple[int, Progress | None],
+) -> Evaluation:
+    """The same for folds of people; each fold is calibrated on its own development people."""
+    rows, lost = scores.enrolled_trials()
+    job = _Job(scores.to_scores(), rows, None, options, *running)
+    left_out = {"not_enrolled": lost} if lost else {}
+    return _measured(job, search_folds(rows, options), left_out, loosened, words)
+
+
+def _measured(
+    job: _Job,
+    found: Search | None,
+    left_out: Mapping[str, int],
+    loosened: tuple[Loosened, ...],
+    words: tuple[Mapping[str, str], About],
+) -> Evaluation:
+    options = job.options
     view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
-    found = job.searched(prior)
     trusted = job.trusted(_pair_metrics(view), view, found)
     metrics, replicates = trusted.metrics, trusted.replicates
     counts = job.counts(found, left_out)
@@ -109,10 +134,10 @@ def _evaluated(
     result = Evaluation(
         metrics=metrics,
         counts=counts,
-        setup=job.setup(view.ranked, found, trusted, given.loosened),
+        setup=job.setup(view.ranked, found, trusted, loosened),
         labels=labels,
         about=about,
-        flags=tuple(job.flags(replicates, counts, given.loosened)),
+        flags=tuple(job.flags(replicates, counts, loosened)),
         curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
         trials=None if found is None else found.trials,
         people=job.people(found),
@@ -157,7 +182,7 @@ class _Job:
     """What is evaluated, and how."""
 
     scores: Scores
-    rows: ScoreMatrix | None
+    rows: ScoreMatrix | FoldedScores | None
     dev: ScoreMatrix | None
     options: Options
     workers: int
@@ -166,7 +191,7 @@ class _Job:
     def searched(self, prior: Mapping[str, float] | None) -> Search | None:
         """The search, where the scores form rows of several people."""
         rows = self.rows
-        if rows is None or (self.dev is None and len(np.unique(rows.mated)) < 2):
+        if not isinstance(rows, ScoreMatrix) or (self.dev is None and len(np.unique(rows.mated)) < 2):
             return None
         return search(rows, self.dev, self.options, _prior(prior, rows))
 
@@ -195,11 +220,15 @@ class _Job:
 
     def people(self, found: Search | None) -> People | None:
         """What was learned about each person."""
-        return None if found is None or self.rows is None else exposure_by_person(found.trials, names_on_top(self.rows))
+        if found is None or self.rows is None:
+            return None
+        if isinstance(self.rows, FoldedScores):
+            return people_of_folds(self.rows, found)
+        return exposure_by_person(found.trials, names_on_top(self.rows))
 
     def recordings(self, found: Search | None, metrics: Mapping[str, Measured]) -> Recordings | None:
         """What several recordings of one person tell together."""
-        if found is None or self.rows is None:
+        if found is None or not isinstance(self.rows, ScoreMatrix):
             return None
         return several_recordings(self.rows, self.dev, found, metrics, self.options)
 
@@ -208,8 +237,8 @@ class _Job:
         counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
         if self.scores.speakers is not None:
             counts["speakers"] = len(self.scores.speakers)
-        if found is not None and self.rows is not None:
-            counts |= {"trials": len(self.rows.mated), "identities": self.rows.scores.shape[1], **left_out}
+        if found is not None:
+            counts |= {"trials": len(found.evidence.lid), "identities": found.evidence.identities, **left_out}
         return counts
 
     def setup(self, ranked: Ranked, found: Search | None, trusted: _Trusted, loosened: tuple[Loosened, ...]) -> Setup:
@@ -217,7 +246,8 @@ class _Job:
         options = self.options
         families: tuple[Family, ...] = ("one-to-one",) if found is None else ("one-to-one", "search")
         replicates = trusted.replicates
-        dev = None if found is None or self.dev is None else digest([np.sort(self.dev.scores, axis=None)])
+        development = self.rows.dev if isinstance(self.rows, FoldedScores) else (self.dev,)
+        known = [np.sort(one.scores, axis=None) for one in development if one is not None]
         return Setup(
             families=families,
             linkability=options.linkability,
@@ -228,7 +258,7 @@ class _Job:
             seed=options.seed,
             loosened=loosened,
             data=digest([ranked.target, ranked.nontarget]),
-            dev=dev,
+            dev=digest(known) if known and found is not None else None,
         )
 
     def flags(
@@ -244,6 +274,8 @@ class _Job:
             flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
         if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):
             flags.append(flag("overlap-unchecked"))
+        if isinstance(self.rows, FoldedScores):
+            flags.append(flag("cross-validated", folds=len(self.rows.parts)))
         return flags + loosened_flags(loosened)
 
 
