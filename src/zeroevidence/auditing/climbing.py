@@ -40,8 +40,6 @@ class Attempt:
         What development people disclosed, in bits.
     settings
         Back-ends among which development people chose.
-    seconds
-        How long it took.
     """
 
     step: str
@@ -51,12 +49,6 @@ class Attempt:
     dev: ScoreMatrix
     development: float
     settings: int = 1
-    seconds: float = 0.0
-
-    @property
-    def encoder(self) -> str:
-        """The encoders in one word."""
-        return "+".join(self.encoders)
 
 
 def fit_candidates(step: Rung, training: Embeddings) -> list[Backend]:

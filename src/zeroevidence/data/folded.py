@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 
@@ -43,12 +43,12 @@ class FoldedScores:
 
     @classmethod
     def joined(cls, parts: Sequence[ScoreMatrix], dev: Sequence[ScoreMatrix]) -> FoldedScores:
-        """Folds on one scale: every fold's scores less the mean, over the deviation, of its development non-targets.
+        """Folds on one scale: every fold's scores less their mean, over their deviation, mated or not.
 
         Attackers that learned from different people score on different scales. This changes no order within a fold,
-        and needs only scores of people who are not evaluated there.
+        uses no truth, and keeps apart what a scale from few development people would blur.
         """
-        scales = [_scale(one) for one in dev]
+        scales = [_scale(one) for one in parts]
         return cls(
             tuple(_scaled(one, *scale) for one, scale in zip(parts, scales, strict=True)),
             tuple(_scaled(one, *scale) for one, scale in zip(dev, scales, strict=True)),
@@ -134,13 +134,10 @@ def enrolled(part: ScoreMatrix) -> StrArray:
     return part.enrolment_names if part.enrolment_speakers is None else part.enrolment_speakers
 
 
-def _scale(dev: ScoreMatrix) -> tuple[float, float]:
-    rows, _ = searchable(dev)
-    if rows is None:
-        raise InputError("development people of a fold do not form a search; expected at least two with trials")
-    others = rows.to_scores().nontarget.astype(np.float64)
-    deviation = float(others.std())
-    return float(others.mean()), deviation if deviation > 0.0 else 1.0
+def _scale(part: ScoreMatrix) -> tuple[float, float]:
+    scores = part.scores.astype(np.float64)
+    deviation = float(scores.std())
+    return float(scores.mean()), deviation if deviation > 0.0 else 1.0
 
 
 def _scaled(matrix: ScoreMatrix, mean: float, deviation: float) -> ScoreMatrix:

@@ -148,8 +148,8 @@ def _search_parts(search: SearchSetup) -> list[str]:
     parts = [] if search.scoring is None else [f"scoring:{search.scoring}"]
     parts += [f"rows:{search.calibration}{'+cross-fitted' if search.cross_fitted else ''}", f"ddof:{search.ddof}"]
     parts += [f"l2:{search.l2:g}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
-    if search.folds:  # scores of different folds were brought to one scale by their development non-targets
-        parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:dev-nontarget"]
+    if search.folds:  # the scores of each were brought to mean 0 and deviation 1
+        parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:fold"]
     return parts + ["prior:given"] * search.prior_given
 
 
