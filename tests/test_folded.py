@@ -119,6 +119,22 @@ def test_intervals_leave_out_people():
     assert row.setup.intervals.times == 15
 
 
+def test_several_recordings_of_folds():
+    data = folded(2, separation=1.5, sizes=(3, 3, 3), trials=6)
+    row = ze.evaluate(data, options=Options(intervals=0, null=0))
+    apart = [
+        ze.evaluate(part, dev=dev, options=Options(intervals=0, null=0))
+        for part, dev in zip(data.parts, data.dev, strict=True)
+    ]
+    assert row.recordings.held == (1, 2, 3, 5)
+    assert row.recordings.people == (9,) * 4
+    for at in range(4):
+        assert row.recordings.worth[at] == pytest.approx(np.mean([one.recordings.worth[at] for one in apart]))
+    uneven = ze.evaluate(folded(2, separation=3.0, sizes=(4, 3, 3), trials=6), options=Options(intervals=0, null=0))
+    assert uneven.recordings.people == (10,) * 4
+    assert uneven.recordings.alid[-1] >= uneven.recordings.alid[0]
+
+
 def test_names_come_up_falsely_only_where_they_are_compared():
     data = folded()
     parts = [part.with_scores(np.tile([9.0, 0.0, 0.0], (6, 1))) for part in data.parts]

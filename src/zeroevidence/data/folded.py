@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 
@@ -98,11 +98,12 @@ class FoldedScores:
 
     def enrolled_trials(self) -> tuple[FoldedScores, int]:
         """The trials of enrolled people, and how many others there were."""
-        kept = [np.flatnonzero(part.mated >= 0) for part in self.parts]
-        lost = sum(len(part.mated) - len(rows) for part, rows in zip(self.parts, kept, strict=True))
-        if any(len(rows) == 0 for rows in kept):
+        sides = [[searchable(one)[0] for one in side] for side in (self.parts, self.dev)]
+        parts, dev = (tuple(one for one in side if one is not None) for side in sides)
+        if len(parts) < len(self.parts) or len(dev) < len(self.dev):
             raise InputError("a fold has no trial of an enrolled person")
-        return FoldedScores(tuple(p.take(rows) for p, rows in zip(self.parts, kept, strict=True)), self.dev), lost
+        trials = [sum(len(part.mated) for part in side) for side in (self.parts, parts)]
+        return FoldedScores(parts, dev), trials[0] - trials[1]
 
     def to_scores(self) -> Scores:
         """All comparisons of all folds as two classes."""

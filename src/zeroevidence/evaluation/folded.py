@@ -16,6 +16,7 @@ from zeroevidence.evaluation.results import Curve, People
 from zeroevidence.evaluation.search import (
     Fold,
     Search,
+    calibrated,
     check_disjoint,
     evidence_curves,
     search,
@@ -23,6 +24,7 @@ from zeroevidence.evaluation.search import (
     trial_table,
 )
 from zeroevidence.measure.disclosure import joined_evidence, row_evidence
+from zeroevidence.measure.longitudinal import Held, held_recordings, numbers_held
 from zeroevidence.measure.singling import firing_counts, firing_threshold, singling_out_curve
 from zeroevidence.uncertainty.null import Supposed
 
@@ -107,3 +109,53 @@ def _names_on_top(rows: FloatArray, names: StrArray) -> StrArray:
     alone = np.count_nonzero(rows == rows.max(axis=1, keepdims=True), axis=1) == 1
     best: StrArray = np.take_along_axis(names, rows.argmax(axis=1)[:, None], axis=1)[:, 0]
     return np.where(alone, best, "")
+
+
+def held_in_folds(scores: FoldedScores, found: Search, options: Options) -> list[Held]:
+    """What attackers learn who hold several recordings of a person, for numbers that development people have too."""
+    ks = sorted(
+        set(numbers_held(name_codes(found.trials.speaker))).intersection(
+            *(numbers_held(dev.mated) for dev in scores.dev)
+        )
+    )
+    if ks == [1]:
+        return []
+    tried: list[list[Held]] = []
+    places: list[IntArray] = []
+    for fold, rows in enumerate(searched_rows(scores)):
+        for own in _companies(scores.parts[fold].mated, scores.identities):
+            places.append(found.folds[fold].rows[own])
+            tried.append(_held(scores, found.folds[fold], fold, rows[own], own, ks, options))
+    order = np.argsort(np.concatenate(places))
+    return [_together(parts, order) for parts in list(zip(*tried, strict=True))[1:]]
+
+
+def name_codes(names: StrArray) -> IntArray:
+    """A number from 0 on for each name, in their order."""
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def _companies(mated: IntArray, size: int) -> list[IntArray]:
+    """Trials of at most so many people each: people who are fused together need a column each."""
+    return [own for part in range(int(mated.max()) // size + 1) if len(own := np.flatnonzero(mated // size == part))]
+
+
+def _held(
+    scores: FoldedScores, fold: Fold, number: int, rows: FloatArray, own: IntArray, ks: Sequence[int], options: Options
+) -> list[Held]:
+    column = scores.parts[number].mated[own] % scores.identities
+    turned = (np.arange(scores.identities) - column[:, None]) % scores.identities  # the true one, first, goes there
+    llrs = _compared(calibrated(rows, fold.calibration, options.ddof), turned)
+    dev = scores.dev[number]
+    others = calibrated(dev.scores, fold.calibration, options.ddof), dev.mated
+    return held_recordings(llrs, column, ks=ks, dev=others, seed=options.seed)
+
+
+def _together(parts: Sequence[Held], order: IntArray) -> Held:
+    """The same number of recordings in all folds, in the order of the trials."""
+    columns = {
+        name: np.concatenate([getattr(one, name) for one in parts])[order]
+        for name in ("lid", "greater", "equal", "singled")
+    }
+    worth = np.average([one.worth for one in parts], weights=[len(one.lid) for one in parts])
+    return Held(parts[0].k, float(worth), **columns)

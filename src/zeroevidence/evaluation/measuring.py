@@ -228,7 +228,7 @@ class _Job:
 
     def recordings(self, found: Search | None, metrics: Mapping[str, Measured]) -> Recordings | None:
         """What several recordings of one person tell together."""
-        if found is None or not isinstance(self.rows, ScoreMatrix):
+        if found is None or self.rows is None:
             return None
         return several_recordings(self.rows, self.dev, found, metrics, self.options)
 
