@@ -100,7 +100,8 @@ def _evaluated(
     rows, left_out = searchable(given.data)
     pairs = given.data.to_scores() if isinstance(given.data, ScoreMatrix) else given.data
     job = _Job(pairs, rows, _development(dev, rows), options, *running)
-    return _measured(job, job.searched(prior), left_out, given.loosened, words)
+    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
+    return _measured(job, view, job.searched(prior), left_out, given.loosened, words)
 
 
 def _folds_evaluated(
@@ -113,19 +114,19 @@ def _folds_evaluated(
     """The same for folds of people; each fold is calibrated on its own development people."""
     rows, lost = scores.enrolled_trials()
     job = _Job(scores.to_scores(), rows, None, options, *running)
-    left_out = {"not_enrolled": lost} if lost else {}
-    return _measured(job, search_folds(rows, options), left_out, loosened, words)
+    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
+    return _measured(job, view, search_folds(rows, options), {"not_enrolled": lost} if lost else {}, loosened, words)
 
 
 def _measured(
     job: _Job,
+    view: ScoreView,
     found: Search | None,
     left_out: Mapping[str, int],
     loosened: tuple[Loosened, ...],
     words: tuple[Mapping[str, str], About],
 ) -> Evaluation:
     options = job.options
-    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
     trusted = job.trusted(_pair_metrics(view), view, found)
     metrics, replicates = trusted.metrics, trusted.replicates
     counts = job.counts(found, left_out)
