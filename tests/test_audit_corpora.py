@@ -21,3 +21,15 @@ def test_a_corpus_without_training_people_is_refused_first(tmp_path):
     with pytest.raises(InputError, match=r"utterances.tsv: every utterance has a role and none is train"):
         audit_corpora(table, protect="mcadams", cache=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(("people", "words"), [(4, "4 speakers, .* expected more speakers"), (5, "needs at least 6")])
+def test_too_few_people_are_refused_first(tmp_path, people, words):
+    for k in range(people):
+        (tmp_path / "speech" / f"p{k}").mkdir(parents=True)
+        for i in range(4):
+            wave = 0.1 * np.random.default_rng(k).normal(size=8000)
+            soundfile.write(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", wave, 16_000)
+    with pytest.raises(InputError, match=words):
+        audit_corpora(tmp_path / "speech", protect="mcadams", cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()

@@ -105,6 +105,22 @@ def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encod
     assert (out / "result.json").read_text() == before
 
 
+def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path):
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
+    assert code == 0, err
+    assert "18 people in 3 folds" in err
+    assert encoder.calls == 2 * 18 * 6
+    rows = read_results(tmp_path / "out")
+    assert {row.setup.search.folds for row in rows} == {(6, 6, 6)}
+    assert {row.counts["speakers"] for row in rows} == {18}
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "one", *QUICK, "--folds", 0)
+    assert code == 0, err
+    assert {row.setup.search.folds for row in read_results(tmp_path / "one")} == {()}
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "many", *QUICK, "--folds", 10)
+    assert code == 2
+    assert "10 folds of 18 people" in err
+
+
 def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path):
     protected = tmp_path / "anonymised"
     for path in corpus.rglob("*.wav"):

@@ -6,12 +6,14 @@ import pytest
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import battery
 from zeroevidence.measure.similarity import (
     deid,
     diagonal_dominance,
     similarity_matrix,
     voice_distinctiveness_gain,
 )
+from zeroevidence.measure.views import SimilarityView
 
 
 def scores(separation, speakers=4, utterances=3, seed=0):
@@ -72,3 +74,10 @@ def test_errors():
         similarity_matrix(Scores(np.ones(2), np.zeros(2)))
     with pytest.raises(InputError, match="no voice distinctiveness"):
         deid(np.full((2, 2), 0.5), np.eye(2))
+
+
+def test_a_battery_goes_on_where_original_voices_are_all_alike():
+    flat = np.full((3, 3), 0.5)
+    for enrolment in ("original", "anonymised"):
+        assert battery("similarity", SimilarityView(flat, np.eye(3), enrolment)) == {}
+        assert len(battery("similarity", SimilarityView(np.eye(3), flat, enrolment))) == 1

@@ -8,7 +8,7 @@ import zeroevidence as ze
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.measure.verification import eer_of
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.null import Null, PairNull, PooledLabels, SearchNull, permuted_mated
+from zeroevidence.uncertainty.null import Null, PairNull, PooledLabels, SearchNull, Supposed, permuted_mated
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
@@ -69,7 +69,7 @@ def test_strangers_stay_others():
 
 def test_permutations_keep_the_trials_of_a_speaker_together():
     data = matrix()
-    mated = permuted_mated(data, np.random.default_rng(0))
+    mated = permuted_mated(data.mated, 12, np.random.default_rng(0))
     assert len({(int(a), int(b)) for a, b in zip(data.mated, mated, strict=True)}) == 12
     assert len(np.unique(mated)) == 12
 
@@ -77,12 +77,12 @@ def test_permutations_keep_the_trials_of_a_speaker_together():
 def test_search_null_by_brute_force():
     data = matrix(6, 3, digits=0)
     lid = np.random.default_rng(0).normal(size=data.scores.shape)
-    null = SearchNull(data, lid)
+    supposed = Supposed.ranked(data, lid)
     for i, row in enumerate(data.scores):
         for j, score in enumerate(row):
-            assert null.greater[i, j] == (row > score).sum()
-            assert null.equal[i, j] == (row == score).sum() - 1
-    values = null.draw(0, 20)
+            assert supposed.greater[i, j] == (row > score).sum()
+            assert supposed.equal[i, j] == (row == score).sum() - 1
+    values = SearchNull([supposed], 6).draw(0, 20)
     assert (values["lid_max"] <= lid.max()).all()
     assert (values["alid"] <= values["lid_max"]).all()
 

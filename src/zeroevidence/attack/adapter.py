@@ -16,7 +16,7 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends.base import VectorEstimator, as_matrix, grouped
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 
-_LEAST_SPEAKERS = 6  # four to train on, two to stop on
+LEAST_SPEAKERS = 6  # four to train on, two to stop on
 _LEAST = {"hidden": 1, "epochs": 0, "patience": 0, "batch": 2}  # a batch of one has nothing to tell apart
 _STOP_SCALE = 10.0
 
@@ -109,10 +109,8 @@ class Adapter(VectorEstimator):
         """Train on embeddings (n x d) of training speakers; those with one utterance do not help to stop."""
         self._check_parameters()
         x, index, counts, _ = grouped(vectors, speakers)
-        if len(counts) < _LEAST_SPEAKERS:
-            raise InputError(
-                f"an adapter network needs at least {_LEAST_SPEAKERS} training speakers, got {len(counts)}"
-            )
+        if len(counts) < LEAST_SPEAKERS:
+            raise InputError(f"an adapter network needs at least {LEAST_SPEAKERS} training speakers, got {len(counts)}")
         torch = _torch()
         self.mean_ = x.mean(axis=0)
         self.deviation_ = np.where(x.std(axis=0) > 0.0, x.std(axis=0), 1.0)

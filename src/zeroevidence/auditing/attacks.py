@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal, TypeAlias
 
 from zeroevidence.attack.adapter import Adapter
@@ -14,8 +15,10 @@ from zeroevidence.attack.ladder import Effort, Rung, rungs
 from zeroevidence.auditing.checks import with_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.auditing.encoders import Encoded, check_same_people, shared_change
+from zeroevidence.auditing.folds import drawn_sets
 from zeroevidence.auditing.job import Job
 from zeroevidence.auditing.sets import EmbeddingSets
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
@@ -32,7 +35,8 @@ class Audit:
     Parameters
     ----------
     rows
-        For each encoder and step of the ladder the bounds, then the attackers; fusions of all steps last.
+        For each encoder and step of the ladder the bounds, then the attackers; fusions of all steps last, and where
+        folds of people chose different attackers, what each chose.
     cards
         What each row's attacker wants, can reach and has.
     finding
@@ -70,9 +74,10 @@ class Audit:
 
 
 def audit(
-    original: EmbeddingSets,
-    anonymised: EmbeddingSets,
+    original: EmbeddingSets | Embeddings,
+    anonymised: EmbeddingSets | Embeddings,
     *,
+    folds: int | None = None,
     attackers: Sequence[str | ThreatModel] | None = None,
     effort: Effort = "standard",
     backends: Sequence[BackendLike] | None = None,
@@ -94,7 +99,11 @@ def audit(
     Parameters
     ----------
     original, anonymised, encoders
-        Embeddings of the same people before and after protection, from one extractor; and those of further ones.
+        Embeddings of the same people before and after protection, from one extractor; and those of further ones. Of
+        `Embeddings` that are not split into sets the people are shared out here, by name.
+    folds
+        Cross-validation over people, of `Embeddings`: how many folds, 0 for one split; three for fewer than 30 people,
+        and one split for more, unless given.
     attackers
         Names of registered attackers or threat models; the usual ones unless given.
     effort, backends
@@ -116,14 +125,66 @@ def audit(
     >>> found.strongest.about.threat.name
     'semi-informed'
     """
-    steps, left_out = _steps(effort, backends)
-    everyone = [Encoded(extractor, original, anonymised), *encoders]
-    check_same_people(everyone)
+    everyone = [
+        [Encoded(extractor, *sides), *encoders] for sides in _sides(original, anonymised, encoders, folds, seed)
+    ]
+    return audit_folds(
+        everyone,
+        attackers=attackers,
+        effort=effort,
+        backends=backends,
+        options=options,
+        seed=seed,
+        words=(system, dataset),
+        adapter=adapter,
+        calibration=calibration,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def _sides(
+    original: EmbeddingSets | Embeddings,
+    anonymised: EmbeddingSets | Embeddings,
+    encoders: Sequence[Encoded],
+    folds: int | None,
+    seed: int,
+) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
+    """Both kinds of speech in each fold of people."""
+    if isinstance(original, EmbeddingSets) and isinstance(anonymised, EmbeddingSets):
+        if folds:
+            raise UsageError("the people of EmbeddingSets are shared out already; give Embeddings to draw folds")
+        return [(original, anonymised)]
+    if isinstance(original, EmbeddingSets) or isinstance(anonymised, EmbeddingSets) or encoders:
+        raise UsageError("expected EmbeddingSets on both sides and of all encoders, or Embeddings of one encoder")
+    return drawn_sets(original, anonymised, folds, seed)
+
+
+def audit_folds(
+    folds: Sequence[Sequence[Encoded]],
+    *,
+    attackers: Sequence[str | ThreatModel] | None,
+    effort: Effort,
+    backends: Sequence[BackendLike] | None,
+    options: Options | None,
+    seed: int,
+    words: tuple[str, str],
+    adapter: Adapter | None = None,
+    calibration: CalibratedOn = "matched",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Audit:
+    """`audit` for each fold of people, with the same encoders in each; `words` are system and dataset."""
+    for encoders in folds:
+        check_same_people(list(encoders))
+    steps, left_out = _steps(effort, backends, min(len(one[0].anonymised.speakers("train")) for one in folds))
     network = Adapter(random_state=seed) if adapter is None else adapter
-    job = Job(everyone, steps, _models(attackers, calibration), options or Options(), seed, (system, dataset), workers)
+    models = _models(attackers, calibration)
+    job = Job([list(one) for one in folds], steps, models, options or Options(), seed, words, workers)
     done = job.run(network, progress)
     costs = {step.name: step.cost for step in steps}
-    flagged = with_draw_flags(with_step_flags(together(done.rows), costs), shared_change(everyone[0]))
+    share = fmean(shared_change(encoders[0]) for encoders in folds)
+    flagged = with_draw_flags(with_step_flags(together(done.rows), costs), share)
     finding = findings(flagged)[0]
     flagged = with_choice_flags(flagged, finding)
     people, epochs = job.curves(done, finding.strongest)
@@ -144,13 +205,13 @@ def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising:
     return row if curve.levelled_off else row.with_flags(flag(rising, gain=curve.gain))
 
 
-def _steps(effort: Effort, backends: Sequence[BackendLike] | None) -> tuple[list[Rung], tuple[str, ...]]:
-    """The steps to climb, and those that cannot be: a part of the package is missing."""
+def _steps(effort: Effort, backends: Sequence[BackendLike] | None, people: int) -> tuple[list[Rung], tuple[str, ...]]:
+    """The steps to climb, and those that cannot be: a part of the package is missing, or training people are."""
     if backends is None:
         wanted = rungs(effort)
-        missing = [step for step in wanted if step.extra is not None and importlib.util.find_spec(step.extra) is None]
-        words = tuple(f"{step.name}: needs pip install 'zeroevidence[{step.extra}]'" for step in missing)
-        return [step for step in wanted if step not in missing], words
+        missing = {step.name: reason for step in wanted if (reason := _obstacle(step, people)) is not None}
+        words = tuple(f"{name}: {reason}" for name, reason in missing.items())
+        return [step for step in wanted if step.name not in missing], words
     named = [make_backend(backend) for backend in backends]
     if not named:
         raise UsageError("an audit needs at least one attacker and one back-end")
@@ -162,6 +223,12 @@ def _steps(effort: Effort, backends: Sequence[BackendLike] | None) -> tuple[list
         Rung(one.name, "", cost, "quick", lambda _p, _d, one=one: [make_backend(one)])  # type: ignore[misc]
         for cost, one in enumerate(named, 1)
     ], ()
+
+
+def _obstacle(step: Rung, people: int) -> str | None:
+    if step.extra is not None and importlib.util.find_spec(step.extra) is None:
+        return f"needs pip install 'zeroevidence[{step.extra}]'"
+    return None if people >= step.people else f"{people} training people; it learns from at least {step.people}"
 
 
 def _models(attackers: Sequence[str | ThreatModel] | None, calibration: CalibratedOn) -> list[ThreatModel]:

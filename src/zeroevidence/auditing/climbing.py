@@ -40,8 +40,6 @@ class Attempt:
         What development people disclosed, in bits.
     settings
         Back-ends among which development people chose.
-    seconds
-        How long it took.
     """
 
     step: str
@@ -51,12 +49,6 @@ class Attempt:
     dev: ScoreMatrix
     development: float
     settings: int = 1
-    seconds: float = 0.0
-
-    @property
-    def encoder(self) -> str:
-        """The encoders in one word."""
-        return "+".join(self.encoders)
 
 
 def fit_candidates(step: Rung, training: Embeddings) -> list[Backend]:
@@ -93,7 +85,7 @@ def fuse(attempts: Sequence[Attempt], *, seed: int = 0) -> Attempt:
 
     def tried(some: Sequence[int]) -> float:
         held_out = held_out_fusion([dev[i][kept] for i in some], mated[kept], seed=seed)
-        return disclosed(_with(rows, held_out))
+        return disclosed(rows.with_scores(held_out))
 
     chosen = [max(range(len(attempts)), key=lambda i: attempts[i].development)]
     best = -np.inf
@@ -109,8 +101,8 @@ def fuse(attempts: Sequence[Attempt], *, seed: int = 0) -> Attempt:
         "fusion",
         tuple(dict.fromkeys(name for i in chosen for name in attempts[i].encoders)),
         None,
-        _with(attempts[0].scores, fusion.fuse([scores[i] for i in chosen])),
-        _with(attempts[0].dev, fusion.fuse([dev[i] for i in chosen])),
+        attempts[0].scores.with_scores(fusion.fuse([scores[i] for i in chosen])),
+        attempts[0].dev.with_scores(fusion.fuse([dev[i] for i in chosen])),
         best,
         sum(one.settings for one in attempts),
     )
@@ -128,17 +120,6 @@ def _aligned(matrix: ScoreMatrix, like: ScoreMatrix) -> tuple[IntArray, IntArray
         order = np.argsort(here)
         found.append(order[np.searchsorted(here, there, sorter=order)].astype(np.int64))
     return found[0], found[1]
-
-
-def _with(matrix: ScoreMatrix, scores: FloatArray) -> ScoreMatrix:
-    return ScoreMatrix(
-        scores,
-        matrix.mated,
-        trials=matrix.trials,
-        enrolments=matrix.enrolments,
-        trial_speakers=matrix.trial_speakers,
-        enrolment_speakers=matrix.enrolment_speakers,
-    )
 
 
 def disclosed(matrix: ScoreMatrix) -> float:

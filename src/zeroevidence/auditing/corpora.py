@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from zeroevidence.attack.attackers import find_attacker, usual_attackers
 from zeroevidence.attack.backends import BackendLike
@@ -16,11 +14,14 @@ from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.ladder import Effort
-from zeroevidence.auditing.attacks import Audit, audit
+from zeroevidence.auditing.attacks import Audit, audit_folds
 from zeroevidence.auditing.company import company, others
 from zeroevidence.auditing.encoders import Encoded
-from zeroevidence.auditing.finetuning import FineTuning
+from zeroevidence.auditing.finetuning import FineTuning, too_few
+from zeroevidence.auditing.folds import sets_of, split_people
 from zeroevidence.auditing.sets import EmbeddingSets
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.folds import LEAST_PEOPLE
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.data.speech import Corpus
 from zeroevidence.data.threat import ThreatModel
@@ -50,6 +51,7 @@ def audit_corpora(
     effort: Effort = "standard",
     backends: Sequence[BackendLike] | None = None,
     cutting: Cutting | None = None,
+    folds: int | None = None,
     options: Options | None = None,
     workers: int = 1,
     progress: Callable[[str, str], Progress | None] = lambda what, units: None,  # noqa: ARG005
@@ -67,6 +69,9 @@ def audit_corpora(
         The speaker encoder; one that learned from such speech; the folder where embeddings are kept.
     attackers, effort, backends, options, workers, cutting, progress
         As in `audit`; shorter trials; given words for what is done and for its unit, what to call with numbers.
+    folds
+        Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split;
+        three for fewer than 30 people, and one split for more, unless given.
     say
         Called with notices, such as how long a training will take.
 
@@ -79,34 +84,51 @@ def audit_corpora(
     """
     options = _checked(anonymised, protect, options)
     transform = None if protect is None else load_protector(protect, seed=options.seed)
-    original = _trainable(read_corpus(corpus, seed=options.seed), corpus)
-    if cutting is not None:
-        original = original.cut(read_segments(cutting.segments), cutting.pieces)
-    other = original if anonymised is None else original.replaced(anonymised)
-    job = _Extraction((original, other), transform, cache, workers, progress)
+    originals = _split(corpus, folds, options.seed, cutting)
+    pairs = tuple((one, one if anonymised is None else one.replaced(anonymised)) for one in originals)
+    job = _Extraction(pairs, transform, cache, workers, progress)
+    if len(pairs) > 1:
+        people, times = len(originals[0].speakers), len(pairs)
+        say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
     encoder = load_extractor(extractor)
     retrained = [] if extractor_anonymised is None else [_retrained(extractor_anonymised, job)]
-    sides = job.sides(encoder)
-    further: list[Encoded] = []
+    everyone: list[list[Encoded]] = []
     left_out: list[str] = []
-    if backends is None:
-        learns = not retrained and _informed(attackers)
-        further, left_out = _further(encoder, effort, job, options.seed, say, learns=learns)
-    found = audit(
-        *sides,
-        encoders=[*retrained, *further],
+    for fold in job.each():
+        own = [Encoded(encoder.name, *fold.sides(encoder))]
+        own += [Encoded(one.name, None, fold.side(one, 1), trained_on="anonymised") for one in retrained]
+        if backends is None:
+            learns = not retrained and _informed(attackers)
+            further, left_out = _further(encoder, effort, fold, options.seed, say, learns=learns)
+            own += further
+        everyone.append(own)
+    found = audit_folds(
+        everyone,
         attackers=attackers,
         effort=effort,
         backends=backends,
         options=options,
         seed=options.seed,
-        system=protect or Path(str(anonymised)).name,
-        dataset=Path(corpus).stem,
-        extractor=encoder.name,
+        words=(protect or Path(str(anonymised)).name, Path(corpus).stem),
         workers=workers,
         progress=progress("attackers", "rows"),
     )
     return replace(found, left_out=(*found.left_out, *left_out))
+
+
+def _split(path: str | Path, folds: int | None, seed: int, cutting: Cutting | None) -> tuple[Corpus, ...]:
+    """The corpus in each fold of people, its trials cut where asked."""
+    corpus = read_corpus(path, draw=False)
+    try:
+        corpora = split_people(corpus, folds, seed)
+    except InputError as error:
+        raise InputError(error.reason, path=path) from None
+    for one in corpora:
+        _check_trainable(one, path)
+    if cutting is None:
+        return corpora
+    segments = read_segments(cutting.segments)
+    return tuple(one.cut(segments, cutting.pieces) for one in corpora)
 
 
 def _further(
@@ -129,12 +151,13 @@ def _informed(attackers: Sequence[str | ThreatModel] | None) -> bool:
     return any({one.enrolment, one.trial, one.trained_on, *one.development} == {"anonymised"} for one in models)
 
 
-def _retrained(name: str | Path, job: _Extraction) -> Encoded:
+def _retrained(name: str | Path, job: _Extraction) -> Extractor:
     """An encoder that the user trained on such speech; refused where it learned from evaluated people."""
     trained = load_extractor(name)
     if isinstance(trained, OnnxExtractor):
-        refuse_shared(trained.card, {one.speaker for one in job.corpora[1] if one.split == "eval"})
-    return Encoded(trained.name, None, job.side(trained, 1), trained_on="anonymised")
+        evaluated = {one.speaker for _, speech in job.folds for one in speech if one.split == "eval"}
+        refuse_shared(trained.card, evaluated)
+    return trained
 
 
 def _fine_tuned(
@@ -143,8 +166,11 @@ def _fine_tuned(
     """Encoders that learn here from the training people, and what was left out."""
     if effort == "quick":
         return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
+    reason = too_few(min(len({one.speaker for one in speech.select("train")}) for _, speech in job.folds))
+    if reason is not None:
+        return [], [f"fine-tuning {asked.name}: {reason}"]
     tuning = FineTuning(
-        list(job.corpora[1]),
+        list(job.folds[job.number][1]),
         job.transform,
         Path(job.cache),
         effort,
@@ -152,6 +178,7 @@ def _fine_tuned(
         job.workers,
         job.progress("features to learn from", "utterances"),
         say,
+        (job.number + 1, len(job.folds)),
     )
     found: list[Encoded] = []
     left_out: list[str] = []
@@ -170,11 +197,17 @@ def _fine_tuned(
 class _Extraction:
     """Both kinds of speech, and how they become embeddings."""
 
-    corpora: tuple[Corpus, Corpus]
+    folds: tuple[tuple[Corpus, Corpus], ...]  # original and protected speech with the roles of each fold
     transform: Any
     cache: str | Path
     workers: int
     progress: Callable[[str, str], Progress | None]
+    number: int = 0  # of the fold that is looked at
+    kept: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
+
+    def each(self) -> list[_Extraction]:
+        """The same for each fold of people; what was embedded is shared."""
+        return [replace(self, number=number) for number in range(len(self.folds))]
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
         """Original and protected speech as an encoder sees them."""
@@ -182,14 +215,21 @@ class _Extraction:
 
     def side(self, encoder: Extractor, which: Literal[0, 1]) -> EmbeddingSets:
         """Original speech (0) or protected speech (1) as an encoder sees it."""
+        known = encoder.fingerprint, which
+        if known not in self.kept:  # folds differ in roles only, so every recording is embedded once
+            self.kept[known] = self._embedded(encoder, which)
+        return sets_of(self.kept[known], self.folds[self.number][which])
+
+    def _embedded(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         words = ("original speech", "protected speech")[which]
-        return embedded(
-            self.corpora[which],
+        wanted = {one.id: one for fold in self.folds for one in fold[which]}  # a trial may be cut, others not
+        return extract(
+            list(wanted.values()),
             encoder,
-            self.cache,
+            cache=Path(self.cache),
             transform=self.transform if which else None,
-            workers=self.workers,
             progress=self.progress(f"{words}, {encoder.name}", "utterances"),
+            workers=self.workers,
         )
 
 
@@ -199,28 +239,18 @@ def _checked(anonymised: str | Path | None, protect: str | None, options: Option
     return options or Options()
 
 
-def _trainable(original: Corpus, path: str | Path) -> Corpus:
+def _check_trainable(corpus: Corpus, path: str | Path) -> None:
     """Refuse a corpus without training people before hours of work."""
-    if not any(one.role == "train" for one in original):
+    people = {one.speaker for one in corpus.select("train")}
+    if not people:
         raise InputError(
             "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
             "the role train, or leave the roles out and they are drawn",
             path=path,
         )
-    return original
-
-
-def embedded(
-    corpus: Corpus,
-    encoder: Extractor,
-    cache: str | Path,
-    *,
-    transform: Any = None,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> EmbeddingSets:
-    """Embeddings of a corpus by the roles of its utterances."""
-    utterances = list(corpus)
-    found = extract(utterances, encoder, cache=Path(cache), transform=transform, progress=progress, workers=workers)
-    split = np.array(["train" if one.role == "train" else str(one.split) for one in utterances])
-    return EmbeddingSets.from_roles(found, split, np.array([str(one.role) for one in utterances]))
+    if len(people) < 2:
+        raise InputError(
+            f"{len(corpus.speakers)} speakers leave one to train attackers on, who learn from at least two; an audit "
+            f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
+            path=path,
+        )

@@ -64,6 +64,8 @@ class FineTuning:
         ``full`` trains every weight, and again on fewer people and for fewer epochs, to see whether more would help.
     seed, workers, progress, say
         Of the training; threads that read; called with recordings read; called with notices.
+    fold
+        Which fold of people this is, and of how many: each trains anew.
     """
 
     utterances: Sequence[Utterance]
@@ -74,12 +76,14 @@ class FineTuning:
     workers: int = 1
     progress: Progress | None = None
     say: Say = lambda _: None
+    fold: tuple[int, int] = (1, 1)
 
     def __call__(self, extractor: Extractor) -> FineTuned:
         """Fine-tune an encoder."""
         people = {one.speaker for one in self.utterances if one.role == "train"}
-        if len(people) < LEAST_PEOPLE:
-            return FineTuned(reason=f"{len(people)} training people; an encoder needs at least {LEAST_PEOPLE} to learn")
+        reason = too_few(len(people))
+        if reason is not None:
+            return FineTuned(reason=reason)
         if not isinstance(extractor, OnnxExtractor):
             return FineTuned(reason="it is no ONNX file, which could be trained further here")
         card = extractor.card
@@ -95,6 +99,7 @@ class FineTuning:
         if scope == "last":
             every = TrainingSettings.usual("all", seed=self.seed)
             further = f"--effort full: {estimate_words(network, training, development, every, place)}"
+            further += "" if self.fold[1] == 1 else f", in each of {self.fold[1]} folds"
         found = self._trained(card, training, development, settings, place, network)
         return replace(found, further=further)
 
@@ -127,7 +132,9 @@ class FineTuning:
             if self.effort != "full" or learned.over_epochs is not None:
                 return FineTuned(home / CARD, learned)
         else:
-            self.say(f"fine-tuning {card.name}: {estimate_words(network, training, development, settings, place)}")
+            which = "" if self.fold[1] == 1 else f", fold {self.fold[0]} of {self.fold[1]}"
+            words = estimate_words(network, training, development, settings, place)
+            self.say(f"fine-tuning {card.name}{which}: {words}")
         # the checkpoint makes a second call with a finished training a matter of seconds
         found = fine_tune(card, training, development, home, settings, device=place, told=self._told, say=self.say)
         learned = Learned(found.people, len(training), found.epochs)
@@ -173,6 +180,13 @@ class FineTuning:
                 f"epoch {epoch.number}: development people disclose {epoch.development.bits:.2f} bits, EER "
                 f"{100 * epoch.development.eer:.1f} %"
             )
+
+
+def too_few(people: int) -> str | None:
+    """Why so many training people are too few to train an encoder on, None where they are not."""
+    if people >= LEAST_PEOPLE:
+        return None
+    return f"{people} training people; an encoder needs at least {LEAST_PEOPLE} to learn"
 
 
 def _digest(card: Card, training: FrameSet, development: FrameSet, settings: TrainingSettings) -> str:

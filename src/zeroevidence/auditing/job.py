@@ -6,12 +6,14 @@ import time
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from zeroevidence.attack.adapter import Adapter
 from zeroevidence.attack.attackers import AttackerCard, attacker_card
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.attack.backends import Backend
 from zeroevidence.attack.ladder import Rung
+from zeroevidence.auditing.carried import Carried, chosen
 from zeroevidence.auditing.climbing import Attempt, Sides, adapted, climb, fit_candidates, fuse
 from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.auditing.encoders import Encoded
@@ -30,77 +32,88 @@ class Done:
 
     rows: list[Evaluation]
     cards: list[AttackerCard]
-    attempts: list[Attempt]
+    attempts: list[Carried]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """Who attacks whom with what."""
 
-    encoders: list[Encoded]
+    folds: list[list[Encoded]]  # for each fold of people the same encoders in the same order
     steps: list[Rung]
     models: list[ThreatModel]
     options: Options
     seed: int
     words: tuple[str, str]  # system, dataset
     workers: int
-    fitted: dict[tuple[str, str, str, bool], tuple[Sides, list[Backend]]] = field(default_factory=dict)
+    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[Backend]]] = field(default_factory=dict)
 
-    def tried(self) -> Iterator[tuple[Encoded, Rung, ThreatModel]]:
-        """Every encoder, step and threat model that go together, bounds first."""
-        for encoder in self.encoders:
+    @property
+    def encoders(self) -> list[Encoded]:
+        """The encoders, as they see the people of the first fold."""
+        return self.folds[0]
+
+    def tried(self) -> Iterator[tuple[int, Rung, ThreatModel]]:
+        """Every number of an encoder, step and threat model that go together, bounds first."""
+        for number, encoder in enumerate(self.encoders):
             for step in self.steps:
                 if encoder.serves(UNPROTECTED_SPEECH, step.name) and not step.adapts:
-                    yield encoder, step, UNPROTECTED_SPEECH
-                    if encoder is self.encoders[0] and step is self.steps[0]:
-                        yield encoder, step, RANDOM_VECTORS
+                    yield number, step, UNPROTECTED_SPEECH
+                    if number == 0 and step is self.steps[0]:
+                        yield number, step, RANDOM_VECTORS
                 for model in self.models:
                     sides = {model.enrolment, model.trial, model.trained_on, *model.development}
                     fits = not step.adapts or (sides == {"anonymised"} and not model.adapter)
                     if fits and encoder.serves(model, step.name):
-                        yield encoder, step, model
+                        yield number, step, model
 
     def run(self, adapter: Adapter, progress: Progress | None) -> Done:
-        """All rows with their cards and what is behind them; fusions last."""
+        """All rows with their cards and what is behind them; fusions and what folds chose last."""
         wanted = list(self.tried())
-        groups: dict[ThreatModel, list[Attempt]] = {model: [] for _, _, model in wanted}
-        fusions = [model for model in self.models if sum(one[2] == model for one in wanted) > 1]
-        done = Done([], [], [])
+        several = [model for model in self.models if sum(one[2] == model for one in wanted) > 1]
+        total = len(wanted) + len(several) * (1 if len(self.folds) == 1 else 2)
+        groups: dict[ThreatModel, list[Carried]] = {model: [] for _, _, model in wanted}
+        done, tried = Done([], [], []), count(1)
 
-        def add(model: ThreatModel, attempt: Attempt, since: float) -> None:
-            attempt = replace(attempt, seconds=time.perf_counter() - since)
-            groups[model].append(attempt)
-            done.rows.append(self._row(model, attempt))
-            done.cards.append(self._card(model, attempt))
-            done.attempts.append(attempt)
+        def add(model: ThreatModel, carried: Carried | None, since: float) -> None:
+            if carried is not None:
+                carried = replace(carried, seconds=time.perf_counter() - since)
+                groups[model].append(carried)
+                done.rows.append(self._row(model, carried))
+                done.cards.append(self._card(model, carried))
+                done.attempts.append(carried)
             if progress is not None:
-                progress(len(done.rows), len(wanted) + len(fusions))
+                progress(next(tried), total)
 
-        for encoder, step, model in wanted:
+        for number, step, model in wanted:
             started = time.perf_counter()
-            add(model, self._attempt(encoder, step, model, adapter), started)
-        for model in fusions:
+            folds = range(len(self.folds))
+            add(model, Carried.of([self._attempt(fold, number, step, model, adapter) for fold in folds]), started)
+        for model in several:
             started = time.perf_counter()
-            add(model, fuse(groups[model], seed=self.seed), started)
+            parts = zip(*(one.folds for one in groups[model]), strict=True)
+            add(model, Carried.of([fuse(attempts, seed=self.seed) for attempts in parts]), started)
+        for model in several if len(self.folds) > 1 else ():
+            add(model, chosen(groups[model]), time.perf_counter())
         scores = [one.scores.to_scores() for one in done.attempts]
         return replace(done, rows=add_similarity(list(zip(done.rows, scores, strict=True))))
 
-    def _attempt(self, encoder: Encoded, step: Rung, model: ThreatModel, adapter: Adapter) -> Attempt:
-        adapts = step.adapts or model.adapter
-        known = encoder.name, step.name, model.trained_on, adapts
+    def _attempt(self, fold: int, number: int, step: Rung, model: ThreatModel, adapter: Adapter) -> Attempt:
+        adapts, encoder = step.adapts or model.adapter, self.folds[fold][number]
+        known = fold, encoder.name, step.name, model.trained_on, adapts
         if known not in self.fitted:  # threat models that learn from the same speech share what they learn
-            sides = self.sides(encoder)
+            sides = self.sides(encoder, fold)
             sides = adapted(sides, deepcopy(adapter)) if adapts else sides
             self.fitted[known] = sides, fit_candidates(step, sides[model.trained_on].train)
         sides, candidates = self.fitted[known]
         return climb(model, step.name, encoder.name, sides, candidates)
 
-    def sides(self, encoder: Encoded) -> Sides:
+    def sides(self, encoder: Encoded, fold: int = 0) -> Sides:
         """What may be compared: both kinds of speech, and noise."""
         found = encoder.sides()
-        return found if encoder.original is None else {**found, "noise": noise_like(encoder.original, self.seed)}
+        return found if encoder.original is None else {**found, "noise": noise_like(encoder.original, self.seed, fold)}
 
-    def _row(self, model: ThreatModel, attempt: Attempt) -> Evaluation:
+    def _row(self, model: ThreatModel, attempt: Carried) -> Evaluation:
         system, dataset = self.words
         labels = {
             "system": model.name if model.is_bound else system,
@@ -122,10 +135,10 @@ class Job:
             row = row.with_flags(flag("calibration-misled"))
         return row
 
-    def _about(self, model: ThreatModel, attempt: Attempt) -> About:
+    def _about(self, model: ThreatModel, attempt: Carried) -> About:
         if model.is_bound:
             return About.against(model)
-        spent = Spent(len(self.encoders[0].anonymised.speakers("train")), attempt.settings)
+        spent = Spent(self._fewest("train"), attempt.settings)
         learned = max(
             (one.learned for one in self._used(attempt) if one.learned), key=lambda one: one.epochs, default=None
         )
@@ -133,37 +146,44 @@ class Job:
             spent = replace(spent, epochs=learned.epochs, recordings=learned.recordings)
         return replace(About.against(model), development=attempt.development, spent=spent)
 
-    def _used(self, attempt: Attempt) -> list[Encoded]:
+    def _fewest(self, split: str) -> int:
+        """People of a split; of folds that differ, in the one with fewest."""
+        return min(len(encoders[0].anonymised.speakers(split)) for encoders in self.folds)
+
+    def _used(self, attempt: Carried) -> list[Encoded]:
         return [one for one in self.encoders if one.name in attempt.encoders]
 
-    def _card(self, model: ThreatModel, attempt: Attempt) -> AttackerCard:
-        speech = self.encoders[0].anonymised
+    def _card(self, model: ThreatModel, attempt: Carried) -> AttackerCard:
         heard = {one.trained_on for one in self._used(attempt)}
         return attacker_card(
             model,
             backend=attempt.step,
             extractor=attempt.encoder,
-            identities=attempt.scores.scores.shape[1],
-            train_speakers=len(speech.speakers("train")),
-            dev_speakers=len(speech.speakers("dev")),
+            identities=attempt.identities,
+            train_speakers=self._fewest("train"),
+            dev_speakers=self._fewest("dev"),
+            folds=len(self.folds),
             extractor_trained_on="anonymised" if "anonymised" in heard else None,
             spent=self._about(model, attempt).spent,
         )
 
     def curves(self, done: Done, strongest: int) -> tuple[LearningCurve | None, LearningCurve | None]:
-        """Disclosure to an attacker over its training people, and over the epochs of its encoder's training."""
+        """Disclosure to an attacker over its training people, and over the epochs of its encoder's training.
+
+        Neither is known where people were cross-validated: folds of few people leave nobody to take away.
+        """
         model = done.rows[strongest].about.threat
-        if model is None:
+        if model is None or len(self.folds) > 1:
             return None, None
-        attempt = done.attempts[strongest]
-        if attempt.backend is None:  # of a fusion, its strongest part
+        carried = done.attempts[strongest]
+        if carried.folds[0].backend is None:  # of a fusion, its strongest part
             parts = [
                 one
                 for row, one in zip(done.rows, done.attempts, strict=True)
-                if row.about.threat == model and one.backend is not None
+                if row.about.threat == model and one.folds[0].backend is not None
             ]
-            attempt = max(parts, key=lambda one: one.development)
-        encoder = self._used(attempt)[0]
+            carried = max(parts, key=lambda one: one.development)
+        encoder, attempt = self._used(carried)[0], carried.folds[0]
         if encoder.learned is not None:
             return encoder.learned.over_people, encoder.learned.over_epochs
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == attempt.step)

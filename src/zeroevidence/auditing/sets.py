@@ -119,8 +119,8 @@ def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
             raise InputError(f"{name}: speaker {str(missing[0])!r} is in only one of original and protected speech")
 
 
-def noise_like(sets: EmbeddingSets, seed: int) -> EmbeddingSets:
+def noise_like(sets: EmbeddingSets, seed: int, fold: int = 0) -> EmbeddingSets:
     """Independent normal vectors instead of embeddings, with the mean and deviation of the training vectors."""
-    rng = np.random.default_rng([seed, 0x6E6F6973])
+    rng = np.random.default_rng([seed, 0x6E6F6973, *([fold] if fold else [])])  # other noise in every fold
     mean, deviation = sets.train.vectors.mean(axis=0, dtype=float), sets.train.vectors.std(axis=0, dtype=float)
     return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[name_ranks(part.ids)])

@@ -14,6 +14,7 @@ from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.output import signatures_option, terminal_progress, wrote
+from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
@@ -61,6 +62,13 @@ cutting_options = grouped(
     help="Compare embeddings in this way only; may be repeated.",
 )
 @cutting_options
+@click.option(
+    "--folds",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Evaluate everybody once, in N folds of people; 0 for one split [default: "
+    f"{FOLDS} for fewer than {FEW_PEOPLE} people without roles, else 0].",
+)
 @click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @workers_option
@@ -77,6 +85,7 @@ def command(
     effort: Effort,
     backends: tuple[str, ...],
     cutting: Cutting | None,
+    folds: int | None,
     cache: str | None,
     options: Options,
     workers: int,
@@ -87,8 +96,8 @@ def command(
     """Attack anonymised speech with attackers of growing knowledge and say what they learn.
 
     CORPUS is a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path. Roles
-    and a speaker-disjoint split are drawn where it names none. Embeddings are kept, so an interrupted audit goes on
-    where it stopped.
+    and a speaker-disjoint split are drawn where it names none, and few people are cross-validated. Embeddings are kept,
+    so an interrupted audit goes on where it stopped.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
@@ -108,6 +117,7 @@ def command(
         effort=effort,
         backends=backends or None,
         cutting=cutting,
+        folds=folds,
         options=options,
         workers=workers,
         progress=terminal_progress,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -113,6 +113,15 @@ class ScoreMatrix:
     def speakers(self) -> StrArray | None:
         """Distinct known speakers on either side, or None when nobody said."""
         return known_speakers(self.enrolment_speakers, self.trial_speakers)
+
+    @property
+    def parts(self) -> tuple[ScoreMatrix, ...]:
+        """The matrix as the one search that it is; `FoldedScores` has several."""
+        return (self,)
+
+    def with_scores(self, scores: FloatArray) -> ScoreMatrix:
+        """Other scores of the same comparisons."""
+        return replace(self, scores=scores)
 
     def take(self, rows: IntArray) -> ScoreMatrix:
         """The same search for some of the trials."""

@@ -106,7 +106,7 @@ class Corpus:
     @property
     def single(self) -> tuple[str, ...]:
         """Speakers of one recording only, who cannot be both enrolled and tried."""
-        return tuple(sorted(name for name, mine in _by_speaker(self.utterances).items() if len(_recordings(mine)) < 2))
+        return tuple(sorted(name for name, mine in by_speaker(self.utterances).items() if len(recordings(mine)) < 2))
 
     def select(self, role: str | None = None, split: str | None = None) -> tuple[Utterance, ...]:
         """The utterances of a role, a split, or both, in order; perhaps none."""
@@ -197,10 +197,10 @@ class Corpus:
         """
         if min(train, dev) < 0 or train + dev >= 1:
             raise InputError(f"shares train {train} and dev {dev}; expected them to leave something for eval")
-        people = _by_speaker(self.utterances)
+        people = by_speaker(self.utterances)
         places = _places(people, seed, train, dev)
         filled = {
-            one.id: one for name, mine in people.items() for one in _filled(mine, places.get(name), f"{seed}:{name}")
+            one.id: one for name, mine in people.items() for one in with_place(mine, places.get(name), f"{seed}:{name}")
         }
         result = Corpus(tuple(filled[one.id] for one in self.utterances), self.root)
         for split in SPLITS if places and dev else ("eval",):
@@ -213,14 +213,15 @@ class Corpus:
         return result
 
 
-def _by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:
+def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:
+    """Utterances by whose they are."""
     people: dict[str, list[Utterance]] = defaultdict(list)
     for one in utterances:
         people[one.speaker].append(one)
     return people
 
 
-def _recordings(utterances: Iterable[Utterance]) -> dict[Path, list[Utterance]]:
+def recordings(utterances: Iterable[Utterance]) -> dict[Path, list[Utterance]]:
     """Utterances by file: parts of one file are one recording."""
     files: dict[Path, list[Utterance]] = defaultdict(list)
     for one in utterances:
@@ -228,7 +229,12 @@ def _recordings(utterances: Iterable[Utterance]) -> dict[Path, list[Utterance]]:
     return files
 
 
-def _drawn(words: str) -> bytes:
+def sex_of(utterances: Iterable[Utterance]) -> str:
+    """The sex of one speaker, "" where nobody said."""
+    return next((one.attributes["sex"] for one in utterances if one.attributes.get("sex")), "")
+
+
+def drawn(words: str) -> bytes:
     """A place in a random order that depends on these words alone."""
     return hashlib.sha256(words.encode()).digest()
 
@@ -246,11 +252,10 @@ def _places(people: Mapping[str, Sequence[Utterance]], seed: int, train: float, 
         role_free = all(one.role is None for one in mine)
         if known:
             places[name] = known[0]
-        elif role_free and len(_recordings(mine)) < 2:
+        elif role_free and len(recordings(mine)) < 2:
             places[name] = "train"
         else:
-            sex = next((one.attributes["sex"] for one in mine if one.attributes.get("sex")), "")
-            free.append((sex, _drawn(f"{seed}:{name}"), name, role_free and not trained))
+            free.append((sex_of(mine), drawn(f"{seed}:{name}"), name, role_free and not trained))
     counts = {True: dict.fromkeys(("eval", "dev", "train"), 0.0), False: dict.fromkeys(("eval", "dev"), 0.0)}
     for _, _, name, trainable in sorted(free):
         shares = {"eval": 1.0 - train - dev, "dev": dev, "train": train}
@@ -263,14 +268,14 @@ def _places(people: Mapping[str, Sequence[Utterance]], seed: int, train: float, 
     return places
 
 
-def _filled(mine: Sequence[Utterance], place: str | None, words: str) -> list[Utterance]:
-    """One speaker's utterances with roles and splits."""
+def with_place(mine: Sequence[Utterance], place: str | None, words: str) -> list[Utterance]:
+    """One speaker's utterances with roles and splits, for training, dev or eval; `words` decide who is enrolment."""
     if place is None:
         return list(mine)
     if place == "train":
         return [one if one.role is not None else replace(one, role="train", split=None) for one in mine]
-    waiting = _recordings(one for one in mine if one.role is None)
-    order = sorted(waiting, key=lambda file: (_drawn(f"{words}:{min(one.id for one in waiting[file])}"), file))
+    waiting = recordings(one for one in mine if one.role is None)
+    order = sorted(waiting, key=lambda file: (drawn(f"{words}:{min(one.id for one in waiting[file])}"), file))
     half = {one.id for file in order[: (len(order) + 1) // 2] for one in waiting[file]}
     result = []
     for one in mine:

@@ -157,6 +157,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
         "has not levelled off; read its disclosure as a lower bound.",
     ),
+    "cross-validated": (
+        "note",
+        "cross-validated over people: {folds} folds, so everybody is evaluated once, among the people of one fold, by "
+        "attackers who learned from the others.",
+    ),
     "drawn-per-speaker": (
         "note",
         "recordings of one person were changed alike ({share:.0%} of the change is shared), so the protection seems to "

@@ -206,10 +206,18 @@ def _setup(record: Mapping[str, Any]) -> Setup:
         ("null", Resampling),
     ):
         if given.get(name) is not None:
-            given[name] = _filled(kind, given[name])
+            given[name] = _filled(kind, _tuples(given[name]))
     given["families"] = tuple(given.get("families", ()))
     given["loosened"] = tuple(_filled(Loosened, one) for one in given.get("loosened", ()))
     return _filled(Setup, given)
+
+
+def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with tuples where the file has lists of whole numbers."""
+    return {
+        name: tuple(_expected(one, int, name) for one in value) if isinstance(value, list) else value
+        for name, value in record.items()
+    }
 
 
 def _filled(kind: type[T], record: Mapping[str, Any]) -> T:

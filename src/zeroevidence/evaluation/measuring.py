@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Ranked, rank
+from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.loaded import Loaded
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.matrix import ScoreMatrix, searchable
@@ -20,6 +21,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
+from zeroevidence.evaluation.folded import people_of_folds, search_folds
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, names_on_top
 from zeroevidence.evaluation.profiles import one_to_one_curves
@@ -35,7 +37,7 @@ from zeroevidence.uncertainty.draws import Progress
 
 
 def evaluate(
-    scores: Scores | ScoreMatrix | Loaded | ArrayLike,
+    scores: Scores | ScoreMatrix | FoldedScores | Loaded | ArrayLike,
     nontarget: ArrayLike | None = None,
     *,
     dev: Scores | ScoreMatrix | Loaded | None = None,
@@ -58,7 +60,8 @@ def evaluate(
     scores, nontarget
         Two classes of scores, a matrix of trials against identities, or what `read_scores` gave; or the target scores,
         with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials were
-        compared with every enrolment.
+        compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
+        development scores.
     dev
         Scores of other speakers, to fit the calibration of the search on; cross-fitted over speakers without them.
     prior
@@ -78,18 +81,15 @@ def evaluate(
     >>> round(float(result["d_ece"]), 4), result["tag"].value
     (0.4809, 'A')
     """
-    given = _given(scores, nontarget, loosened)
-    return _evaluated(
-        given,
-        dev,
-        prior,
-        (labels or {}, about or About()),
-        (options or Options()).changed(settings),
-        (workers, progress),
-    )
+    words = labels or {}, about or About()
+    how, running = (options or Options()).changed(settings), (workers, progress)
+    if isinstance(scores, FoldedScores):
+        if nontarget is not None or dev is not None or prior is not None:
+            raise InputError("folds of people have development scores of their own; expected nothing beside them")
+        return _folds_evaluated(scores, tuple(loosened), words, how, running)
+    return _evaluated(_given(scores, nontarget, loosened), dev, prior, words, how, running)
 
 
-@np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
 def _evaluated(
     given: Loaded,
     dev: Scores | ScoreMatrix | Loaded | None,
@@ -105,7 +105,34 @@ def _evaluated(
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
     job = _Job(pairs, rows, _development(dev, rows), options, *running)
-    found = job.searched(prior)
+    row = _measured(job, view, job.searched(prior), left_out, given.loosened, words)
+    return row if row.trials is None else replace(row, trials=_as_given(row.trials, given.data))
+
+
+def _folds_evaluated(
+    scores: FoldedScores,
+    loosened: tuple[Loosened, ...],
+    words: tuple[Mapping[str, str], About],
+    options: Options,
+    running: tuple[int, Progress | None],
+) -> Evaluation:
+    """The same for folds of people; each fold is calibrated on its own development people."""
+    rows, lost = scores.enrolled_trials()
+    job = _Job(scores.to_scores(), rows, None, options, *running)
+    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
+    return _measured(job, view, search_folds(rows, options), {"not_enrolled": lost} if lost else {}, loosened, words)
+
+
+@np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
+def _measured(
+    job: _Job,
+    view: ScoreView,
+    found: Search | None,
+    left_out: Mapping[str, int],
+    loosened: tuple[Loosened, ...],
+    words: tuple[Mapping[str, str], About],
+) -> Evaluation:
+    options = job.options
     trusted = job.trusted(_pair_metrics(view), view, found)
     metrics, replicates = trusted.metrics, trusted.replicates
     counts = job.counts(found, left_out)
@@ -114,12 +141,12 @@ def _evaluated(
     result = Evaluation(
         metrics=metrics,
         counts=counts,
-        setup=job.setup(view.ranked, found, trusted, given.loosened),
+        setup=job.setup(view.ranked, found, trusted, loosened),
         labels=labels,
         about=about,
-        flags=tuple(job.flags(replicates, counts, given.loosened)),
+        flags=tuple(job.flags(replicates, counts, loosened)),
         curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
-        trials=None if found is None else _as_given(found.trials, given.data),
+        trials=None if found is None else found.trials,
         people=job.people(found),
         recordings=job.recordings(found, metrics),
         replicates=replicates,
@@ -170,7 +197,7 @@ class _Job:
     """What is evaluated, and how."""
 
     scores: Scores
-    rows: ScoreMatrix | None
+    rows: ScoreMatrix | FoldedScores | None
     dev: ScoreMatrix | None
     options: Options
     workers: int
@@ -179,7 +206,7 @@ class _Job:
     def searched(self, prior: Mapping[str, float] | None) -> Search | None:
         """The search, where the scores form rows of several people."""
         rows = self.rows
-        if rows is None or (self.dev is None and len(np.unique(rows.mated)) < 2):
+        if not isinstance(rows, ScoreMatrix) or (self.dev is None and len(np.unique(rows.mated)) < 2):
             return None
         return search(rows, self.dev, self.options, _prior(prior, rows))
 
@@ -208,7 +235,11 @@ class _Job:
 
     def people(self, found: Search | None) -> People | None:
         """What was learned about each person."""
-        return None if found is None or self.rows is None else exposure_by_person(found.trials, names_on_top(self.rows))
+        if found is None or self.rows is None:
+            return None
+        if isinstance(self.rows, FoldedScores):
+            return people_of_folds(self.rows, found)
+        return exposure_by_person(found.trials, names_on_top(self.rows))
 
     def recordings(self, found: Search | None, metrics: Mapping[str, Measured]) -> Recordings | None:
         """What several recordings of one person tell together."""
@@ -221,8 +252,8 @@ class _Job:
         counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
         if self.scores.speakers is not None:
             counts["speakers"] = len(self.scores.speakers)
-        if found is not None and self.rows is not None:
-            counts |= {"trials": len(self.rows.mated), "identities": self.rows.scores.shape[1], **left_out}
+        if found is not None:
+            counts |= {"trials": len(found.evidence.lid), "identities": found.evidence.identities, **left_out}
         return counts
 
     def setup(self, ranked: Ranked, found: Search | None, trusted: _Trusted, loosened: tuple[Loosened, ...]) -> Setup:
@@ -230,7 +261,8 @@ class _Job:
         options = self.options
         families: tuple[Family, ...] = ("one-to-one",) if found is None else ("one-to-one", "search")
         replicates = trusted.replicates
-        dev = None if found is None or self.dev is None else digest([np.sort(self.dev.scores, axis=None)])
+        development = self.rows.dev if isinstance(self.rows, FoldedScores) else (self.dev,)
+        known = [np.sort(one.scores, axis=None) for one in development if one is not None]
         return Setup(
             families=families,
             linkability=options.linkability,
@@ -241,7 +273,7 @@ class _Job:
             seed=options.seed,
             loosened=loosened,
             data=digest([ranked.target, ranked.nontarget]),
-            dev=dev,
+            dev=digest(known) if known and found is not None else None,
         )
 
     def flags(
@@ -257,6 +289,8 @@ class _Job:
             flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
         if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):
             flags.append(flag("overlap-unchecked"))
+        if isinstance(self.rows, FoldedScores):
+            flags.append(flag("cross-validated", folds=len(self.rows.parts)))
         return flags + loosened_flags(loosened)
 
 

@@ -6,6 +6,8 @@ named in many of their own recordings is no sign that they were recognised; it a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from zeroevidence._typing import BoolArray, StrArray
@@ -32,7 +34,9 @@ def names_on_top(matrix: ScoreMatrix) -> StrArray:
     return found
 
 
-def exposure_by_person(trials: Trials, on_top: StrArray | None = None) -> People:
+def exposure_by_person(
+    trials: Trials, on_top: StrArray | None = None, compared: Mapping[str, int] | None = None
+) -> People:
     """What the search learned about each speaker, the most exposed first and at most a thousand of them.
 
     Parameters
@@ -41,6 +45,8 @@ def exposure_by_person(trials: Trials, on_top: StrArray | None = None) -> People
         What each trial disclosed.
     on_top
         Whose name came up for each trial, to count how often it was the wrong one.
+    compared
+        With how many trials of others each person was compared; with all of them unless given.
     """
     risk = by_speaker(trials.lid, trials.speaker)
     names, index = np.unique(trials.speaker, return_inverse=True)
@@ -50,7 +56,10 @@ def exposure_by_person(trials: Trials, on_top: StrArray | None = None) -> People
     if on_top is not None:
         wrong = on_top[(on_top != trials.speaker) & np.isin(on_top, names)]
         times = np.bincount(np.searchsorted(names, wrong), minlength=len(names))[place]
-        falsely = times / np.maximum(len(trials.speaker) - risk.trials, 1)
+        others = len(trials.speaker) - risk.trials
+        if compared is not None:
+            others = np.array([compared.get(str(name), 0) for name in risk.speaker])
+        falsely = times / np.maximum(others, 1)
     first = slice(_MOST_PEOPLE)
     return People(
         tuple(risk.speaker[first].tolist()),

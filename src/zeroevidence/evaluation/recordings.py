@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.folded import held_in_folds, name_codes
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Measured, Recordings
@@ -25,7 +27,7 @@ _LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matri
 
 
 def several_recordings(
-    matrix: ScoreMatrix,
+    matrix: ScoreMatrix | FoldedScores,
     dev: ScoreMatrix | None,
     found: Search,
     metrics: Mapping[str, Measured],
@@ -40,19 +42,22 @@ def several_recordings(
     found, metrics
         The search, and its measures with their intervals: what one recording tells.
     """
-    if matrix.scores.size > _LIMIT:
+    if sum(part.scores.size for part in matrix.parts) > _LIMIT:
         return None
-    held = _held(matrix, dev, found, options)
+    if isinstance(matrix, FoldedScores):
+        held, speakers = held_in_folds(matrix, found, options), name_codes(found.trials.speaker)
+    else:
+        held, speakers = _held(matrix, dev, found, options), matrix.mated
     values = {name: _risen([metrics[name].number, *(_number(one, name, found) for one in held)]) for name in MEASURED}
     ks = [1, *(one.k for one in held)]
-    own = np.bincount(matrix.mated)
+    own = np.bincount(speakers)
     columns: dict[str, Any] = {name: tuple(value.tolist()) for name, value in values.items()}
     return Recordings(
         held=tuple(ks),
         people=tuple(int(np.count_nonzero(own >= k)) for k in ks),
         worth=(1.0, *(one.worth for one in held)),
         **columns,
-        **_intervals(matrix, found, held, values, metrics, options),
+        **_intervals(speakers, found, held, values, metrics, options),
     )
 
 
@@ -80,7 +85,7 @@ def _risen(values: Sequence[float | None]) -> FloatArray:
 
 
 def _intervals(
-    matrix: ScoreMatrix,
+    speakers: IntArray,
     found: Search,
     held: Sequence[Held],
     values: Mapping[str, FloatArray],
@@ -93,8 +98,7 @@ def _intervals(
         return bounds
     everything = [(found.evidence, found.singled), *((_evidence(one, found), one.singled) for one in held)]
     drawn = [
-        search_replicates(evidence, singled, matrix.mated, options, matrix.trial_names)
-        for evidence, singled in everything
+        search_replicates(evidence, singled, speakers, options, found.trials.trial) for evidence, singled in everything
     ]
     rules = search_rules()
     for name in _WITH_INTERVALS:

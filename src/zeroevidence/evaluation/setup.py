@@ -35,6 +35,9 @@ class SearchSetup:
         How embeddings were compared, where the search started from these.
     prior_given
         Whether the identities had other probabilities than equal ones before.
+    folds
+        Where people were cross-validated, how many each fold has: people are searched, and exchanged under the null,
+        within their fold.
     """
 
     calibration: str
@@ -44,6 +47,7 @@ class SearchSetup:
     balanced: bool = False
     scoring: str | None = None
     prior_given: bool = False
+    folds: tuple[int, ...] = ()
 
     @classmethod
     def fitted(cls, calibration: RowCalibration, options: Options, *, cross_fitted: bool, prior: bool) -> SearchSetup:
@@ -53,7 +57,8 @@ class SearchSetup:
     def __str__(self) -> str:
         if self.calibration == "given":
             return "weight given"
-        return self.calibration + (", cross-fitted by speaker" if self.cross_fitted else "")
+        folds = f", {len(self.folds)} folds of people" if self.folds else ""
+        return self.calibration + (", cross-fitted by speaker" if self.cross_fitted else "") + folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,8 @@ def _search_parts(search: SearchSetup) -> list[str]:
     parts = [] if search.scoring is None else [f"scoring:{search.scoring}"]
     parts += [f"rows:{search.calibration}{'+cross-fitted' if search.cross_fitted else ''}", f"ddof:{search.ddof}"]
     parts += [f"l2:{search.l2:g}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
+    if search.folds:  # the scores of each were brought to mean 0 and deviation 1
+        parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:fold"]
     return parts + ["prior:given"] * search.prior_given
 
 

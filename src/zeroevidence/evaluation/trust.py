@@ -9,8 +9,10 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Ranked
+from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
+from zeroevidence.evaluation.folded import supposed_folds
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.replicates import Replicates, Sampled
 from zeroevidence.evaluation.results import Measured
@@ -21,7 +23,7 @@ from zeroevidence.measure.registry import MEASURES, IntervalRule
 from zeroevidence.measure.singling import firing_threshold
 from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.draws import Progress, run_batches
-from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, nulls, pair_null
+from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, Supposed, nulls, pair_null
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import Everyone, SearchResampler
 
@@ -32,7 +34,7 @@ _LISTS = 50  # simulated lists, whose mean and quantile are shown; the p-value d
 def replicate(
     scores: Scores,
     ranked: Ranked,
-    rows: ScoreMatrix | None,
+    rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
     options: Options,
     *,
@@ -54,9 +56,17 @@ def replicate(
     return Replicates(groups.unit, people, left_out, halves, unrecognised, scores)
 
 
-def _searched(found: Search, rows: ScoreMatrix, options: Options) -> SearchResampler:
-    """A search on fewer people; beyond a size the enrolled identities stay as they are."""
+def _searched(found: Search, rows: ScoreMatrix | FoldedScores, options: Options) -> SearchResampler:
+    """A search on fewer people; beyond a size the enrolled identities stay as they are.
+
+    They also do where people were cross-validated: a fold that loses one of few identities is another search than the
+    folds that do not.
+    """
     everyone = None
+    if isinstance(rows, FoldedScores):
+        return SearchResampler(
+            found.evidence, found.singled, found.trials.speaker, seed=options.seed, most=options.intervals
+        )
     if rows.scores.size <= ROWS_LIMIT:
         n = rows.scores.shape[1]
         fires = np.empty(rows.scores.shape, dtype=bool)
@@ -116,7 +126,7 @@ def with_intervals(
 def with_nulls(
     metrics: Mapping[str, Measured],
     scores: Scores,
-    rows: ScoreMatrix | None,
+    rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
     options: Options,
     *,
@@ -133,9 +143,16 @@ def with_nulls(
         found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
     else:
         found_nulls = nulls(observed, drawn, tested)
-    if found is not None and rows is not None and rows.scores.size <= ROWS_LIMIT:
-        lid = lid_of_everyone(rows, found, options)
-        drawn = _gathered(SearchNull(rows, lid, options.seed).draw, options.null)
+    if found is not None and rows is not None and sum(part.scores.size for part in rows.parts) <= ROWS_LIMIT:
+        supposed = _supposed(rows, found, options)
+        drawn = _gathered(SearchNull(supposed, found.evidence.identities, options.seed).draw, options.null)
         found_nulls |= nulls(observed, drawn, tested)
     known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
     return {**metrics, **known}, Resampling(pairs.unit, times)
+
+
+def _supposed(rows: ScoreMatrix | FoldedScores, found: Search, options: Options) -> list[Supposed]:
+    """What each trial would show if somebody else were the true one, by fold of people."""
+    if isinstance(rows, FoldedScores):
+        return supposed_folds(rows, found.folds, options)
+    return [Supposed.ranked(rows, lid_of_everyone(rows, found, options))]

@@ -6,6 +6,7 @@ true identity over its prior. Everything a search needs from a row is taken in o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,16 @@ class RowEvidence:
     def posterior(self) -> FloatArray:
         """Probability of the true identity under a uniform prior."""
         return np.exp2(self.lid) / self.identities
+
+
+def joined_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
+    """What searches through as many identities each learn together."""
+    if len(parts) == 1:
+        return parts[0]
+    lid, greater, equal = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("lid", "greater", "equal")
+    )
+    return RowEvidence(lid, greater, equal, parts[0].identities)
 
 
 @dataclass(frozen=True, slots=True)

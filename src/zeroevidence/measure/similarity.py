@@ -111,7 +111,8 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> float:
     headline=130,
 )
 def _deid(view: SimilarityView) -> float | None:
-    return deid(view.original, view.compared) if view.enrolment == "original" else None
+    known = view.enrolment == "original" and _tells_apart(view)
+    return deid(view.original, view.compared) if known else None
 
 
 @measure(
@@ -127,4 +128,10 @@ def _deid(view: SimilarityView) -> float | None:
     headline=140,
 )
 def _voice_distinctiveness_gain(view: SimilarityView) -> float | None:
-    return voice_distinctiveness_gain(view.original, view.compared) if view.enrolment == "anonymised" else None
+    known = view.enrolment == "anonymised" and _tells_apart(view)
+    return voice_distinctiveness_gain(view.original, view.compared) if known else None
+
+
+def _tells_apart(view: SimilarityView) -> bool:
+    """Whether there is something in original speech to compare with; a battery goes on without."""
+    return diagonal_dominance(view.original) > 0.0

@@ -2,24 +2,26 @@
 
 Where the scores form rows, or a list in which everybody was compared with everybody, speakers are permuted: all trials
 of a person are given the identity of another, which keeps everything that trials of one person and comparisons with one
-enrolment have in common. Where a score belongs to one person and to no comparison (an attribute: all scores of a person
-are of one class), classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where nobody said
-who was compared, labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
+enrolment have in common. In a cross-validation people are exchanged within each fold, independently of other folds.
+Where a score belongs to one person and to no comparison (an attribute: all scores of a person are of one class),
+classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where nobody said who was compared,
+labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, Ranked, rank
+from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
-from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.disclosure import RowEvidence, joined_evidence
 from zeroevidence.measure.linkability import linkability, linkability_of
 from zeroevidence.measure.registry import Family, Measure, of_family
 from zeroevidence.measure.views import PairSettings, PairView
@@ -135,7 +137,7 @@ class PairNull:
         self,
         target: FloatArray,
         nontarget: FloatArray,
-        rows: ScoreMatrix | None,
+        rows: ScoreMatrix | FoldedScores | None,
         settings: PairSettings | None = None,
         *,
         people: tuple[IntArray, IntArray] | None = None,
@@ -147,7 +149,7 @@ class PairNull:
         people on both sides of a list in which everybody was compared with everybody.
         """
         self.settings = settings or PairSettings()
-        self.rows = rows
+        self.parts = () if rows is None else rows.parts
         self.exchanged: tuple[IntArray, IntArray, int] | None = None
         if clusters is not None:
             self.exchanged = _on_both_sides(clusters)
@@ -162,8 +164,9 @@ class PairNull:
             self.pooled = np.concatenate((target, nontarget))
         else:
             # Scores outside the rows (trials of strangers, incomplete rows) are others whatever the permutation.
-            inside = rows.scores.ravel()
-            strangers = _without(np.sort(nontarget), np.sort(_others(rows)))
+            inside = np.concatenate([part.scores.ravel() for part in rows.parts])
+            others = np.concatenate([_others(part) for part in rows.parts])
+            strangers = _without(np.sort(nontarget), np.sort(others))
             self.pooled = np.concatenate((inside, strangers.astype(inside.dtype)))
         self.labels = PooledLabels(self.pooled)
 
@@ -173,11 +176,14 @@ class PairNull:
         if self.exchanged is not None:
             enrolment, trial, n = self.exchanged
             return np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
-        if self.rows is None:
+        if not self.parts:
             return rng.permutation(len(self.pooled))[: self.n_target]
-        first = np.arange(len(self.rows.mated)) * self.rows.scores.shape[1]
-        targets: IntArray = first + permuted_mated(self.rows, rng)
-        return targets
+        before, targets = 0, []
+        for part in self.parts:
+            rows, columns = part.scores.shape
+            targets.append(before + np.arange(rows) * columns + permuted_mated(part.mated, columns, rng))
+            before += rows * columns
+        return np.concatenate(targets)
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
@@ -213,7 +219,9 @@ class ListNull:
         return values
 
 
-def pair_null(scores: Scores, rows: ScoreMatrix | None, settings: PairSettings | None = None) -> PairNull | ListNull:
+def pair_null(
+    scores: Scores, rows: ScoreMatrix | FoldedScores | None, settings: PairSettings | None = None
+) -> PairNull | ListNull:
     """The null that suits the scores."""
     owners = find_owners(scores)
     clusters = find_clusters(scores) if rows is None and owners is None else None
@@ -268,39 +276,65 @@ def _without(many: FloatArray, some: FloatArray) -> FloatArray:
     return np.repeat(values, np.maximum(counts, 0))
 
 
-def permuted_mated(rows: ScoreMatrix, rng: np.random.Generator) -> IntArray:
+def permuted_mated(mated: IntArray, identities: int, rng: np.random.Generator) -> IntArray:
     """Every trial's mated column after a permutation of all identities."""
-    exchanged: IntArray = rng.permutation(rows.scores.shape[1])[rows.mated]
+    exchanged: IntArray = rng.permutation(identities)[mated]
     return exchanged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Supposed:
+    """What each trial of a search, or of one fold of it, would show if somebody else were the true one.
+
+    Parameters
+    ----------
+    mated
+        The column of the true identity of each trial.
+    lid, greater, equal
+        Trials x identities: disclosure in bits, and identities above and beside, for each as if it were the true one.
+    """
+
+    mated: IntArray
+    lid: FloatArray
+    greater: CountArray
+    equal: CountArray
+
+    @classmethod
+    def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> Supposed:
+        """Ranks of every identity of a matrix beside its LID."""
+        ordered = np.sort(rows.scores, axis=1)
+        n = rows.scores.shape[1]
+        greater, equal = (np.empty(rows.scores.shape, dtype=np.int32) for _ in range(2))
+        for i, (row, sorted_row) in enumerate(zip(rows.scores, ordered, strict=True)):
+            right = np.searchsorted(sorted_row, row, "right")
+            greater[i] = n - right
+            equal[i] = right - np.searchsorted(sorted_row, row, "left") - 1
+        return cls(rows.mated, lid, greater, equal)
+
+    def evidence(self, mated: IntArray, identities: int) -> RowEvidence:
+        """What the search learns if these are the true ones."""
+        at = np.arange(len(mated))
+        greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
+        return RowEvidence(self.lid[at, mated], greater, equal, identities)
 
 
 class SearchNull:
     """One-to-N measures under permuted speakers, the calibration kept."""
 
-    def __init__(self, rows: ScoreMatrix, lid: FloatArray, seed: int = 0) -> None:
-        """`lid` is that of every identity, as if it were the true one: trials x identities."""
-        self.rows = rows
-        self.lid = lid
-        self.seed = seed
-        ordered = np.sort(rows.scores, axis=1)
-        n = rows.scores.shape[1]
-        self.greater = np.empty(rows.scores.shape, dtype=np.int32)
-        self.equal = np.empty(rows.scores.shape, dtype=np.int32)
-        for i, (row, sorted_row) in enumerate(zip(rows.scores, ordered, strict=True)):
-            right = np.searchsorted(sorted_row, row, "right")
-            self.greater[i] = n - right
-            self.equal[i] = right - np.searchsorted(sorted_row, row, "left") - 1
+    def __init__(self, supposed: Sequence[Supposed], identities: int, seed: int = 0) -> None:
+        """`supposed` has an entry for each fold of people, within which they are exchanged."""
+        self.supposed, self.identities, self.seed = supposed, identities, seed
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.seed, 1, batch)
         measures = with_null("search")
         values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
-        at = np.arange(len(self.rows.mated))
         for r in range(size):
-            mated = permuted_mated(self.rows, rng)
-            greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
-            view = search_view(RowEvidence(self.lid[at, mated], greater, equal, self.rows.scores.shape[1]))
+            found = [
+                one.evidence(permuted_mated(one.mated, one.lid.shape[1], rng), self.identities) for one in self.supposed
+            ]
+            view = search_view(joined_evidence(found))
             for one in measures:
                 values[one.name][r] = one.compute(view)[0]
         return values

@@ -68,6 +68,7 @@ def attacker_card(
     identities: int,
     train_speakers: int,
     dev_speakers: int,
+    folds: int = 1,
     extractor_trained_on: Training | None = None,
     spent: Spent | None = None,
 ) -> AttackerCard:
@@ -79,6 +80,8 @@ def attacker_card(
         What it was carried out with.
     identities, train_speakers, dev_speakers
         Enrolled people, and people that back-end and calibration were fitted on.
+    folds
+        How many folds of people there are; in each the others are learned from.
     extractor_trained_on
         What the extractor learned from; as the threat model says unless given.
     spent
@@ -88,6 +91,7 @@ def attacker_card(
     resources = (
         f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
         "A trained embedding extractor.",
+        *([f"Cross-validated over people: the same attack in each of {folds} folds."] if folds > 1 else []),
         *_learning(model, spent),
     )
     heard = extractor_trained_on or model.extractor

@@ -32,6 +32,8 @@ class Rung:
         Whether an adapter network is trained before the back-end; only where all speech is anonymised.
     extra
         The optional part of the package that it needs.
+    people
+        How many training people it takes at least.
     """
 
     name: str
@@ -41,18 +43,19 @@ class Rung:
     candidates: Candidates
     adapts: bool = False
     extra: str | None = None
+    people: int = 2
 
 
 _RUNGS: dict[str, Rung] = {}
 
 
 def rung(
-    name: str, title: str, *, cost: int, effort: Effort, adapts: bool = False, extra: str | None = None
+    name: str, title: str, *, cost: int, effort: Effort, adapts: bool = False, extra: str | None = None, people: int = 2
 ) -> Callable[[Candidates], Candidates]:
     """Enter a function that makes the candidates; a second one of the same name takes the place of the first."""
 
     def enter(candidates: Candidates) -> Candidates:
-        _RUNGS[name] = Rung(name, title, cost, effort, candidates, adapts, extra)
+        _RUNGS[name] = Rung(name, title, cost, effort, candidates, adapts, extra, people)
         return candidates
 
     return enter

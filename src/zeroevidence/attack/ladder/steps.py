@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from zeroevidence.attack.adapter import LEAST_SPEAKERS
 from zeroevidence.attack.backends import Backend, Cosine, Plda
 from zeroevidence.attack.backends.whitened import Whitened
 from zeroevidence.attack.ladder.registry import rung
@@ -40,6 +41,7 @@ def plda(people: int, dimensions: int) -> Sequence[Backend]:  # noqa: ARG001 (th
     effort="standard",
     adapts=True,
     extra="torch",
+    people=LEAST_SPEAKERS,
 )
 def adapter(people: int, dimensions: int) -> Sequence[Backend]:  # noqa: ARG001 (the same for any number)
     """Cosine and whitening of what the network makes."""

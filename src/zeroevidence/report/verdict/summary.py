@@ -46,9 +46,11 @@ def _tried(row: Evaluation, finding: Finding) -> str:
         return f"Somebody tried to tell {finding.attribute} from {_voices(row)}recordings{people}."
     if row.is_search:
         trials = row.counts.get("trials", row.counts.get("target", 0))
+        identities = row.counts["identities"]
+        whose = people if speakers != identities else ""
         return (
-            f"Somebody tried to tell which of {row.counts['identities']} known people speaks in each of {trials} "
-            f"{_voices(row)}recordings."
+            f"Somebody tried to tell which of {identities} known people speaks in each of {trials} "
+            f"{_voices(row)}recordings{whose}."
         )
     pairs = sum(row.counts.get(name, 0) for name in ("target", "nontarget"))
     what = f"{pairs} pairs of {_voices(row)}recordings{people}"
