@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         save_results,
     )
     from zeroevidence.evaluation.linked import link
+    from zeroevidence.evaluation.planning import Plan, plan, plan_from_pilot
     from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
@@ -67,6 +68,7 @@ _HOMES = {
         "save_results",
     ),
     "evaluation.linked": ("link",),
+    "evaluation.planning": ("Plan", "plan", "plan_from_pilot"),
     "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
@@ -90,6 +92,7 @@ __all__ = [
     "MissingExtra",
     "Options",
     "Pairs",
+    "Plan",
     "ScoreMatrix",
     "Scores",
     "TandemScores",
@@ -114,6 +117,8 @@ __all__ = [
     "link",
     "linkability",
     "local_linkability",
+    "plan",
+    "plan_from_pilot",
     "plot",
     "protect",
     "read_embeddings",

@@ -1,0 +1,134 @@
+"""``zeroevidence plan``: how many people, and what to expect, before anybody is recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from zeroevidence.cli.groups import grouped, setting
+from zeroevidence.cli.measuring import workers_option
+from zeroevidence.cli.output import output_to, terminal_progress
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.planning import plan, plan_from_pilot, strongest_attack
+from zeroevidence.measure.registry import find_measure
+
+if TYPE_CHECKING:
+    from zeroevidence.cli.output import Output
+    from zeroevidence.evaluation.planning import Plan
+
+
+def _named(option: str, text: str) -> tuple[str, float]:
+    """Read ``measure=value``."""
+    name, equals, value = text.rpartition("=")
+    try:
+        if equals and name:
+            return find_measure(name.strip()).name, float(value)
+    except ValueError:
+        pass
+    raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
+
+
+def _bounds(at_most: tuple[str, ...], at_least: tuple[str, ...]) -> dict[str, float]:
+    """What is to be shown; each option for the measures on whose other side attackers learn more."""
+    found = {}
+    for option, other, texts, direction in (
+        ("--show-at-most", "--show-at-least", at_most, "up"),
+        ("--show-at-least", "--show-at-most", at_least, "down"),
+    ):
+        for text in texts:
+            name, bound = _named(option, text)
+            if find_measure(name).discloses != direction:
+                words = "falls" if find_measure(name).discloses == "down" else "rises"
+                raise UsageError(f"{option} {text}: {name} {words} with what attackers learn; say {other} {text}")
+            found[name] = bound
+    return found
+
+
+_show = grouped(
+    "show",
+    _bounds,
+    click.option(
+        "--show-at-most",
+        "at_most",
+        multiple=True,
+        metavar="MEASURE=NUMBER",
+        help="What is to be shown with 95 % confidence, as d_ece=0.1; says how many people that takes.",
+    ),
+    click.option(
+        "--show-at-least",
+        "at_least",
+        multiple=True,
+        metavar="MEASURE=NUMBER",
+        help="The same for measures that fall with what attackers learn, as eer=0.3.",
+    ),
+)
+
+
+@click.command("plan")
+@click.option("--people", type=int, help="People who are enrolled and heard  [default: 30, or those of the pilot]")
+@setting(plan, "utterances", help="Recordings of each person.")
+@click.option(
+    "--leak",
+    metavar="[MEASURE=]NUMBER",
+    help="What leaks in truth: 0.2 is a D_ECE, eer=0.25 names another measure.",
+)
+@click.option("--pilot", metavar="RESULT", help="Plan from this result of `evaluate`, `audit` or `link` instead.")
+@_show
+@setting(plan, "power", help="Probability with which it is to be shown.")
+@setting(plan, "between", help="Share of the variance of scores that comes from who the people are.")
+@setting(plan, "uneven", help="A few people speak most of the time (Zipf's law).")
+@setting(plan, "simulations", help="Simulated recordings for each number of people.")
+@setting(plan, "seed", help="Seed of all random choices.")
+@workers_option
+@output_to()
+@click.pass_context
+def command(
+    context: click.Context,
+    people: int | None,
+    leak: str | None,
+    pilot: str | None,
+    show: dict[str, float],
+    power: float,
+    workers: int,
+    output: Output,
+    **simulated: object,
+) -> None:
+    """Say before a recording how long intervals will be, what will be found, and how many people it takes.
+
+    Recordings are simulated whose truth is known, and evaluated as real ones are. Or a pilot is extrapolated: the
+    strongest attack of a result.
+
+    \b
+    zeroevidence plan --people 30 --utterances 10 --leak 0.2
+    zeroevidence plan --leak 0.03 --show-at-most d_ece=0.1
+    zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
+    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.report.plans import render_plan
+
+    if (leak is None) == (pilot is None):
+        raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot; not both")
+    if pilot is not None:
+        _refuse_simulated(context, simulated)
+        found = _from_pilot(pilot, people, show, power)
+    else:
+        measure, value = _named("--leak", leak if "=" in str(leak) else f"d_ece={leak}")  # type: ignore[arg-type]
+        own = {} if people is None else {"people": people}
+        shown = terminal_progress("plan", "simulations")
+        found = plan(
+            **own, leak=value, measure=measure, show=show, power=power, workers=workers, progress=shown, **simulated
+        )  # type: ignore[arg-type]
+    output.emit(render_plan(found, output.format))
+
+
+def _refuse_simulated(context: click.Context, simulated: dict[str, object]) -> None:
+    """A pilot is not simulated: options that would change nothing are a mistake."""
+    for name in simulated:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"--{name} is for simulations; a pilot says it by itself")
+
+
+def _from_pilot(path: str, people: int | None, show: dict[str, float], power: float) -> Plan:
+    from zeroevidence.evaluation.jsonfile import read_results
+
+    return plan_from_pilot(strongest_attack(read_results(path)), people, show=show, power=power)
