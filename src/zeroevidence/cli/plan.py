@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import workers_option
@@ -15,7 +16,7 @@ from zeroevidence.measure.registry import find_measure
 
 if TYPE_CHECKING:
     from zeroevidence.cli.output import Output
-    from zeroevidence.evaluation.planning import Plan
+    from zeroevidence.evaluation import Evaluation
 
 
 def _named(option: str, text: str) -> tuple[str, float]:
@@ -65,9 +66,19 @@ _show = grouped(
 )
 
 
+_simulation = grouped(
+    "simulation",
+    dict,
+    setting(plan, "utterances", help="Recordings of each person."),
+    setting(plan, "between", help="Share of the variance of scores that comes from who the people are."),
+    setting(plan, "uneven", help="A few people speak most of the time (Zipf's law)."),
+    setting(plan, "simulations", help="Simulated recordings for each number of people."),
+    setting(plan, "seed", help="Seed of all random choices."),
+)
+
+
 @click.command("plan")
 @click.option("--people", type=int, help="People who are enrolled and heard  [default: 30, or those of the pilot]")
-@setting(plan, "utterances", help="Recordings of each person.")
 @click.option(
     "--leak",
     metavar="[MEASURE=]NUMBER",
@@ -76,23 +87,18 @@ _show = grouped(
 @click.option("--pilot", metavar="RESULT", help="Plan from this result of `evaluate`, `audit` or `link` instead.")
 @_show
 @setting(plan, "power", help="Probability with which it is to be shown.")
-@setting(plan, "between", help="Share of the variance of scores that comes from who the people are.")
-@setting(plan, "uneven", help="A few people speak most of the time (Zipf's law).")
-@setting(plan, "simulations", help="Simulated recordings for each number of people.")
-@setting(plan, "seed", help="Seed of all random choices.")
+@_simulation
 @workers_option
 @output_to()
-@click.pass_context
 def command(
-    context: click.Context,
     people: int | None,
     leak: str | None,
     pilot: str | None,
     show: dict[str, float],
     power: float,
+    simulation: dict[str, Any],
     workers: int,
     output: Output,
-    **simulated: object,
 ) -> None:
     """Say before a recording how long intervals will be, what will be found, and how many people it takes.
 
@@ -106,29 +112,28 @@ def command(
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.report.plans import render_plan
 
-    if (leak is None) == (pilot is None):
-        raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot; not both")
-    if pilot is not None:
-        _refuse_simulated(context, simulated)
-        found = _from_pilot(pilot, people, show, power)
-    else:
-        measure, value = _named("--leak", leak if "=" in str(leak) else f"d_ece={leak}")  # type: ignore[arg-type]
-        own = {} if people is None else {"people": people}
+    if pilot is not None and leak is None:
+        _refuse_given(simulation)
+        found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
+    elif leak is not None and pilot is None:
+        measure, value = _named("--leak", leak if "=" in leak else f"d_ece={leak}")
+        settings = simulation | ({} if people is None else {"people": people})
         shown = terminal_progress("plan", "simulations")
-        found = plan(
-            **own, leak=value, measure=measure, show=show, power=power, workers=workers, progress=shown, **simulated
-        )  # type: ignore[arg-type]
+        found = plan(**settings, leak=value, measure=measure, show=show, power=power, workers=workers, progress=shown)
+    else:
+        raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot, and not both")
     output.emit(render_plan(found, output.format))
 
 
-def _refuse_simulated(context: click.Context, simulated: dict[str, object]) -> None:
-    """A pilot is not simulated: options that would change nothing are a mistake."""
-    for name in simulated:
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(f"--{name} is for simulations; a pilot says it by itself")
+def _refuse_given(simulation: dict[str, Any]) -> None:
+    """Of a pilot nothing is simulated: options that would change nothing are a mistake."""
+    context = click.get_current_context()
+    for name in simulation:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"--{name} is for simulations; with a --pilot nothing is simulated")
 
 
-def _from_pilot(path: str, people: int | None, show: dict[str, float], power: float) -> Plan:
+def _strongest(path: str) -> Evaluation:
     from zeroevidence.evaluation.jsonfile import read_results
 
-    return plan_from_pilot(strongest_attack(read_results(path)), people, show=show, power=power)
+    return strongest_attack(read_results(path))

@@ -48,6 +48,8 @@ class Expected:
         How often the test at 5 % says that something leaks; None where the measure is not tested.
     bound, shown
         What is to be shown, and how often the limit shows it; None where nothing is.
+    length_error
+        Standard error of the mean length over simulations.
     """
 
     measure: str
@@ -60,6 +62,7 @@ class Expected:
     power: float | None = None
     bound: float | None = None
     shown: float | None = None
+    length_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,22 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a plan was simulated from: the people, what leaks in truth, how often, and the seed."""
+    """What a plan was simulated from.
+
+    Parameters
+    ----------
+    design
+        The people.
+    measure, leak, shift
+        What leaks in truth: the value of this measure, and how much higher scores of mated pairs are for that.
+    times, seed
+        How many recordings were simulated for each number of people.
+    """
 
     design: Design
     measure: str
     leak: float
+    shift: float
     times: int
     seed: int
 
@@ -166,12 +180,12 @@ def plan(
     >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
     (0.2, True)
     """
-    design, show = Design(people, utterances, between, uneven), dict(show or {})
     _check(people, power, simulations, seed)
+    design, show = Design(people, utterances, between, uneven), show or {}
     if design.scores > ROWS_LIMIT:
         raise UsageError(
             f"{people} people with {utterances} utterances each are {design.scores} scores to simulate; expected at "
-            f"most {ROWS_LIMIT}, and beyond some dozens more utterances change little"
+            f"most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
         )
     bounds = {plannable(name).name: _bound(name, bound) for name, bound in show.items()}
     sizes = _sizes(design) if bounds else ()
@@ -196,7 +210,7 @@ def plan(
         Wanted(name, bound, _needed(limits[name], name, bound, power, _truths(name, design, shift, true), seed))
         for name, bound in bounds.items()
     )
-    basis = Simulation(design, measure, float(leak), simulations, seed)
+    basis = Simulation(design, measure, float(leak), shift, simulations, seed)
     return Plan(people, expected, wanted, power, basis, float(np.mean([one.beaten for one in here])))
 
 
@@ -338,7 +352,8 @@ def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str
     bound, shown = bounds.get(name), None
     if bound is not None:
         shown = float(np.mean([_sign(name) * one.limit <= _sign(name) * bound for one in found]))
-    return Expected(name, true, value, low, high, high - low, limit, power, bound, shown)
+    error = float(np.std([one.high - one.low for one in found], ddof=1) / np.sqrt(len(found)))
+    return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
 
 def _truths(name: str, design: Design, shift: float, true: Mapping[str, float]) -> Callable[[FloatArray], FloatArray]:

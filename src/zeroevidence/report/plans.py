@@ -7,6 +7,8 @@ import io
 import json
 from dataclasses import asdict
 
+import numpy as np
+
 from zeroevidence._version import __version__
 from zeroevidence.evaluation.flags import FEW_SPEAKERS
 from zeroevidence.evaluation.planning import Expected, Pilot, Plan, Simulation, Wanted
@@ -29,12 +31,12 @@ def render_plan(plan: Plan, format: str) -> str:
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return _csv(plan)
-    grids = [_expected_grid(plan), *([_wanted_grid(plan)] if plan.wanted else [])]
+    grids, words = [_expected_grid(plan)], plan_words(plan)
     if format == "text":
         from zeroevidence.report.text import grids_to_text
 
-        return grids_to_text(grids, plan_words(plan), [], [], all_of_them=False)
-    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, plan_words(plan), [])
+        return grids_to_text(grids, words, [], [], all_of_them=False)
+    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, words, []).rstrip("\n") + "\n"
 
 
 def _plain(plan: Plan) -> dict[str, object]:
@@ -57,7 +59,7 @@ def _expected_grid(plan: Plan) -> Grid:
     columns = [simulated, any(one.bound is not None for one in plan.expected)]
     headings += [name for name, there in zip(("power", "shown"), columns, strict=True) if there]
     body = tuple(_line(one, columns) for one in plan.expected)
-    return Grid(f"To expect with {plan.people} people{_under(plan)}", tuple(headings), body, 1)
+    return Grid(f"To expect from {plan.people} people{_under(plan)}", tuple(headings), body, 1)
 
 
 def _under(plan: Plan) -> str:
@@ -66,7 +68,7 @@ def _under(plan: Plan) -> str:
     if isinstance(basis, Pilot):
         return ", if the pilot's values are the truth"
     each = f"{basis.design.utterances} utterances" + (" on average" if basis.design.uneven else " each")
-    return f" with {each}, if {title(basis.measure)} is {_amount(basis.measure, basis.leak)}"
+    return f" with {each}, if {title(basis.measure)} is {_amount(basis.measure, basis.leak)} in truth"
 
 
 def _amount(name: str, value: float) -> str:
@@ -91,84 +93,62 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
 
 
-def _wanted_grid(plan: Plan) -> Grid:
-    body = tuple(
-        (title(one.measure), f"{_side(one.measure, 'at most', 'at least')} {_amount(one.measure, one.bound)}",
-         *_people(one))
-        for one in plan.wanted
-    )  # fmt: skip
-    return Grid(
-        f"People needed to show it with a probability of {_percent(plan.power)}",
-        ("measure", "to show", "people", "range"),
-        body,
-        2,
-    )
-
-
-def _people(one: Wanted) -> tuple[str, str]:
-    needed = one.needed
-    if needed.low is None:
-        between = ""
-    else:
-        between = f"{needed.low} to {'no number' if needed.high is None else needed.high}"
-    if needed.people is None:
-        return ("none" if needed.unreachable == "never" else f"over {MOST_PEOPLE}"), between
-    return str(needed.people), between
-
-
 def plan_words(plan: Plan) -> list[str]:
-    """What a reader of the tables should know, a sentence or two each."""
+    """How many people are needed, and what a reader of the table should know."""
     basis = plan.basis
-    words = _pilot_words(basis) if isinstance(basis, Pilot) else _simulation_words(plan, basis)
-    return [*words, *(_wanted_words(plan, one) for one in plan.wanted)]
-
-
-def _simulation_words(plan: Plan, basis: Simulation) -> list[str]:
-    found = "" if plan.found is None else _found_words(plan.found, basis)
-    return [
-        f"Means over {basis.times} simulated recordings (seed {basis.seed}). The limit is one-sided. {found}".strip(),
-        "Simulated people are of one kind. Real ones may differ more, which makes intervals longer; a pilot tells.",
-    ]
-
-
-def _found_words(found: float, basis: Simulation) -> str:
-    nothing = basis.leak == 0.0 and basis.measure == "d_ece"
-    said = "Nothing leaks here, so power is the rate of false alarms. " if nothing else ""
-    return f"{said}The finding is a leak in {_percent(found)} of them."
-
-
-def _pilot_words(basis: Pilot) -> list[str]:
-    name = ", ".join(one_line(basis.labels[label]) for label in ("system", "attacker") if label in basis.labels)
-    count = "" if round(basis.effective) >= basis.people else f", who count as {basis.effective:.0f}"
-    words = [
-        f"Extrapolated from a pilot with {basis.people} people{count}{f' ({name})' if name else ''}, to more people who "
-        "are recorded as often and in the same way. The limit is one-sided."
-    ]
-    if basis.effective < FEW_SPEAKERS:
-        words.append(f"The pilot has few people: lengths from fewer than {FEW_SPEAKERS} are rough.")
-    return words
+    words = _pilot_words(plan, basis) if isinstance(basis, Pilot) else _simulation_words(plan, basis)
+    return [*(_wanted_words(plan, one) for one in plan.wanted), *words]
 
 
 def _wanted_words(plan: Plan, one: Wanted) -> str:
     side = _side(one.measure, "at most", "at least")
     what = f"{title(one.measure)} is {side} {_amount(one.measure, one.bound)}"
-    needed = one.needed
-    pilot = isinstance(plan.basis, Pilot)
+    needed, pilot = one.needed, isinstance(plan.basis, Pilot)
     if needed.unreachable == "never":
-        whose = "the pilot's value is not on that side of it" if pilot else "in truth it is not"
-        return f"No number of people will show that {what}: {whose}."
+        unless = (
+            ""
+            if needed.low is None
+            else f", unless the truth is better (about {needed.low} people if by one standard error)"
+        )
+        return (
+            f"No number of people will show that {what}: {'in the pilot' if pilot else 'in truth'} it is not{unless}."
+        )
     if needed.people is None:
-        return f"To show that {what} takes more than {MOST_PEOPLE} people: the truth is too close to it."
-    if pilot:
-        why = "if the truth is one standard error below or above the pilot's value"
-    else:
-        why = "95 % of the answers if simulated again"
-    if needed.high is None:
-        span = f"from {needed.low} to no number at all, {why}"
-    else:
-        span = f"{needed.low} to {needed.high}, {why}"
+        whose = "pilot's value" if pilot else "truth"
+        return f"To show that {what} takes more than {MOST_PEOPLE} people: the {whose} is too close to it."
+    why = "where the truth is a standard error from the pilot's value" if pilot else "in 95 % if simulated again"
+    span = f"{needed.low} to {needed.high}" if needed.high is not None else f"{needed.low} to no number at all"
     least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
-    return f"To show that {what} takes about {needed.people} people ({span}).{least}"
+    return (
+        f"To show that {what} with a probability of {_percent(plan.power)} takes about {needed.people} people "
+        f"({span}, {why}).{least}"
+    )
+
+
+def _simulation_words(plan: Plan, basis: Simulation) -> list[str]:
+    nothing = " Nothing leaks here, so that is the rate of false alarms." if basis.shift == 0.0 else ""
+    errors = [one.length_error / one.length for one in plan.expected if one.length_error is not None and one.length]
+    known = f", which know lengths to about {_percent(float(np.median(errors)))}" if errors else ""
+    return [
+        f"Means over {basis.times} simulated recordings (seed {basis.seed}){known}; the limit is one-sided. "
+        f"In {_percent(plan.found)} of them the finding is a leak.{nothing}",
+        "Simulated people are of one kind. Real ones may differ more, which makes intervals longer; a pilot tells.",
+    ]
+
+
+def _pilot_words(plan: Plan, basis: Pilot) -> list[str]:
+    name = ", ".join(one_line(basis.labels[label]) for label in ("system", "attacker") if label in basis.labels)
+    count = "" if round(basis.effective) >= basis.people else f", who count as {basis.effective:.0f}"
+    whose = f"{count} ({name})" if name else count
+    words = [
+        f"Extrapolated from a pilot with {basis.people} people{whose}, to people who are recorded as often and in the "
+        "same way; the limit is one-sided."
+    ]
+    if plan.people != basis.people and any(MEASURES[one.measure].family == "search" for one in plan.expected):
+        words.append("Values of a search change with the number of people searched; only their spread is extrapolated.")
+    if basis.effective < FEW_SPEAKERS:
+        words.append(f"The pilot is small: lengths from fewer than {FEW_SPEAKERS} people are rough.")
+    return words
 
 
 def _csv(plan: Plan) -> str:
