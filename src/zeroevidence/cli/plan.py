@@ -39,8 +39,9 @@ def _bounds(at_most: tuple[str, ...], at_least: tuple[str, ...]) -> dict[str, fl
     ):
         for text in texts:
             name, bound = _named(option, text)
-            if find_measure(name).discloses != direction:
-                words = "falls" if find_measure(name).discloses == "down" else "rises"
+            learning = find_measure(name).discloses
+            if learning not in (direction, "none"):
+                words = "falls" if learning == "down" else "rises"
                 raise UsageError(f"{option} {text}: {name} {words} with what attackers learn; say {other} {text}")
             found[name] = bound
     return found

@@ -116,19 +116,19 @@ def _wanted_words(plan: Plan, one: Wanted) -> str:
     if needed.people is None:
         whose = "pilot's value" if pilot else "truth"
         return f"To show that {what} takes more than {MOST_PEOPLE} people: the {whose} is too close to it."
-    why = "where the truth is a standard error from the pilot's value" if pilot else "in 95 % if simulated again"
-    span = f"{needed.low} to {needed.high}" if needed.high is not None else f"{needed.low} to no number at all"
+    why = ", if the truth is one standard error off" if pilot else " in 95 % of repeated simulations"
+    span = f"{needed.low} to {'no number at all' if needed.high is None else needed.high}{why}"
     least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
     return (
         f"To show that {what} with a probability of {_percent(plan.power)} takes about {needed.people} people "
-        f"({span}, {why}).{least}"
+        f"({span}).{least}"
     )
 
 
 def _simulation_words(plan: Plan, basis: Simulation) -> list[str]:
     nothing = " Nothing leaks here, so that is the rate of false alarms." if basis.shift == 0.0 else ""
     errors = [one.length_error / one.length for one in plan.expected if one.length_error is not None and one.length]
-    known = f", which know lengths to about {_percent(float(np.median(errors)))}" if errors else ""
+    known = f", with lengths known to about {_percent(float(np.median(errors)))}" if errors else ""
     return [
         f"Means over {basis.times} simulated recordings (seed {basis.seed}){known}; the limit is one-sided. "
         f"In {_percent(plan.found)} of them the finding is a leak.{nothing}",
