@@ -123,6 +123,12 @@ class Plan:
         Where the numbers come from.
     found
         How often the finding will be that something leaks; None where that was not simulated.
+
+    Examples
+    --------
+    >>> eer = Expected("eer", truth=0.4, value=0.4, low=0.35, high=0.45, length=0.1, limit=0.36)
+    >>> Plan(30, (eer,), (), 0.8, Pilot(12, 12.0, {}))["eer"].length
+    0.1
     """
 
     people: int
