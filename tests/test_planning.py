@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import zeroevidence as ze
-from zeroevidence.evaluation.planning import strongest_attack
+from zeroevidence.evaluation.pilots import strongest_attack
 from zeroevidence.evaluation.simulated import Design, shift_of, simulated, truth
 
 PATH = Path(__file__).resolve().parents[1] / "benchmarks" / "validity_designs.py"

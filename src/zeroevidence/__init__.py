@@ -36,7 +36,8 @@ if TYPE_CHECKING:
         save_results,
     )
     from zeroevidence.evaluation.linked import link
-    from zeroevidence.evaluation.planning import Plan, plan, plan_from_pilot
+    from zeroevidence.evaluation.pilots import plan_from_pilot
+    from zeroevidence.evaluation.planning import Plan, plan
     from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
@@ -68,7 +69,8 @@ _HOMES = {
         "save_results",
     ),
     "evaluation.linked": ("link",),
-    "evaluation.planning": ("Plan", "plan", "plan_from_pilot"),
+    "evaluation.pilots": ("plan_from_pilot",),
+    "evaluation.planning": ("Plan", "plan"),
     "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),

@@ -7,7 +7,8 @@ import json
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.planning import Pilot, plan_from_pilot
+from zeroevidence.evaluation.pilots import plan_from_pilot
+from zeroevidence.evaluation.planning import Pilot
 from zeroevidence.evaluation.simulated import Design, simulated
 from zeroevidence.report.plans import render_plan
 

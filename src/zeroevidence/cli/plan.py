@@ -11,7 +11,8 @@ from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import workers_option
 from zeroevidence.cli.output import output_to, terminal_progress
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.planning import plan, plan_from_pilot, strongest_attack
+from zeroevidence.evaluation.pilots import plan_from_pilot, strongest_attack
+from zeroevidence.evaluation.planning import plan
 from zeroevidence.measure.registry import find_measure
 
 if TYPE_CHECKING:

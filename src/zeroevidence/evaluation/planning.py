@@ -6,23 +6,22 @@ extrapolated to more people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.finding import chances, findings
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.finding import chances
 from zeroevidence.evaluation.measuring import evaluate
-from zeroevidence.evaluation.results import Evaluation, Measured
+from zeroevidence.evaluation.results import Measured
 from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, truth
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
 from zeroevidence.uncertainty.draws import Progress, run_jobs
 from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
 from zeroevidence.uncertainty.null import ROWS_LIMIT
-from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits, needed_from_spread, scaled
+from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
 from zeroevidence.uncertainty.spread import Spread
 
 _SIZES = (12, 24, 48, 96)  # numbers of people that are simulated to find the one that is needed
@@ -186,88 +185,30 @@ def plan(
     >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
     (0.2, True)
     """
-    _check(people, power, simulations, seed)
+    check_plan(people, power, simulations, seed)
     design, show = Design(people, utterances, between, uneven), show or {}
-    if design.scores > ROWS_LIMIT:
-        raise UsageError(
-            f"{people} people with {utterances} utterances each are {design.scores} scores to simulate; expected at "
-            f"most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
-        )
-    bounds = {plannable(name).name: _bound(name, bound) for name, bound in show.items()}
-    sizes = _sizes(design) if bounds else ()
+    _check_size(design)
+    bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in show.items()}
     shift = shift_of(design, measure, leak)
     true = truth(design, shift) | {measure: float(leak)}
     names = [name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true]
     trial = _Trial(design, shift, seed, tuple(names))
     jobs = [(people, number, _PERMUTATIONS) for number in range(simulations)]
-    jobs += [(size, number, 0) for size in sizes for number in range(simulations)]
-    outcomes: dict[int, list[_Outcome]] = {}
-    for done, ((size, _, _), outcome) in enumerate(zip(jobs, run_jobs(trial, jobs, workers=workers), strict=True), 1):
-        outcomes.setdefault(size, []).append(outcome)
-        if progress is not None:
-            progress(done, len(jobs))
+    jobs += [(size, number, 0) for size in _sizes(design) for number in range(simulations) if bounds]
+    outcomes = _run(trial, jobs, workers, progress)
     here = outcomes[people]
-    expected = tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds) for name in names)
-    limits = {
-        name: {size: np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
-        for name in bounds
-    }
-    wanted = tuple(
-        Wanted(name, bound, _needed(limits[name], name, bound, power, _truths(name, design, shift, true), seed))
-        for name, bound in bounds.items()
+    return Plan(
+        people,
+        tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds) for name in names),
+        tuple(Wanted(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
+        power,
+        Simulation(design, measure, float(leak), shift, simulations, seed),
+        float(np.mean([one.beaten for one in here])),
     )
-    basis = Simulation(design, measure, float(leak), shift, simulations, seed)
-    return Plan(people, expected, wanted, power, basis, float(np.mean([one.beaten for one in here])))
 
 
-def plan_from_pilot(
-    pilot: Evaluation, people: int | None = None, *, show: Mapping[str, float] | None = None, power: float = 0.8
-) -> Plan:
-    """What to expect of more people who are recorded as those of a pilot were.
-
-    Parameters
-    ----------
-    pilot
-        A result with intervals over people.
-    people
-        How many there will be; as many as in the pilot unless given.
-    show, power
-        As in `plan`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> mated = np.repeat(np.arange(12), 4)
-    >>> from zeroevidence import ScoreMatrix, evaluate
-    >>> speakers = np.char.add("s", np.arange(12).astype(str))
-    >>> scores = rng.normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
-    >>> data = ScoreMatrix(scores, mated, trial_speakers=speakers[mated], enrolment_speakers=speakers)
-    >>> found = plan_from_pilot(evaluate(data, null=0), 48)
-    >>> found.people, found["d_ece"].length < found["d_ece"].truth
-    (48, True)
-    """
-    measured, number = _spreads(pilot)
-    people = number if people is None else people
-    _check(people, power)
-    bounds = {find_measure(name).name: _bound(name, bound) for name, bound in (show or {}).items()}
-    for name in bounds:
-        if name not in measured:
-            raise UsageError(f"the pilot has no interval of {name}; expected one of {', '.join(measured)}")
-    names = [name for name in dict.fromkeys([*headline_measures(), *bounds]) if name in measured]
-    expected, wanted = [], []
-    for name in names:
-        value, spread = measured[name]
-        expected.append(_extrapolated(name, value, scaled(spread, people / number), people, bounds.get(name)))
-    for name, bound in bounds.items():
-        value, spread = measured[name]
-        sign = _sign(name)
-        turned = spread if sign > 0 else replace(spread, below=spread.above, above=spread.below)
-        wanted.append(Wanted(name, bound, needed_from_spread(sign * value, turned, number, sign * bound, power)))
-    effective = min(spread.people for _, spread in measured.values())
-    return Plan(people, tuple(expected), tuple(wanted), power, Pilot(number, effective, pilot.labels))
-
-
-def _check(people: int, power: float, simulations: int = 2, seed: int = 0) -> None:
+def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -> None:
+    """Raise UsageError for numbers that nothing can be planned with."""
     for name, value, least in (("people", people, LEAST_PEOPLE), ("simulations", simulations, 2), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             why = ", because fewer give no intervals" if name == "people" else ""
@@ -276,7 +217,7 @@ def _check(people: int, power: float, simulations: int = 2, seed: int = 0) -> No
         raise UsageError(f"power: expected a number from 0.5 to below 1, got {power!r}")
 
 
-def _bound(name: str, bound: float) -> float:
+def checked_bound(name: str, bound: float) -> float:
     """A bound within the range of its measure."""
     one = find_measure(name)
     if one.discloses == "none" or not one.low <= bound <= one.high:
@@ -290,20 +231,29 @@ def _sizes(design: Design) -> tuple[int, ...]:
     return tuple(n for n in found if n != design.people)
 
 
-def _sign(name: str) -> float:
+def _check_size(design: Design) -> None:
+    if design.scores > ROWS_LIMIT:
+        raise UsageError(
+            f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
+            f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
+        )
+
+
+def sign_of_leak(name: str) -> float:
+    """1 for a measure that rises with what attackers learn, -1 for one that falls."""
     return -1.0 if MEASURES[name].discloses == "down" else 1.0
 
 
-def _clipped(name: str, value: float, people: int) -> float:
+def clipped(name: str, value: float, people: int) -> float:
     """A limit within what the measure can be."""
     one = MEASURES[name]
     most = min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
     return float(np.clip(value, one.low, most))
 
 
-def _limit(name: str, value: float, spread: Spread, people: int) -> float:
+def one_sided_limit(name: str, value: float, spread: Spread, people: int) -> float:
     """The one-sided limit on the side of the attacker."""
-    return _clipped(name, spread.at_most(value) if _sign(name) > 0 else spread.at_least(value), people)
+    return clipped(name, spread.at_most(value) if sign_of_leak(name) > 0 else spread.at_least(value), people)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +296,7 @@ def _one(name: str, found: Measured, people: int) -> _One:
     assert found.high is not None
     assert found.spread is not None
     value = float(found)
-    return _One(value, found.low, found.high, _limit(name, value, found.spread, people), found.p_value)
+    return _One(value, found.low, found.high, one_sided_limit(name, value, found.spread, people), found.p_value)
 
 
 def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float]) -> Expected:
@@ -357,62 +307,34 @@ def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str
     power = float(np.mean([p <= ALPHA for p in p_values])) if p_values else None
     bound, shown = bounds.get(name), None
     if bound is not None:
-        shown = float(np.mean([_sign(name) * one.limit <= _sign(name) * bound for one in found]))
+        shown = float(np.mean([sign_of_leak(name) * one.limit <= sign_of_leak(name) * bound for one in found]))
     error = float(np.std([one.high - one.low for one in found], ddof=1) / np.sqrt(len(found)))
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
 
-def _truths(name: str, design: Design, shift: float, true: Mapping[str, float]) -> Callable[[FloatArray], FloatArray]:
-    """The truth of a measure for numbers of people; of a search, between those that are computed."""
-    if MEASURES[name].family != "search":
-        return lambda people: np.full(len(people), true[name])
-    known = [truth(replace(design, people=n), shift)[name] for n in _SEARCHED]
-    return lambda people: np.interp(np.log(people), np.log(_SEARCHED), known)
+def _run(
+    trial: _Trial, jobs: Sequence[tuple[int, int, int]], workers: int, progress: Progress | None
+) -> dict[int, list[_Outcome]]:
+    """Outcomes of all simulations by number of people."""
+    outcomes: dict[int, list[_Outcome]] = {}
+    for done, (job, outcome) in enumerate(zip(jobs, run_jobs(trial, jobs, workers=workers), strict=True), 1):
+        outcomes.setdefault(job[0], []).append(outcome)
+        if progress is not None:
+            progress(done, len(jobs))
+    return outcomes
 
 
 def _needed(
-    limits: Mapping[int, FloatArray],
-    name: str,
-    bound: float,
-    power: float,
-    true: Callable[[FloatArray], FloatArray],
-    seed: int,
+    trial: _Trial, outcomes: Mapping[int, Sequence[_Outcome]], name: str, bound: float, power: float
 ) -> PeopleNeeded:
-    sign = _sign(name)
-    turned = {size: sign * some for size, some in limits.items()}
-    return needed_from_limits(turned, lambda people: sign * true(people), sign * bound, power, seed)
+    """How many people a bound takes."""
+    sign = sign_of_leak(name)
+    limits = {size: sign * np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
+    # The truth of a search depends on how many are searched.
+    sizes = _SEARCHED if MEASURES[name].family == "search" else _SEARCHED[:1]
+    known = [sign * truth(replace(trial.design, people=n), trial.shift)[name] for n in sizes]
 
+    def true(people: FloatArray) -> FloatArray:
+        return np.interp(np.log(people), np.log(sizes), known)
 
-def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None) -> Expected:
-    low, high = (_clipped(name, limit, people) for limit in spread.limits(value))
-    limit, shown = _limit(name, value, spread, people), None
-    if bound is not None:
-        room = _sign(name) * (bound - limit)
-        shown = float(ndtr(room / spread.error)) if spread.error > 0.0 else float(room >= 0.0)
-    return Expected(name, value, value, low, high, high - low, limit, None, bound, shown)
-
-
-def _spreads(pilot: Evaluation) -> tuple[dict[str, tuple[float, Spread]], int]:
-    """Value and spread of each measure of a pilot, and its number of people; refuses pilots that tell nothing."""
-    number = pilot.counts.get("speakers")
-    if number is None or (pilot.setup.intervals is not None and pilot.setup.intervals.unit != "speaker"):
-        raise InputError("the pilot does not say whose the recordings are; evaluate it with speakers")
-    if number < LEAST_PEOPLE:
-        raise InputError(
-            f"the pilot has {number} people, too few to plan from; expected at least {LEAST_PEOPLE}, or a simulation"
-        )
-    if pilot.setup.tandem is not None:
-        raise InputError("the pilot is a tandem, whose intervals rest on attacks too; expected scores of people")
-    found = {
-        name: (float(one), one.spread)
-        for name, one in pilot.metrics.items()
-        if name in MEASURES and MEASURES[name].discloses != "none" and one.spread is not None
-    }
-    if not found:
-        raise InputError("the pilot has no intervals to plan from; evaluate its scores again, with intervals")
-    return found, number
-
-
-def strongest_attack(rows: Sequence[Evaluation]) -> Evaluation:
-    """The row of a pilot to plan from: the one that its finding is about."""
-    return rows[findings(rows)[0].strongest]
+    return needed_from_limits(limits, true, sign * bound, power, trial.seed)

@@ -116,7 +116,8 @@ def needed_from_limits(
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(_PURPOSE,)))
     again = [first([rng.choice(one, len(one)) for one in excess]) for _ in range(_REDRAWN)]
     low, high = np.quantile(again, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0], method="nearest")
-    why: Unreachable | None = None if np.isfinite(about) else "never" if (true >= bound).all() else "beyond"
+    above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
+    why: Unreachable | None = None if np.isfinite(about) else "never" if above.all() else "beyond"
     return PeopleNeeded(_whole(about), _whole(min(low, about)), _whole(max(high, about)), why)
 
 
