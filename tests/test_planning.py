@@ -236,3 +236,60 @@ def test_pilots_that_tell_nothing_are_refused():
         ze.plan_from_pilot(row, show={"lid_max": 1.0})
     with pytest.raises(ze.UsageError, match="unknown measure 'magic'"):
         ze.plan_from_pilot(row, show={"magic": 1.0})
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return ze.plan_comparison(16, 6, leak=0.1, difference=0.15, simulations=8)
+
+
+def test_systems_are_told_apart_by_as_many_people_as_planned(comparison, designs):
+    """Systems of the other generator, which share half of their variance, with the number of people that is needed."""
+    effects = designs.DESIGNS["equal"]
+    scale = np.sqrt(effects.enrolment**2 * 4 + effects.chance**2)
+    shifts = [scale * shift_of(Design(16), "d_ece", leak) for leak in (0.1, 0.25)]
+    n = comparison.needed.people
+    assert comparison.needed.low <= n <= comparison.needed.high < 40
+    told = []
+    for i in range(16):
+        common = designs.matrix(effects, 0.0, n, (5, i))
+        rows = []
+        for system, shift in enumerate(shifts):
+            scores = (common.scores + designs.matrix(effects, 0.0, n, (6, i, system)).scores) / np.sqrt(2.0)
+            scores[np.arange(len(scores)), common.mated] += shift
+            data = ze.ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
+            rows.append(ze.evaluate(data, null=0, labels={"system": str(system)}))
+        told.append(ze.compare(rows, ["d_ece"])[0].pairs[0].difference.p_value <= 0.05)
+    assert 0.5 <= np.mean(told) <= 1.0
+
+
+def test_differences_of_a_planned_comparison(comparison):
+    assert comparison.low < comparison.difference == 0.15 < comparison.high
+    assert comparison.length == comparison.high - comparison.low
+    falling = ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2, workers=2)
+    assert falling.low < falling.difference == -0.2 < falling.high
+    assert falling == ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2)
+
+
+def test_systems_that_share_more_are_told_apart_by_fewer_people():
+    needed = [
+        ze.plan_comparison(12, 3, leak=0.1, difference=0.2, shared=shared, simulations=3).needed.people
+        for shared in (0.0, 0.9)
+    ]
+    assert needed[1] < needed[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"difference": 0.0}, "difference: expected a number above 0, got 0.0"),
+        ({"difference": 1.0}, "d_ece: expected a value from 0 to 0.721, got 1.2"),
+        ({"shared": 1.0}, "shared: expected a number from 0 to below 1, got 1.0"),
+        ({"measure": "lid_max"}, "lid_max cannot be planned for"),
+        ({"measure": "magic"}, "unknown measure 'magic'"),
+        ({"people": 2}, "people: expected a whole number from 10 on"),
+    ],
+)
+def test_comparisons_that_make_no_sense_are_refused(settings, said):
+    with pytest.raises(ze.UsageError, match=said):
+        ze.plan_comparison(**{"leak": 0.2, "difference": 0.1, **settings})

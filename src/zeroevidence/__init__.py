@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from zeroevidence.evaluation.linked import link
     from zeroevidence.evaluation.pilots import plan_from_pilot
+    from zeroevidence.evaluation.planned_comparison import PlannedComparison, plan_comparison
     from zeroevidence.evaluation.planning import Plan, plan
     from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.linkability import linkability, local_linkability
@@ -70,6 +71,7 @@ _HOMES = {
     ),
     "evaluation.linked": ("link",),
     "evaluation.pilots": ("plan_from_pilot",),
+    "evaluation.planned_comparison": ("PlannedComparison", "plan_comparison"),
     "evaluation.planning": ("Plan", "plan"),
     "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
@@ -95,6 +97,7 @@ __all__ = [
     "Options",
     "Pairs",
     "Plan",
+    "PlannedComparison",
     "ScoreMatrix",
     "Scores",
     "TandemScores",
@@ -120,6 +123,7 @@ __all__ = [
     "linkability",
     "local_linkability",
     "plan",
+    "plan_comparison",
     "plan_from_pilot",
     "plot",
     "protect",

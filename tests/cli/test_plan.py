@@ -107,6 +107,23 @@ def test_bounds_that_take_too_many_people():
     assert "takes more than 10000 people: the pilot's value is too close to it." in text
 
 
+@pytest.mark.parametrize("form", ["text", "json", "md", "latex", "csv"])
+def test_two_systems_are_planned_for(run, form):
+    code, out, _ = run(*QUICK, "--leak", "0.1", "--difference", "0.3", "-f", form)
+    assert code == 0
+    if form == "json":
+        document = json.loads(out)
+        assert (document["kind"], document["difference"]) == ("comparison", 0.3)
+        assert document["needed"]["people"] >= 10
+    elif form == "csv":
+        (line,) = csv.DictReader(io.StringIO(out))
+        assert (line["people"], line["difference"]) == ("12", "0.3")
+    elif form == "text":
+        words = " ".join(out.split())
+        assert "if D_ECE is 0.1 bit for one system and 0.4 bit for another" in words
+        assert "To tell them apart with a probability of 80 % takes about" in words
+
+
 def test_nothing_leaks_is_said(run):
     code, out, _ = run(*QUICK, "--leak", "0", "-f", "md")
     assert code == 0
@@ -139,6 +156,9 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
             "alid rises with what attackers learn; say --show-at-most alid",
         ),
         (("--leak", "0.2", "--power", "0.2"), "power: expected a number from 0.5 to below 1, got 0.2"),
+        (("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"), "--difference or something to show"),
+        (("--leak", "0.2", "--difference", "-0.1"), "difference: expected a number above 0, got -0.1"),
+        (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),
         (("--pilot", "x.json", "--seed", "3"), "--seed is for simulations; with a --pilot nothing is simulated"),
     ],
 )

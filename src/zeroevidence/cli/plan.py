@@ -12,6 +12,7 @@ from zeroevidence.cli.measuring import workers_option
 from zeroevidence.cli.output import output_to, terminal_progress
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.pilots import plan_from_pilot, strongest_attack
+from zeroevidence.evaluation.planned_comparison import plan_comparison
 from zeroevidence.evaluation.planning import plan
 from zeroevidence.measure.registry import find_measure
 
@@ -86,6 +87,12 @@ _simulation = grouped(
     metavar="[MEASURE=]NUMBER",
     help="What leaks in truth: 0.2 is a D_ECE, eer=0.25 names another measure.",
 )
+@click.option(
+    "--difference",
+    type=float,
+    help="Compare two systems instead, one of which leaks so much more in the same measure.",
+)
+@setting(plan_comparison, "shared", help="Share of the variance of scores that two compared systems have in common.")
 @click.option("--pilot", metavar="RESULT", help="Plan from this result of `evaluate`, `audit` or `link` instead.")
 @_show
 @setting(plan, "power", help="Probability with which it is to be shown.")
@@ -95,6 +102,8 @@ _simulation = grouped(
 def command(
     people: int | None,
     leak: str | None,
+    difference: float | None,
+    shared: float,
     pilot: str | None,
     show: dict[str, float],
     power: float,
@@ -110,27 +119,36 @@ def command(
     \b
     zeroevidence plan --people 30 --utterances 10 --leak 0.2
     zeroevidence plan --leak 0.03 --show-at-most d_ece=0.1
+    zeroevidence plan --leak 0.1 --difference 0.05
     zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.report.plans import render_plan
+    from zeroevidence.report.plans import render_plan, render_planned_comparison
 
-    if pilot is not None and leak is None:
-        _refuse_given(simulation)
-        found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
-    elif leak is not None and pilot is None:
-        measure, value = _named("--leak", leak if "=" in leak else f"d_ece={leak}")
-        settings = simulation | ({} if people is None else {"people": people})
-        shown = terminal_progress("plan", "simulations")
-        found = plan(**settings, leak=value, measure=measure, show=show, power=power, workers=workers, progress=shown)
-    else:
+    if (pilot is None) == (leak is None):
         raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot, and not both")
-    output.emit(render_plan(found, output.format))
+    if pilot is not None:
+        _refuse_given("difference", "shared", *simulation)
+        found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
+        return output.emit(render_plan(found, output.format))
+    settings = simulation | _leak(str(leak)) | ({} if people is None else {"people": people})
+    settings |= {"power": power, "workers": workers, "progress": terminal_progress("plan", "simulations")}
+    if difference is None:
+        return output.emit(render_plan(plan(**settings, show=show), output.format))
+    if show:
+        raise UsageError("expected --difference or something to show, not both")
+    compared = plan_comparison(**settings, difference=difference, shared=shared)
+    return output.emit(render_planned_comparison(compared, output.format))
 
 
-def _refuse_given(simulation: dict[str, Any]) -> None:
+def _leak(text: str) -> dict[str, Any]:
+    measure, value = _named("--leak", text if "=" in text else f"d_ece={text}")
+    return {"measure": measure, "leak": value}
+
+
+def _refuse_given(*names: str) -> None:
     """Of a pilot nothing is simulated: options that would change nothing are a mistake."""
     context = click.get_current_context()
-    for name in simulation:
+    for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(f"--{name} is for simulations; with a --pilot nothing is simulated")
 

@@ -6,8 +6,9 @@ extrapolated to more people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _SIZES = (12, 24, 48, 96)  # numbers of people that are simulated to find the on
 _SEARCHED = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
 _MOST_SCORES = 2_000_000  # of each of these
 _PERMUTATIONS = 99
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +189,15 @@ def plan(
     """
     check_plan(people, power, simulations, seed)
     design, show = Design(people, utterances, between, uneven), show or {}
-    _check_size(design)
+    check_size(design)
     bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in show.items()}
     shift = shift_of(design, measure, leak)
     true = truth(design, shift) | {measure: float(leak)}
     names = [name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true]
     trial = _Trial(design, shift, seed, tuple(names))
     jobs = [(people, number, _PERMUTATIONS) for number in range(simulations)]
-    jobs += [(size, number, 0) for size in _sizes(design) for number in range(simulations) if bounds]
-    outcomes = _run(trial, jobs, workers, progress)
+    jobs += [(size, number, 0) for size in sizes_beside(design) for number in range(simulations) if bounds]
+    outcomes = run_simulations(trial, jobs, workers, progress)
     here = outcomes[people]
     return Plan(
         people,
@@ -225,13 +227,14 @@ def checked_bound(name: str, bound: float) -> float:
     return float(bound)
 
 
-def _sizes(design: Design) -> tuple[int, ...]:
+def sizes_beside(design: Design) -> tuple[int, ...]:
     """Numbers of people to simulate beside the one asked for, to find the one that is needed."""
     found = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
     return tuple(n for n in found if n != design.people)
 
 
-def _check_size(design: Design) -> None:
+def check_size(design: Design) -> None:
+    """Raise UsageError for people whose scores are too many to simulate."""
     if design.scores > ROWS_LIMIT:
         raise UsageError(
             f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
@@ -312,11 +315,11 @@ def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
 
-def _run(
-    trial: _Trial, jobs: Sequence[tuple[int, int, int]], workers: int, progress: Progress | None
-) -> dict[int, list[_Outcome]]:
-    """Outcomes of all simulations by number of people."""
-    outcomes: dict[int, list[_Outcome]] = {}
+def run_simulations(
+    trial: Callable[..., T], jobs: Sequence[tuple[int, ...]], workers: int, progress: Progress | None
+) -> dict[int, list[T]]:
+    """Outcomes of all simulations by number of people, with which each job begins."""
+    outcomes: dict[int, list[T]] = {}
     for done, (job, outcome) in enumerate(zip(jobs, run_jobs(trial, jobs, workers=workers), strict=True), 1):
         outcomes.setdefault(job[0], []).append(outcome)
         if progress is not None:
@@ -330,11 +333,12 @@ def _needed(
     """How many people a bound takes."""
     sign = sign_of_leak(name)
     limits = {size: sign * np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
-    # The truth of a search depends on how many are searched.
+    true = true_by_people(trial.design, trial.shift, name)
+    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed)
+
+
+def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:
+    """The truth of a measure for numbers of people: that of a search depends on how many are searched."""
     sizes = _SEARCHED if MEASURES[name].family == "search" else _SEARCHED[:1]
-    known = [sign * truth(replace(trial.design, people=n), trial.shift)[name] for n in sizes]
-
-    def true(people: FloatArray) -> FloatArray:
-        return np.interp(np.log(people), np.log(sizes), known)
-
-    return needed_from_limits(limits, true, sign * bound, power, trial.seed)
+    known = [truth(replace(design, people=n), shift)[name] for n in sizes]
+    return lambda people: np.interp(np.log(people), np.log(sizes), known)

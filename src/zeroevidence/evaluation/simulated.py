@@ -8,7 +8,8 @@ the whole row shares says nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -95,9 +96,9 @@ class Design:
         return np.maximum(1, counts)
 
 
-def simulated(design: Design, shift: float, seed: int, number: int) -> ScoreMatrix:
-    """One simulated recording: every utterance against everybody; `number` counts the simulations of a seed."""
-    key = (_PURPOSE, design.people, number)
+def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMatrix:
+    """One simulated recording: every utterance against everybody; `number` tells the simulations of a seed apart."""
+    key = (_PURPOSE, design.people, *number)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
     n = design.people
     speaker = np.repeat(np.arange(n), design.recordings())
@@ -109,6 +110,20 @@ def simulated(design: Design, shift: float, seed: int, number: int) -> ScoreMatr
     scores[np.arange(len(speaker)), speaker] += shift
     names = np.char.add("s", np.arange(n).astype(str))
     return ScoreMatrix(scores, speaker, trial_speakers=names[speaker], enrolment_speakers=names)
+
+
+def simulated_systems(
+    design: Design, shifts: Sequence[float], shared: float, seed: int, number: int
+) -> list[ScoreMatrix]:
+    """Several systems on the same recordings; `shared` is the share of the variance that all have in common."""
+    common = simulated(design, 0.0, seed, number)
+    systems = []
+    for system, shift in enumerate(shifts, 1):
+        own = simulated(design, 0.0, seed, number, system)
+        scores = np.sqrt(shared) * common.scores + np.sqrt(1.0 - shared) * own.scores
+        scores[np.arange(len(common.mated)), common.mated] += shift
+        systems.append(replace(common, scores=scores))
+    return systems
 
 
 def truth(design: Design, shift: float) -> dict[str, float]:

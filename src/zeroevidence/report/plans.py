@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
 from zeroevidence._version import __version__
 from zeroevidence.evaluation.flags import FEW_SPEAKERS
+from zeroevidence.evaluation.planned_comparison import PlannedComparison
 from zeroevidence.evaluation.planning import Expected, Pilot, Plan, Simulation, Wanted
+from zeroevidence.evaluation.simulated import Design
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number, one_line, title
@@ -26,17 +29,66 @@ def render_plan(plan: Plan, format: str) -> str:
     """A plan in one of the output formats, ending in a newline."""
     check_format(format)
     if format == "json":
-        kind = "pilot" if isinstance(plan.basis, Pilot) else "simulation"
-        document = {"schema": SCHEMA, "version": __version__, "kind": kind, **_plain(plan)}
-        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return _json({"kind": "pilot" if isinstance(plan.basis, Pilot) else "simulation", **_plain(plan)})
     if format == "csv":
-        return _csv(plan)
-    grids, words = [_expected_grid(plan)], plan_words(plan)
+        return _csv(_lines(plan))
+    return _tables(_expected_grid(plan), plan_words(plan), format)
+
+
+def render_planned_comparison(plan: PlannedComparison, format: str) -> str:
+    """The plan of a comparison in one of the output formats, ending in a newline."""
+    check_format(format)
+    if format == "json":
+        return _json({"kind": "comparison", **asdict(plan)})
+    if format == "csv":
+        needed = {f"needed_{name}": value for name, value in asdict(plan.needed).items()}
+        own = {name: value for name, value in asdict(plan).items() if name not in ("design", "needed")}
+        return _csv([{**asdict(plan.design), **own, **needed}])
+    return _tables(_comparison_grid(plan), _comparison_words(plan), format)
+
+
+def _json(document: Mapping[str, object]) -> str:
+    whole = {"schema": SCHEMA, "version": __version__, **document}
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _tables(grid: Grid, words: Sequence[str], format: str) -> str:
     if format == "text":
         from zeroevidence.report.text import grids_to_text
 
-        return grids_to_text(grids, words, [], [], all_of_them=False)
-    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, words, []).rstrip("\n") + "\n"
+        return grids_to_text([grid], words, [], [], all_of_them=False)
+    return {"md": grids_to_markdown, "latex": grids_to_latex}[format]([grid], words, []).rstrip("\n") + "\n"
+
+
+def _comparison_grid(plan: PlannedComparison) -> Grid:
+    unit = MEASURES[plan.measure].unit
+    interval = f"[{number(plan.low, unit)}, {number(plan.high, unit)}]"
+    cells = heading(plan.measure), number(plan.difference, unit), interval, number(plan.length, unit)
+    one, other = (_amount(plan.measure, value) for value in (plan.leak, plan.leak + plan.difference))
+    return Grid(
+        f"To expect from {_who(plan.design)}, if {title(plan.measure)} is {one} for one system and {other} for another",
+        ("measure", "difference", "95 % interval", "length", "told apart"),
+        ((*cells, _percent(plan.told)),),
+        1,
+    )
+
+
+def _comparison_words(plan: PlannedComparison) -> list[str]:
+    needed = plan.needed
+    if needed.people is None:
+        first = f"To tell them apart with a probability of {_percent(plan.power)} takes more than {MOST_PEOPLE} people."
+    else:
+        high = "no number at all" if needed.high is None else needed.high
+        first = (
+            f"To tell them apart with a probability of {_percent(plan.power)} takes about {needed.people} people "
+            f"({needed.low} to {high} in 95 % of repeated simulations)."
+        )
+    return [
+        first,
+        f"Means over {plan.times} simulated comparisons (seed {plan.seed}) of systems that share "
+        f"{_percent(plan.shared)} of the variance of their scores. A single pair is tested; among many systems it "
+        "takes more.",
+    ]
 
 
 def _plain(plan: Plan) -> dict[str, object]:
@@ -59,16 +111,20 @@ def _expected_grid(plan: Plan) -> Grid:
     columns = [simulated, any(one.bound is not None for one in plan.expected)]
     headings += [name for name, there in zip(("power", "shown"), columns, strict=True) if there]
     body = tuple(_line(one, columns) for one in plan.expected)
-    return Grid(f"To expect from {plan.people} people{_under(plan)}", tuple(headings), body, 1)
+    return Grid(f"To expect from {_whose(plan)}", tuple(headings), body, 1)
 
 
-def _under(plan: Plan) -> str:
-    """Under which assumption."""
+def _whose(plan: Plan) -> str:
+    """From whom, and under which assumption."""
     basis = plan.basis
     if isinstance(basis, Pilot):
-        return ", if the pilot's values are the truth"
-    each = f"{basis.design.utterances} utterances" + (" on average" if basis.design.uneven else " each")
-    return f" with {each}, if {title(basis.measure)} is {_amount(basis.measure, basis.leak)} in truth"
+        return f"{plan.people} people, if the pilot's values are the truth"
+    return f"{_who(basis.design)}, if {title(basis.measure)} is {_amount(basis.measure, basis.leak)} in truth"
+
+
+def _who(design: Design) -> str:
+    each = "on average" if design.uneven else "each"
+    return f"{design.people} people with {design.utterances} utterances {each}"
 
 
 def _amount(name: str, value: float) -> str:
@@ -151,15 +207,20 @@ def _pilot_words(plan: Plan, basis: Pilot) -> list[str]:
     return words
 
 
-def _csv(plan: Plan) -> str:
-    """One line per measure, at full precision."""
-    buffer = io.StringIO()
+def _lines(plan: Plan) -> list[dict[str, object]]:
+    """One record per measure."""
     wanted = {one.measure: one.needed for one in plan.wanted}
     lines = []
     for one in plan.expected:
         needed = wanted.get(one.measure)
         people = {} if needed is None else {f"needed_{name}": value for name, value in asdict(needed).items()}
         lines.append({"people": plan.people, **asdict(one), **people})
+    return lines
+
+
+def _csv(lines: Sequence[Mapping[str, object]]) -> str:
+    """Records at full precision."""
+    buffer = io.StringIO()
     names = list(dict.fromkeys(name for line in lines for name in line))
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
