@@ -36,6 +36,9 @@ if TYPE_CHECKING:
         save_results,
     )
     from zeroevidence.evaluation.linked import link
+    from zeroevidence.evaluation.pilots import plan_from_pilot
+    from zeroevidence.evaluation.planned_comparison import PlannedComparison, plan_comparison
+    from zeroevidence.evaluation.planning import Plan, plan
     from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.elub import elub
     from zeroevidence.measure.linkability import linkability, local_linkability
@@ -68,6 +71,9 @@ _HOMES = {
         "save_results",
     ),
     "evaluation.linked": ("link",),
+    "evaluation.pilots": ("plan_from_pilot",),
+    "evaluation.planned_comparison": ("PlannedComparison", "plan_comparison"),
+    "evaluation.planning": ("Plan", "plan"),
     "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
@@ -92,6 +98,8 @@ __all__ = [
     "MissingExtra",
     "Options",
     "Pairs",
+    "Plan",
+    "PlannedComparison",
     "ScoreMatrix",
     "Scores",
     "TandemScores",
@@ -117,6 +125,9 @@ __all__ = [
     "link",
     "linkability",
     "local_linkability",
+    "plan",
+    "plan_comparison",
+    "plan_from_pilot",
     "plot",
     "protect",
     "read_embeddings",

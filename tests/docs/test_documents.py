@@ -1,4 +1,4 @@
-"""Every block of README, the tutorials, the pages of the measures, attributes, extending and figures is run."""
+"""Every block of README, the tutorials, the pages of the measures, attributes, extending, figures and trust is run."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ PAGES = sorted(
         "docs/python.md",
         "docs/figures.md",
         "docs/report.md",
+        "docs/trust.md",
     )
     for path in ROOT.glob(pattern)
 )

@@ -5,7 +5,7 @@ Draws come in batches with a generator each, so that the same seed gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
@@ -50,8 +50,22 @@ def _remember(task: object) -> None:
     _shared = task
 
 
-def _run(job: tuple[int, int]) -> object:
+def _run(job: tuple[int, ...]) -> object:
     return _shared(*job)  # type: ignore[operator]
+
+
+def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers: int = 1) -> Iterator[T]:
+    """Results of `task(*job)` in the order of the jobs, from this process or several."""
+    if workers <= 1 or len(jobs) <= 1:
+        yield from (task(*job) for job in jobs)
+        return
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_remember, initargs=(task,))
+    try:
+        yield from pool.map(_run, jobs)  # type: ignore[misc]
+    except BrokenProcessPool:
+        raise OutOfMemory from None  # a process that ends without a word was ended by the system
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def run_batches(
@@ -60,20 +74,8 @@ def run_batches(
     """Results of `task(batch, size)` in the order of the batches, from this process or several."""
     jobs = batches(total)
     done = 0
-    if workers <= 1 or len(jobs) <= 1:
-        results: Iterator[object] = (task(*job) for job in jobs)
-        pool = None
-    else:
-        pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_remember, initargs=(task,))
-        results = pool.map(_run, jobs)
-    try:
-        for (_, size), result in zip(jobs, results, strict=True):
-            done += size
-            if progress is not None:
-                progress(done, total)
-            yield result  # type: ignore[misc]
-    except BrokenProcessPool:
-        raise OutOfMemory from None  # a process that ends without a word was ended by the system
-    finally:
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
+    for (_, size), result in zip(jobs, run_jobs(task, jobs, workers=workers), strict=True):
+        done += size
+        if progress is not None:
+            progress(done, total)
+        yield result

@@ -1,0 +1,143 @@
+"""How wide intervals will be with more people, and how many people bring a limit below a bound.
+
+Everything here is about a measure that rises with what attackers learn, and about its one-sided upper limit; of a
+measure that falls, callers pass the negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.special import ndtri
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.spread import LEVEL, Spread
+
+MOST_PEOPLE = 10_000  # further out, the form of the curve is all that speaks
+_SIZES = np.unique(np.geomspace(LEAST_PEOPLE, MOST_PEOPLE, 700).round())
+_REDRAWN = 400
+_PURPOSE = 8  # keeps what is drawn here apart from other draws of a seed
+
+# never: the truth itself is not below the bound; beyond: more than MOST_PEOPLE
+Unreachable: TypeAlias = Literal["never", "beyond"]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleNeeded:
+    """How many people bring a limit below a bound: about so many, from `low` to `high`.
+
+    Parameters
+    ----------
+    people, low, high
+        The number, and its range; None where no number up to `MOST_PEOPLE` does.
+    unreachable
+        Why there is no number; None where there is one.
+    """
+
+    people: int | None
+    low: int | None
+    high: int | None
+    unreachable: Unreachable | None = None
+
+
+def scaled(spread: Spread, times: float) -> Spread:
+    """The spread with so many times the people, recorded in the same way.
+
+    The standard error falls with the square root, and the quantiles follow the number of people. How much people of a
+    kind that was not seen would change is kept, which is on the safe side: it falls a little too.
+
+    Examples
+    --------
+    >>> more = scaled(Spread(error=0.02, people=20.0, freedom=19.0, below=0.1, above=0.1), 4.0)
+    >>> more.error, more.people, more.freedom
+    (0.01, 80.0, 79.0)
+    """
+    people = spread.people * times
+    freedom = spread.freedom + (people - spread.people)
+    return replace(spread, error=spread.error / float(np.sqrt(times)), people=people, freedom=freedom)
+
+
+def needed_from_spread(value: float, spread: Spread, people: int, bound: float, power: float) -> PeopleNeeded:
+    """People for whom the upper limit lies below a bound with probability `power`, if a pilot's value is the truth.
+
+    The range is that of a truth one standard error lower or higher, with the standard error itself as uncertain as so
+    many degrees of freedom make it.
+
+    Parameters
+    ----------
+    value, spread, people
+        Value, spread and number of people of the pilot.
+    """
+    wrong = 1.0 / np.sqrt(2.0 * spread.freedom)
+
+    def first(truth: float, error: float) -> int | None:
+        assumed = replace(spread, error=error)
+        for n in _SIZES:
+            more = scaled(assumed, float(n) / people)
+            if more.people >= 2.0 and more.at_most(truth, LEVEL) + float(ndtri(power)) * more.error <= bound:
+                return int(n)
+        return None
+
+    about = first(value, spread.error)
+    low = first(value - spread.error, spread.error * (1.0 - wrong))
+    high = first(value + spread.error, spread.error * (1.0 + wrong))
+    return PeopleNeeded(about, low, high, None if about is not None else "never" if value >= bound else "beyond")
+
+
+def needed_from_limits(
+    limits: Mapping[int, FloatArray], truth: Callable[[FloatArray], FloatArray], bound: float, power: float, seed: int
+) -> PeopleNeeded:
+    """People for whom the upper limit lies below a bound with probability `power`, from simulated upper limits.
+
+    How far limits lie above the truth is taken to fall as a / sqrt(n) + b / n, and how much they scatter as a power of
+    n between these. The range is where 95 % of the answers lie if the simulations are drawn again.
+
+    Parameters
+    ----------
+    limits
+        For several numbers of people, the upper limits of simulated recordings.
+    truth
+        The truth for numbers of people: that of a search depends on how many are searched.
+    """
+    sizes = np.array(sorted(limits), dtype=np.float64)
+    excess = [limits[int(n)] - true for n, true in zip(sizes, truth(sizes), strict=True)]
+    true = truth(_SIZES)
+
+    def first(drawn: list[FloatArray]) -> float:
+        below = true + _reach(sizes, drawn, power) <= bound
+        return float(_SIZES[below.argmax()]) if below.any() else np.inf
+
+    about = first(excess)
+    rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(_PURPOSE,)))
+    again = [first([rng.choice(one, len(one)) for one in excess]) for _ in range(_REDRAWN)]
+    low, high = np.quantile(again, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0], method="nearest")
+    above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
+    why: Unreachable | None = None if np.isfinite(about) else "never" if above.all() else "beyond"
+    return PeopleNeeded(_whole(about), _whole(min(low, about)), _whole(max(high, about)), why)
+
+
+def _reach(sizes: FloatArray, excess: list[FloatArray], power: float) -> FloatArray:
+    """How far above the truth a share `power` of the limits stays, at all numbers of people."""
+    n = np.repeat(sizes, [len(one) for one in excess])
+    away = np.concatenate(excess)
+    (slow, fast), _ = nnls(np.stack((np.ones_like(n), n**-0.5), axis=1), np.sqrt(n) * away)
+    parted = [one - slow / np.sqrt(size) - fast / size for size, one in zip(sizes, excess, strict=True)]
+    scatter = np.array([np.sqrt((one**2).mean()) for one in parted])
+    known = scatter > 0.0
+    falls, level = 0.5, -np.inf
+    if known.any():
+        x, y = np.log(sizes[known]), np.log(scatter[known])
+        if known.sum() > 1:
+            falls = float(np.clip(-np.polyfit(x, y, 1)[0], 0.5, 1.0))
+        level = float((y + falls * x).mean())
+    reach: FloatArray = slow / np.sqrt(_SIZES) + fast / _SIZES + float(ndtri(power)) * np.exp(level) * _SIZES**-falls
+    return reach
+
+
+def _whole(number: float) -> int | None:
+    return int(number) if np.isfinite(number) else None

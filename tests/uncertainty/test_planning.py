@@ -1,0 +1,98 @@
+"""The arithmetic of plans: spreads with more people, and where limits pass a bound."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.planning import MOST_PEOPLE, needed_from_limits, needed_from_spread, scaled
+from zeroevidence.uncertainty.spread import Spread
+
+PILOT = Spread(error=0.04, people=20.0, freedom=19.0, below=0.0, above=0.0)
+
+
+def test_more_people_shorten_limits_by_the_root_and_by_the_quantile():
+    for times in (0.5, 1.0, 4.0, 10.0):
+        reach = scaled(PILOT, times).at_most(0.0)
+        assert reach == pytest.approx(0.04 / np.sqrt(times) * t.ppf(0.95, 20 * times - 1))
+
+
+def test_unseen_people_are_fewer_among_more():
+    nobody_erred = Spread(error=0.0, people=30.0, freedom=29.0, below=0.0, above=1.0)
+    assert scaled(nobody_erred, 10.0).at_most(0.0) == pytest.approx(1.0 - 0.05 ** (1.0 / 300.0))
+
+
+def test_groups_that_were_left_out_keep_their_number_behind():
+    """More than 200 people are left out in 200 groups: freedom grows with the people that are added."""
+    grouped = Spread(error=0.01, people=400.0, freedom=199.0, below=0.0, above=0.0)
+    assert scaled(grouped, 1.0) == grouped
+    assert scaled(grouped, 2.0).freedom == 599.0
+
+
+def test_people_needed_solve_the_equation_of_a_pilot():
+    needed = needed_from_spread(0.1, PILOT, 20, 0.15, 0.8)
+    at, before = (scaled(PILOT, people / 20) for people in (needed.people, needed.people - 1))
+    assert at.at_most(0.1) + norm.ppf(0.8) * at.error <= 0.15 < before.at_most(0.1) + norm.ppf(0.8) * before.error
+    assert LEAST_PEOPLE <= needed.low < needed.people
+    assert needed.high is None or needed.high > needed.people
+
+
+def test_power_has_its_price():
+    numbers = [needed_from_spread(0.1, PILOT, 20, 0.15, power).people for power in (0.5, 0.8, 0.95)]
+    assert numbers == sorted(numbers)
+    assert numbers[0] < numbers[2]
+
+
+@pytest.mark.parametrize(("bound", "why"), [(0.1, "never"), (0.05, "never"), (0.1001, "beyond")])
+def test_a_truth_above_the_bound_is_not_shown_by_any_number(bound, why):
+    needed = needed_from_spread(0.1, PILOT, 20, bound, 0.8)
+    assert (needed.people, needed.high, needed.unreachable) == (None, None, why)
+
+
+def limits(truth, sizes, scatter, seed=0, times=200):
+    rng = np.random.default_rng(seed)
+    return {n: truth + 1.7 / np.sqrt(n) + scatter / np.sqrt(n) * rng.standard_normal(times) for n in sizes}
+
+
+def constant(value):
+    return lambda people: np.full(len(people), value)
+
+
+def test_people_needed_from_limits_that_fall_with_the_root():
+    needed = needed_from_limits(limits(0.1, (12, 24, 48, 96), 1.0), constant(0.1), 0.3, 0.8, seed=0)
+    exact = ((1.7 + norm.ppf(0.8)) / 0.2) ** 2
+    assert needed.people == pytest.approx(exact, rel=0.1)
+    assert needed.low <= exact <= needed.high
+    assert needed.high < 1.4 * needed.low
+
+
+def test_people_needed_where_limits_fall_faster():
+    rng = np.random.default_rng(0)
+    drawn = {n: 2.0 / n * (1.0 + 0.3 * rng.standard_normal(200)) for n in (12, 24, 48, 96)}
+    needed = needed_from_limits(drawn, constant(0.0), 0.01, 0.8, seed=0)
+    assert needed.people == pytest.approx(200.0 * (1.0 + 0.3 * norm.ppf(0.8)), rel=0.15)
+
+
+def test_a_truth_that_rises_with_the_people_searched_is_followed():
+    drawn = limits(0.0, (12, 24, 48, 96), 0.0)
+
+    def rising(people):
+        return 0.05 * np.log(people)
+
+    drawn = {n: one + rising(n) for n, one in drawn.items()}
+    needed = needed_from_limits(drawn, rising, 0.5, 0.8, seed=0).people
+    assert rising(needed) + 1.7 / np.sqrt(needed) <= 0.5 < rising(needed - 1) + 1.7 / np.sqrt(needed - 1)
+    assert needed_from_limits(drawn, rising, 0.1, 0.8, seed=0).unreachable == "never"
+
+
+def test_unreachable_bounds_of_simulations():
+    drawn = limits(0.1, (12, 24, 48, 96), 1.0)
+    assert needed_from_limits(drawn, constant(0.1), 0.1, 0.8, seed=0).unreachable == "never"
+    beyond = needed_from_limits(drawn, constant(0.1), 0.11, 0.8, seed=0)
+    assert (beyond.people, beyond.unreachable) == (None, "beyond")
+    assert ((1.7 + norm.ppf(0.8)) / 0.01) ** 2 > MOST_PEOPLE
+
+
+def test_limits_without_scatter_need_no_luck():
+    needed = needed_from_limits(limits(0.0, (16, 64), 0.0), constant(0.0), 0.17, 0.99, seed=0)
+    assert needed.people == needed.low == needed.high == pytest.approx(100, abs=2)
