@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, t
 
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.planning import MOST_PEOPLE, needed_from_limits, needed_from_spread, scaled
+from zeroevidence.uncertainty.planning import MOST_PEOPLE, needed_from_limits, needed_from_spread
 from zeroevidence.uncertainty.spread import Spread
 
 PILOT = Spread(error=0.04, people=20.0, freedom=19.0, below=0.0, above=0.0)
@@ -13,25 +13,25 @@ PILOT = Spread(error=0.04, people=20.0, freedom=19.0, below=0.0, above=0.0)
 
 def test_more_people_shorten_limits_by_the_root_and_by_the_quantile():
     for times in (0.5, 1.0, 4.0, 10.0):
-        reach = scaled(PILOT, times).at_most(0.0)
+        reach = PILOT.of_people(PILOT.people * times).at_most(0.0)
         assert reach == pytest.approx(0.04 / np.sqrt(times) * t.ppf(0.95, 20 * times - 1))
 
 
 def test_unseen_people_are_fewer_among_more():
     nobody_erred = Spread(error=0.0, people=30.0, freedom=29.0, below=0.0, above=1.0)
-    assert scaled(nobody_erred, 10.0).at_most(0.0) == pytest.approx(1.0 - 0.05 ** (1.0 / 300.0))
+    assert nobody_erred.of_people(nobody_erred.people * 10.0).at_most(0.0) == pytest.approx(1.0 - 0.05 ** (1.0 / 300.0))
 
 
 def test_groups_that_were_left_out_keep_their_number_behind():
     """More than 200 people are left out in 200 groups: freedom grows with the people that are added."""
     grouped = Spread(error=0.01, people=400.0, freedom=199.0, below=0.0, above=0.0)
-    assert scaled(grouped, 1.0) == grouped
-    assert scaled(grouped, 2.0).freedom == 599.0
+    assert grouped.of_people(grouped.people * 1.0) == grouped
+    assert grouped.of_people(grouped.people * 2.0).freedom == 599.0
 
 
 def test_people_needed_solve_the_equation_of_a_pilot():
     needed = needed_from_spread(0.1, PILOT, 20, 0.15, 0.8)
-    at, before = (scaled(PILOT, people / 20) for people in (needed.people, needed.people - 1))
+    at, before = (PILOT.of_people(PILOT.people * people / 20) for people in (needed.people, needed.people - 1))
     assert at.at_most(0.1) + norm.ppf(0.8) * at.error <= 0.15 < before.at_most(0.1) + norm.ppf(0.8) * before.error
     assert LEAST_PEOPLE <= needed.low < needed.people
     assert needed.high is None or needed.high > needed.people

@@ -23,7 +23,7 @@ from zeroevidence.evaluation.planning import (
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.planning import needed_from_spread, scaled
+from zeroevidence.uncertainty.planning import needed_from_spread
 from zeroevidence.uncertainty.spread import Spread
 
 
@@ -65,7 +65,9 @@ def plan_from_pilot(
     expected, wanted = [], []
     for name in names:
         value, spread = measured[name]
-        expected.append(_extrapolated(name, value, scaled(spread, people / number), people, bounds.get(name)))
+        expected.append(
+            _extrapolated(name, value, spread.of_people(spread.people * people / number), people, bounds.get(name))
+        )
     for name, bound in bounds.items():
         value, spread = measured[name]
         sign = sign_of_leak(name)

@@ -16,6 +16,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding import chances
 from zeroevidence.evaluation.measuring import evaluate
+from zeroevidence.evaluation.replicates import one_sided
 from zeroevidence.evaluation.results import Measured
 from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, truth
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
@@ -249,14 +250,20 @@ def sign_of_leak(name: str) -> float:
 
 def clipped(name: str, value: float, people: int) -> float:
     """A limit within what the measure can be."""
+    return float(np.clip(value, MEASURES[name].low, most_of(name, people)))
+
+
+def most_of(name: str, people: int) -> float:
+    """The end of a measure's scale."""
     one = MEASURES[name]
-    most = min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
-    return float(np.clip(value, one.low, most))
+    return min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
 
 
 def one_sided_limit(name: str, value: float, spread: Spread, people: int) -> float:
     """The one-sided limit on the side of the attacker."""
-    return clipped(name, spread.at_most(value) if sign_of_leak(name) > 0 else spread.at_least(value), people)
+    one = MEASURES[name]
+    limit = one_sided(spread, value, one.discloses, (one.low, most_of(name, people)))
+    return value if limit is None else limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,16 +297,15 @@ class _Trial:
     def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
         row = evaluate(data, null=permutations, seed=number)
-        found = {name: _one(name, row.metrics[name], people) for name in self.names}
+        found = {name: _one(row.metrics[name]) for name in self.names}
         return _Outcome(found, chances([row])[0].beaten is True)
 
 
-def _one(name: str, found: Measured, people: int) -> _One:
+def _one(found: Measured) -> _One:
     assert found.low is not None
     assert found.high is not None
-    assert found.spread is not None
-    value = float(found)
-    return _One(value, found.low, found.high, one_sided_limit(name, value, found.spread, people), found.p_value)
+    assert found.bound is not None
+    return _One(float(found), found.low, found.high, found.bound, found.p_value)
 
 
 def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float]) -> Expected:

@@ -115,10 +115,11 @@ class Replicates:
         if found is None:
             return Bounds(corrected)
         low, high = np.clip(found.limits(corrected), *limits)
-        return Bounds(corrected, float(low), float(high), found, _bound(found, corrected, entry.discloses, limits))
+        return Bounds(corrected, float(low), float(high), found, one_sided(found, corrected, entry.discloses, limits))
 
 
-def _bound(spread: Spread, value: float, discloses: Direction, limits: tuple[float, float]) -> float | None:
+def one_sided(spread: Spread, value: float, discloses: Direction, limits: tuple[float, float]) -> float | None:
+    """One-sided limit where the attacker learns more, within the scale; None for measures without a direction."""
     if discloses == "none":
         return None
     bound = spread.at_most(value) if discloses == "up" else spread.at_least(value)

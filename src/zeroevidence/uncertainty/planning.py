@@ -45,23 +45,6 @@ class PeopleNeeded:
     unreachable: Unreachable | None = None
 
 
-def scaled(spread: Spread, times: float) -> Spread:
-    """The spread with so many times the people, recorded in the same way.
-
-    The standard error falls with the square root, and the quantiles follow the number of people. How much people of a
-    kind that was not seen would change is kept, which is on the safe side: it falls a little too.
-
-    Examples
-    --------
-    >>> more = scaled(Spread(error=0.02, people=20.0, freedom=19.0, below=0.1, above=0.1), 4.0)
-    >>> more.error, more.people, more.freedom
-    (0.01, 80.0, 79.0)
-    """
-    people = spread.people * times
-    freedom = spread.freedom + (people - spread.people)
-    return replace(spread, error=spread.error / float(np.sqrt(times)), people=people, freedom=freedom)
-
-
 def needed_from_spread(value: float, spread: Spread, people: int, bound: float, power: float) -> PeopleNeeded:
     """People for whom the upper limit lies below a bound with probability `power`, if a pilot's value is the truth.
 
@@ -78,7 +61,7 @@ def needed_from_spread(value: float, spread: Spread, people: int, bound: float, 
     def first(truth: float, error: float) -> int | None:
         assumed = replace(spread, error=error)
         for n in _SIZES:
-            more = scaled(assumed, float(n) / people)
+            more = assumed.of_people(assumed.people * float(n) / people)
             if more.people >= 2.0 and more.at_most(truth, LEVEL) + float(ndtri(power)) * more.error <= bound:
                 return int(n)
         return None
