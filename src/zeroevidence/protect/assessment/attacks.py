@@ -96,7 +96,7 @@ def assess(
     """
     kinds, options = _chosen(protectors, classifiers), options or Options(seed=seed)
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    done = _Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
+    done = Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
     groups: list[tuple[slice, Mapping[str, Points]]] = []  # rows on one attribute in one system's vectors, and maps
     for name, protector in systems.items():
@@ -128,7 +128,7 @@ def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) ->
     return kinds
 
 
-class _Counter:
+class Counter:
     """Counts what is done, and tells."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
@@ -163,7 +163,7 @@ class _Target:
             for name, value in battery("attribute", view).items()
         }
 
-    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: _Counter) -> list[Evaluation]:
+    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: Counter) -> list[Evaluation]:
         """Of each classifier, a row for each class (one for two) on the test people, then on those trained on."""
         flags = self.flags
         if cross_validated and people_folds(self.attack.y, self.attack.people, self.seed) is None:

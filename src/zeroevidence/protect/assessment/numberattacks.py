@@ -1,0 +1,178 @@
+"""Every regressor against every protector's output, beside unprotected vectors: what is left of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.threat import UNPROTECTED
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import About, Evaluation, Measured, Options, Points, together
+from zeroevidence.evaluation.about import Role
+from zeroevidence.evaluation.flags import flag, resampling_flags
+from zeroevidence.evaluation.setup import Resampling, Setup, digest
+from zeroevidence.measure.number import Guesses, NumberView
+from zeroevidence.measure.registry import Measure, of_family
+from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, protected
+from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
+from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
+from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
+from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind, find_regressor
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.assessment.utility import verification as verified
+from zeroevidence.protect.numbers import Bands, banded
+from zeroevidence.uncertainty.draws import generator, groups_of
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.null import Null
+from zeroevidence.uncertainty.spread import spread_of
+
+HEADLINE = "attribute_bits"
+
+
+def assess_number(
+    protectors: Mapping[str, Any],
+    roles: Roles,
+    attribute: str,
+    *,
+    regressors: Sequence[str] | None = None,
+    verification: bool = True,
+    mapped: MapMethod = "none",
+    options: Options | None = None,
+    seed: int = 0,
+    dataset: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Evaluation]:
+    """Attack an attribute that is a number in every protector's output, beside unprotected vectors.
+
+    Parameters
+    ----------
+    protectors, roles
+        Transformers by name, fitted on other people than those who attack and are tested; who is used for what.
+    attribute, regressors
+        The number that should be concealed; names of registered regressors, all unless given.
+    verification, mapped, options, seed, dataset, progress
+        As in `assess`; a map shows quarters of the tested people.
+
+    Each system (``unprotected`` first) gets a row for each regressor, the one first that tells most of the attack
+    people when these are held out; then a row of verification. Bits may be negative: then the attacker's densities are
+    worse than knowing nothing, and nothing was learned.
+
+    Examples
+    --------
+    >>> from zeroevidence import Embeddings
+    >>> from zeroevidence.protect.numbers import split_by_number
+    >>> rng = np.random.default_rng(0)
+    >>> age = np.repeat(rng.integers(20, 70, 90), 2)
+    >>> vectors = rng.normal(size=(180, 3)) + np.outer(age, [0.2, 0.0, 0.0])
+    >>> data = Embeddings(vectors, None, np.repeat(np.arange(90), 2), {"age": age})
+    >>> rows = assess_number({}, split_by_number(data, "age"), "age", regressors=["ridge"], verification=False)
+    >>> rows[0]["attribute_bits"].low > 0.5, rows[0]["attribute_correlation"].value > 0.8
+    (True, True)
+    """
+    kinds, options = _chosen(protectors, regressors), options or Options(seed=seed)
+    systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
+    done = Counter(len(systems) * (len(kinds) + verification), progress)
+    rows: list[Evaluation] = []
+    groups: list[tuple[slice, Mapping[str, Points]]] = []
+    for name, protector in systems.items():
+        sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
+        attack, test = (Numbered.of(one, attribute) for one in sides.values())
+        words = {"system": name, **({"dataset": dataset} if dataset else {})}
+        start = len(rows)
+        found = point_mass_flags(attack.x)
+        for one in learn_numbers(kinds, attack, seed):
+            row = number_row(one.told(test), options, {**words, "split": "test", "attacker": one.kind.name})
+            role: Role = "control" if name == UNPROTECTED else "attack"
+            about = About("attribute", role, attribute=attribute, development=one.bits)
+            counts = {"vectors": len(test.x), "speakers": len(test.numbers)}
+            rows.append(replace(row, about=about, counts=counts).with_flags(*found))
+            done.advance()
+        quarters = _quarters(sides["test"], attribute, test.numbers)
+        maps = draw_maps(quarters, attribute, mapped, seed, None, roles.test)
+        groups.append((slice(start, len(rows)), maps))
+        if verification:
+            rows.append(verified(roles.train, sides, options, words))
+            done.advance()
+    return with_choice_flags(together(headlines_first(rows, groups)), [place for place, _ in groups], HEADLINE)
+
+
+def _chosen(protectors: Mapping[str, Any], regressors: Sequence[str] | None) -> list[RegressorKind]:
+    """The regressors; their names are checked, as are those of the protectors."""
+    names = tuple(REGRESSORS) if regressors is None else tuple(regressors)
+    if not names:
+        raise UsageError(f"expected at least one regressor of {', '.join(REGRESSORS)}")
+    if UNPROTECTED in protectors:
+        raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
+    return [find_regressor(name) for name in dict.fromkeys(names)]
+
+
+def _quarters(test: Embeddings, attribute: str, numbers: FloatArray) -> Embeddings:
+    """The tested vectors with quarters of the people in the place of their numbers, for a map."""
+    limits = np.unique(np.quantile(numbers, [0.25, 0.5, 0.75], method="higher"))
+    return banded(test, attribute, Bands(tuple(map(float, limits[limits > numbers.min()]))))
+
+
+def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Evaluation:
+    """Measures of what an attacker says of people, with intervals and nulls by person."""
+    whole = NumberView.whole(told)
+    found = {one: value for one in of_family("attribute") if (value := one.compute(whole)) is not None}
+    metrics = {one.name: Measured(value, one.unit, one.method(whole)) for one, value in found.items()}
+    people = len(told.numbers)
+    flags, intervals, null = [], None, None
+    if options.intervals:
+        groups = groups_of(people, options.intervals, options.seed)
+        metrics = {one.name: _with_interval(one, metrics[one.name], told, groups) for one in found}
+        intervals = Resampling("speaker", int(groups.max()) + 1)
+        flags += resampling_flags("speaker", people, float(people))
+    if options.null:
+        orders = _orders(people, options)
+        metrics = {one.name: _with_null(one, metrics[one.name], told, orders) for one in found}
+        null = Resampling("speaker", options.null)
+    if float(metrics[HEADLINE]) < 0.0:
+        flags.append(flag("bits-negative"))
+    setup = Setup(
+        families=("attribute",),
+        intervals=intervals,
+        null=null,
+        seed=options.seed,
+        data=digest([told.slope, told.curve, told.total, told.numbers]),
+    )
+    return Evaluation(metrics, setup=setup, labels=labels, flags=tuple(flags))
+
+
+def _with_interval(one: Measure, value: Measured, told: Guesses, groups: IntArray) -> Measured:
+    """A measure with the limits that leaving people out gives; without them where people are too few."""
+    people = len(groups)
+    if people < LEAST_PEOPLE:
+        return value
+    sizes = np.bincount(groups)
+    own = np.arange(people)
+    views = (NumberView(told, np.flatnonzero(groups != group), own) for group in range(len(sizes)))
+    left_out = np.array([one.compute(view) for view in views])
+    spread = spread_of(float(value), left_out, sizes / people, float(people))
+    if spread is None:
+        return value
+    low, high = np.clip(spread.limits(float(value)), one.low, one.high)
+    return replace(value, low=float(low), high=float(high), spread=spread)
+
+
+def _orders(people: int, options: Options) -> IntArray:
+    """Permutations of people, the same for all attackers of the same people."""
+    rng = generator(options.seed, 1, 0)
+    return np.stack([rng.permutation(people) for _ in range(options.null)])
+
+
+def _with_null(one: Measure, value: Measured, told: Guesses, orders: IntArray) -> Measured:
+    """A measure beside what it is when numbers are dealt to people at random."""
+    everyone = np.arange(len(told.numbers))
+    permuted = np.array([one.compute(NumberView(told, everyone, order)) for order in orders])
+    if one.discloses == "up":
+        return replace(value, null=Null.under(float(value), permuted, keep=one.tested))
+    # less tells more: the level that 95 % stay above
+    mirrored = Null.under(-float(value), -permuted)
+    return replace(value, null=replace(mirrored, mean=-mirrored.mean, q95=-mirrored.q95, corrected=-mirrored.corrected))
