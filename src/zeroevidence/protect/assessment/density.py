@@ -19,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.measure.softplus import LN2
 
 _MOST_POINTS = 400  # of the marginal; more people are taken together in quantiles
 _PENALTY = 0.1  # on squared weights of terms of size one, divided by the number of people
@@ -63,7 +62,7 @@ class Density:
         self.weights: FloatArray = np.zeros(4)
 
     def fit(self, mean: FloatArray, variance: FloatArray, y: FloatArray, weights: FloatArray) -> None:
-        """Fit four weights to predictions for people held out, whose scaled numbers are among the marginal."""
+        """Fit four weights to predictions for people held out, and their scaled numbers."""
         from scipy.optimize import minimize
 
         slopes, precision = mean / variance, 1.0 / variance
@@ -77,25 +76,23 @@ class Density:
             """The four terms of each row for its y and y^2 / 2 (n x 2)."""
             return first * powers_of_row[:, [0, 1, 0, 1]]
 
-        own = terms(np.stack([y, 0.5 * y**2], axis=1))
+        own_powers = np.stack([y, 0.5 * y**2], axis=1)
+        own, people = terms(own_powers), self.marginal.people
+        logs = np.log(self.marginal.shares * people / (people + 1.0))
 
         def loss(w: FloatArray) -> tuple[float, FloatArray]:
             tilts = np.stack([first[:, [0, 2]] @ w[[0, 2]], first[:, [1, 3]] @ w[[1, 3]]], axis=1)
-            tilted = tilts @ powers.T + np.log(self.marginal.shares)
+            told = own @ w
+            tilted = np.column_stack([tilts @ powers.T + logs, told - np.log(people + 1.0)])
             total = np.logaddexp.reduce(tilted, axis=1)
-            expected = terms(np.exp(tilted - total[:, None]) @ powers)
-            value = share @ (total - own @ w) + 0.5 * penalty * (w @ w)
+            chances = np.exp(tilted - total[:, None])
+            expected = terms(chances[:, :-1] @ powers + chances[:, -1:] * own_powers)
+            value = share @ (total - told) + 0.5 * penalty * (w @ w)
             return float(value), share @ (expected - own) + penalty * w
 
         bounds = [(0.0, None), (0.0, None), (None, None), (None, None)]
         found = minimize(loss, np.zeros(4), jac=True, bounds=bounds, method="L-BFGS-B")
         self.weights = found.x / size
-
-    def held_out_bits(self, mean: FloatArray, variance: FloatArray, y: FloatArray) -> FloatArray:
-        """What rows tell of their own scaled numbers, which the marginal has."""
-        slope, curve = self.tilts(mean, variance)
-        found: FloatArray = (slope * y + 0.5 * curve * y**2 - self.total(mean, variance)) / LN2
-        return found
 
     def tilts(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What each row multiplies y and y^2 / 2 with."""

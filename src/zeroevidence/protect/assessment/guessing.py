@@ -68,17 +68,8 @@ class LearnedNumber:
     def told(self, test: Numbered) -> Guesses:
         """What it says of other people."""
         with threadpool_limits(1):
-            said = self.regressor.predict(test.x)
-        marginal = self.density.marginal
-        return Guesses(
-            test.people,
-            marginal.scaled(test.numbers),
-            test.numbers,
-            *self.density.tilts(*said),
-            self.density.total(*said),
-            marginal.people,
-            self.density.guess(*said),
-        )
+            mean, variance = self.regressor.predict(test.x)
+        return _guesses(self.density, mean, variance, test)
 
 
 def learn_numbers(kinds: Sequence[RegressorKind], rows: Numbered, seed: int) -> Iterator[LearnedNumber]:
@@ -104,7 +95,7 @@ def _learned(kind: RegressorKind, rows: Numbered, folds: IntArray, seed: int) ->
             mean[held], variance[held] = one.predict(rows.x[held])
         density = Density(marginal)
         density.fit(mean, variance, y, rows.weights)
-        bits = float(np.average(density.held_out_bits(mean, variance, y), weights=rows.weights))
+        bits = float(_guesses(density, mean, variance, rows).bits(np.arange(len(rows.numbers))).mean())
         if best is None or bits > best[0]:
             best = bits, number, density
     assert best is not None
@@ -112,3 +103,16 @@ def _learned(kind: RegressorKind, rows: Numbered, folds: IntArray, seed: int) ->
     regressor = kind.candidates(seed)[number]
     regressor.fit(rows.x, y, rows.weights, rows.people)
     return LearnedNumber(kind, regressor, density, bits)
+
+
+def _guesses(density: Density, mean: FloatArray, variance: FloatArray, rows: Numbered) -> Guesses:
+    """What calibrated predictions say of people."""
+    return Guesses(
+        rows.people,
+        density.marginal.scaled(rows.numbers),
+        rows.numbers,
+        *density.tilts(mean, variance),
+        density.total(mean, variance),
+        density.marginal.people,
+        density.guess(mean, variance),
+    )

@@ -17,15 +17,22 @@ from zeroevidence.protect.assessment.regressors.base import (
 )
 
 _RANK = 1e-6  # of the largest spread
-# components, penalty, whether the variance depends on the row too
-_SETTINGS = ((16, 1.0, False), (16, 0.03, False), (16, 0.03, True), (32, 1.0, False), (32, 10.0, False))
+_SMALL = 0.1  # product of components of spread one
+# components, penalty, whether large products count by their logarithm, whether the variance depends on the row too
+_SETTINGS = (
+    (16, 1.0, False, False),
+    (16, 0.03, False, False),
+    (16, 0.03, True, False),
+    (16, 0.03, True, True),
+    (32, 3.0, False, False),
+)
 
 
 class Quadratic:
     """All products of sphered components beside the components; the logarithm of the variance may be such a sum too."""
 
-    def __init__(self, components: int, penalty: float, varying: bool) -> None:
-        self.components, self.penalty, self.varying = components, penalty, varying
+    def __init__(self, components: int, penalty: float, logarithms: bool, varying: bool) -> None:
+        self.components, self.penalty, self.logarithms, self.varying = components, penalty, logarithms, varying
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Learn a slope for each product and, where asked to, for the size of what is left."""
@@ -46,7 +53,10 @@ class Quadratic:
     def _products(self, x: FloatArray) -> FloatArray:
         z = self.standardised.of(x) @ self.map
         rows, columns = np.triu_indices(z.shape[1])
-        return np.hstack([z, z[:, rows] * z[:, columns]])
+        products = z[:, rows] * z[:, columns]
+        if self.logarithms:  # of a sum of squares of all sizes the logarithm tells more
+            products = np.sign(products) * np.log1p(np.abs(products) / _SMALL)
+        return np.hstack([z, products])
 
     @staticmethod
     def _line(features: FloatArray, slopes: FloatArray) -> FloatArray:
