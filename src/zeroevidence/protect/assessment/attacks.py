@@ -18,6 +18,7 @@ from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
+from zeroevidence.protect.assessment.bits import class_measures
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind, find_classifier
 from zeroevidence.protect.assessment.learning import (
@@ -135,6 +136,7 @@ class Counter:
         self.total, self.progress, self.done = total, progress, 0
 
     def advance(self, count: int = 1) -> None:
+        """So many more."""
         self.done += count
         if self.progress is not None and count:
             self.progress(self.done, self.total)
@@ -177,8 +179,9 @@ class _Target:
         without = replace(self.options, intervals=0, null=0)
         rows: list[Evaluation] = []
         for one in sorted(learned, key=lambda one: one.strength, reverse=True):  # of equals, the first is chosen
+            told = {**self.told, **class_measures(*tested[one.kind.name], self.options)}
             rows += [
-                self._measured(one, k, scores, self.options).with_metrics(self.told).with_flags(*flags)
+                self._measured(one, k, scores, self.options).with_metrics(told).with_flags(*flags)
                 for k, scores in self._scored("test", *tested[one.kind.name])
             ]
             rows += [

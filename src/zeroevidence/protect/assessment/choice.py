@@ -42,9 +42,7 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     return ordered
 
 
-def with_choice_flags(
-    rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece"
-) -> list[Evaluation]:
+def with_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece") -> list[Evaluation]:
     """Ordered rows with a warning on those of a chosen attacker where another clearly learns more when tested."""
     chance, result = chances(rows), list(rows)
     for place in groups:

@@ -17,8 +17,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
 from zeroevidence.measure.number import Guesses
 from zeroevidence.protect.assessment.density import Density, Marginal
+from zeroevidence.protect.assessment.numbers import dealt, people_numbers
 from zeroevidence.protect.assessment.regressors import Regressor, RegressorKind
-from zeroevidence.protect.numbers import dealt, people_numbers
 
 _FOLDS = 5
 _LEAST_PEOPLE = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,17 @@ from zeroevidence.evaluation.setup import Resampling, Setup, digest
 from zeroevidence.measure.number import Guesses, NumberView
 from zeroevidence.measure.registry import Measure, of_family
 from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, protected
+from zeroevidence.protect.assessment.bits import with_interval
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
 from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
+from zeroevidence.protect.assessment.numbers import banded
 from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind, find_regressor
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.utility import verification as verified
-from zeroevidence.protect.numbers import Bands, banded
-from zeroevidence.uncertainty.draws import generator, groups_of
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.protect.bands import Bands
+from zeroevidence.uncertainty.draws import generator
 from zeroevidence.uncertainty.null import Null
-from zeroevidence.uncertainty.spread import spread_of
 
 HEADLINE = "attribute_bits"
 
@@ -65,7 +66,7 @@ def assess_number(
     Examples
     --------
     >>> from zeroevidence import Embeddings
-    >>> from zeroevidence.protect.numbers import split_by_number
+    >>> from zeroevidence.protect.assessment.numbers import split_by_number
     >>> rng = np.random.default_rng(0)
     >>> age = np.repeat(rng.integers(20, 70, 90), 2)
     >>> vectors = rng.normal(size=(180, 3)) + np.outer(age, [0.2, 0.0, 0.0])
@@ -125,9 +126,9 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
     people = len(told.numbers)
     flags, intervals, null = [], None, None
     if options.intervals:
-        groups = groups_of(people, options.intervals, options.seed)
-        metrics = {one.name: _with_interval(one, metrics[one.name], told, groups) for one in found}
-        intervals = Resampling("speaker", int(groups.max()) + 1)
+        for one in found:
+            metrics[one.name] = with_interval(one, metrics[one.name], people, options, partial(_of_people, one, told))
+        intervals = Resampling("speaker", min(people, options.intervals))
         flags += resampling_flags("speaker", people, float(people))
     if options.null:
         orders = _orders(people, options)
@@ -145,20 +146,10 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
     return Evaluation(metrics, setup=setup, labels=labels, flags=tuple(flags))
 
 
-def _with_interval(one: Measure, value: Measured, told: Guesses, groups: IntArray) -> Measured:
-    """A measure with the limits that leaving people out gives; without them where people are too few."""
-    people = len(groups)
-    if people < LEAST_PEOPLE:
-        return value
-    sizes = np.bincount(groups)
-    own = np.arange(people)
-    views = (NumberView(told, np.flatnonzero(groups != group), own) for group in range(len(sizes)))
-    left_out = np.array([one.compute(view) for view in views])
-    spread = spread_of(float(value), left_out, sizes / people, float(people))
-    if spread is None:
-        return value
-    low, high = np.clip(spread.limits(float(value)), one.low, one.high)
-    return replace(value, low=float(low), high=float(high), spread=spread)
+def _of_people(one: Measure, told: Guesses, people: IntArray) -> float | None:
+    """A measure of some people alone."""
+    found: float | None = one.compute(NumberView(told, people, np.arange(len(told.numbers))))
+    return found
 
 
 def _orders(people: int, options: Options) -> IntArray:

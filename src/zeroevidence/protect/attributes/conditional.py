@@ -21,10 +21,10 @@ from scipy.special import ndtri
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.bands import as_numbers
 from zeroevidence.protect.discriminants import Quadratic, evidence, quadratic_discriminants
 from zeroevidence.protect.moments import shrinking_share, shrunk
 from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.numbers import as_numbers
 from zeroevidence.protect.transformers import EmbeddingProtector, Target, Training
 
 _PER_BAND = 8  # people
@@ -121,14 +121,15 @@ class Conditional(EmbeddingProtector):
         wanted = min(self.degree, len(scores) - 1)
         powers = _polynomials(scores, shares, wanted)[data.labels[:, 0]]
         share = _person_shares(data.people)
-        self.mean_ = share @ data.x
+        self.mean_: FloatArray = share @ data.x
         many = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else self.directions
         self.removed_ = _predictable(data.x - self.mean_, powers, share, min(many, dimension - 1 - wanted))
         rest = self._rest(data.x)
         self.quadratic_ = quadratic_discriminants(data)
         kept = np.eye(dimension) - self.removed_ @ self.removed_.T
-        self.basis_ = np.zeros((dimension, 0))
-        self.axes_, self.rates_ = np.zeros((0, 0, 0)), np.zeros((0, 0))
+        self.basis_: FloatArray = np.zeros((dimension, 0))
+        self.axes_: FloatArray = np.zeros((0, 0, 0))
+        self.rates_: FloatArray = np.zeros((0, 0))
         if self.rounds:
             self._fit_spreads(rest, scores[data.labels[:, 0]], share, people)
             kept = self.basis_ @ self.basis_.T if self.complement == 0.0 else kept
@@ -142,7 +143,7 @@ class Conditional(EmbeddingProtector):
         if width < 1:
             raise InputError("vectors do not vary beside what is removed; nothing would be left")
         self.basis_ = axes[:, ::-1][:, :width]
-        z = rest @ self.basis_
+        z: FloatArray = rest @ self.basis_
         axes_found, rates_found = [], []
         for _ in range(self.rounds):
             one, rates = _growing(z, scores, share)
@@ -169,7 +170,8 @@ class Conditional(EmbeddingProtector):
         rest = self._rest(x)
         if not self.rounds:
             return np.asarray(self.mean_ + rest)
-        z = settled = rest @ self.basis_
+        z: FloatArray = rest @ self.basis_
+        settled = z
         for axes, rates in zip(self.axes_, self.rates_, strict=True):
             settled = _settled(settled, axes, rates)
         protected: FloatArray = self.mean_ + settled @ self.basis_.T
@@ -221,7 +223,7 @@ def _predictable(x: FloatArray, powers: FloatArray, share: FloatArray, most: int
     These are about `most` that ridge regression uses, each time on what the last have left, and then those in which the
     conditional means of what is left still differ: after these no linear regression finds anything in these people.
     """
-    found = np.zeros((x.shape[1], 0))
+    found: FloatArray = np.zeros((x.shape[1], 0))
     left = x
     while found.shape[1] < most:
         covariance = (left * share[:, None]).T @ left

@@ -31,7 +31,8 @@ def read_npz(file: InputFile) -> Embeddings:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="npz",
-        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words or numbers are attributes",
+        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words or numbers are "
+        "attributes",
         read=read_npz,
         containers=(NPZ,),
         place=20,

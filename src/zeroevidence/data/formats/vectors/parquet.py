@@ -66,7 +66,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="parquet",
-        words="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of words or numbers are attributes",
+        words="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of words or numbers are "
+        "attributes",
         read=read_parquet,
         containers=(PARQUET,),
         place=40,

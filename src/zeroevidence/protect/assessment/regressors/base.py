@@ -78,7 +78,7 @@ def ridge_weights(z: FloatArray, y: FloatArray, weights: FloatArray, penalty: fl
     away = z - centre
     scaled = away * share[:, None]
     size = z.shape[1]
-    slopes = np.linalg.lstsq(scaled.T @ away + penalty * np.eye(size), scaled.T @ (y - middle), rcond=None)[0]
+    slopes = np.linalg.solve(scaled.T @ away + penalty * np.eye(size), scaled.T @ (y - middle))
     return np.append(slopes, middle - centre @ slopes)
 
 
