@@ -137,7 +137,7 @@ def fit_protectors(
             seed=seed,
             progress=progress(kind),
         ).protector
-        for kind in (names or [one.name for one in kinds() if one.conceals == "classes"])
+        for kind in (names or [one.name for one in kinds()])
     }
 
 
@@ -155,7 +155,7 @@ def fit_number_protectors(
 
     Unless named, all that conceal a number are fitted and, with bands, all others too.
     """
-    usual = (*kinds("number"), *(kinds("classes") if bands else ()))
+    usual = (*kinds("number"), *(kinds() if bands else ()))
     chosen = [find(name) for name in names] if names else usual
     found: dict[str, EmbeddingProtector] = {}
     for kind in chosen:

@@ -178,7 +178,7 @@ def measured_at(
 
 def quick_kinds() -> tuple[str, ...]:
     """Protectors of classes that are fitted in a moment: those that need no optional part."""
-    return tuple(kind.name for kind in kinds("classes") if kind.extra is None)
+    return tuple(kind.name for kind in kinds() if kind.extra is None)
 
 
 def tradeoffs(

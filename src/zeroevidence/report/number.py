@@ -16,8 +16,8 @@ NOTES = (
     "vectors protected in the same way, of other people. Below 0 the attacker learned nothing that could be used.",
     "The attacker marked with * was chosen on the people that attackers learned from, by bits when these are held out "
     "in turn; the tested people chose nothing.",
-    "Under the null, numbers are dealt to the tested people at random: bits are then below 0, because a density that is "
-    "sure of the wrong number is worse than none.",
+    "Under the null, numbers are dealt to the tested people at random: bits are then below 0, because a density that "
+    "is sure of the wrong number is worse than none.",
 )
 
 

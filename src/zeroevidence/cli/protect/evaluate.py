@@ -13,6 +13,8 @@ from zeroevidence.cli.output import output_options, terminal_progress
 from zeroevidence.cli.protect.inputs import labelled_inputs, parameter_options
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
+from zeroevidence.protect.assessment.classifiers import find_classifier
+from zeroevidence.protect.assessment.regressors import find_regressor
 from zeroevidence.protect.attributes import names
 from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, keeping_protectors, load_protectors
 from zeroevidence.protect.people import refits, with_people_curves
@@ -96,12 +98,14 @@ def command(
     are tested choose nothing. With --model the first third trains the PLDA of the verification alone; the model must
     not have been trained on anybody in the other two.
 
-    With --continuous attackers guess a number, and bits, correlation and error of the guesses are measured. With --bands
-    beside it, protectors that conceal classes are fitted on the bands.
+    With --continuous attackers guess a number, and bits, correlation and error of the guesses are measured. With
+    --bands beside it, protectors that conceal classes are fitted on the bands.
     """
     from zeroevidence.report.protection import render_protection
 
     _check(models, kinds, parameters, people_curve)
+    for name in classifiers:
+        (find_regressor if inputs.continuous else find_classifier)(name)
     if front:
         _check_front(models or keep or no_verification or people_curve)
     attribute = inputs.attribute

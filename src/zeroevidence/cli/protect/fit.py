@@ -9,8 +9,8 @@ import click
 from zeroevidence.cli.groups import setting
 from zeroevidence.cli.output import terminal_progress, wrote
 from zeroevidence.cli.protect.inputs import labelled_inputs, limit_options, parameter_options
-from zeroevidence.protect.attributes import find, names
 from zeroevidence.errors import UsageError
+from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
 from zeroevidence.protect.tradeoff import quick_kinds
 

@@ -76,7 +76,9 @@ labelled_inputs = grouped(
         metavar="12,18,30",
         help="Cut a number into classes at these limits; a limit belongs to the band above it.",
     ),
-    click.option("--continuous", is_flag=True, help="The attribute is a number: conceal, or attack, the number itself."),
+    click.option(
+        "--continuous", is_flag=True, help="The attribute is a number: conceal, or attack, the number itself."
+    ),
 )
 
 

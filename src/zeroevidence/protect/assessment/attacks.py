@@ -18,7 +18,7 @@ from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
-from zeroevidence.protect.assessment.bits import class_measures
+from zeroevidence.protect.assessment.bits import class_measures, negative_flags
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind, find_classifier
 from zeroevidence.protect.assessment.learning import (
@@ -180,8 +180,9 @@ class _Target:
         rows: list[Evaluation] = []
         for one in sorted(learned, key=lambda one: one.strength, reverse=True):  # of equals, the first is chosen
             told = {**self.told, **class_measures(*tested[one.kind.name], self.options)}
+            own = (*flags, *negative_flags(told))
             rows += [
-                self._measured(one, k, scores, self.options).with_metrics(told).with_flags(*flags)
+                self._measured(one, k, scores, self.options).with_metrics(told).with_flags(*own)
                 for k, scores in self._scored("test", *tested[one.kind.name])
             ]
             rows += [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.evaluation import Measured, Options
+from zeroevidence.evaluation import Flag, Measured, Options
+from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.number import ClassView
 from zeroevidence.measure.registry import MEASURES, Measure
@@ -16,6 +17,9 @@ from zeroevidence.protect.assessment.learning import Sample
 from zeroevidence.uncertainty.draws import groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import spread_of
+
+HEADLINE = "attribute_bits"
+_ROUNDING = 1e-6
 
 
 def with_interval(
@@ -42,11 +46,17 @@ def with_interval(
     return replace(value, low=float(low), high=float(high), spread=spread)
 
 
+def negative_flags(metrics: Mapping[str, Measured]) -> list[Flag]:
+    """A note where an attacker's bits are below zero: the value stays, and says that nothing was learned."""
+    bits = metrics.get(HEADLINE)
+    return [flag("bits-negative")] if bits is not None and float(bits) < -_ROUNDING else []
+
+
 def class_measures(rows: Sample, told: FloatArray, options: Options) -> dict[str, Measured]:
     """What an attacker tells of more than two classes together; of two classes D_ECE says it."""
     if told.shape[1] < 3:
         return {}
-    one = MEASURES["attribute_bits"]
+    one = MEASURES[HEADLINE]
 
     def of(people: IntArray) -> float | None:
         own = np.isin(rows.people, people)

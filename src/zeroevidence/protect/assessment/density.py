@@ -20,7 +20,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 
-_MOST_POINTS = 400  # of the marginal; more people are taken together in quantiles
+_MOST_POINTS = 256  # of the marginal; more people are taken together in quantiles
 _PENALTY = 0.1  # on squared weights of terms of size one, divided by the number of people
 
 
@@ -84,8 +84,7 @@ class Density:
             tilts = np.stack([first[:, [0, 2]] @ w[[0, 2]], first[:, [1, 3]] @ w[[1, 3]]], axis=1)
             told = own @ w
             tilted = np.column_stack([tilts @ powers.T + logs, told - np.log(people + 1.0)])
-            total = np.logaddexp.reduce(tilted, axis=1)
-            chances = np.exp(tilted - total[:, None])
+            total, chances = _shares(tilted)
             expected = terms(chances[:, :-1] @ powers + chances[:, -1:] * own_powers)
             value = share @ (total - told) + 0.5 * penalty * (w @ w)
             return float(value), share @ (expected - own) + penalty * w
@@ -101,13 +100,11 @@ class Density:
 
     def total(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
         """Logarithm of the sum over the marginal, for each row."""
-        found: FloatArray = np.logaddexp.reduce(self._tilted(mean, variance), axis=1)
-        return found
+        return _shares(self._tilted(mean, variance))[0]
 
     def guess(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
         """The mean of the density for each row, unscaled."""
-        tilted = self._tilted(mean, variance)
-        shares = np.exp(tilted - np.logaddexp.reduce(tilted, axis=1, keepdims=True))
+        _, shares = _shares(self._tilted(mean, variance))
         return self.marginal.unscaled(shares @ self.marginal.points)
 
     def _tilted(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -116,3 +113,11 @@ class Density:
         points = self.marginal.points
         found: FloatArray = np.outer(slope, points) + np.outer(curve, 0.5 * points**2) + np.log(self.marginal.shares)
         return found
+
+
+def _shares(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The logarithm of the sum of each row's exponentials, and their shares in it."""
+    most = logs.max(axis=1, keepdims=True)
+    shares = np.exp(logs - most)
+    sums = shares.sum(axis=1, keepdims=True)
+    return (most + np.log(sums))[:, 0], shares / sums

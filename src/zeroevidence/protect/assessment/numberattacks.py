@@ -15,12 +15,12 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Evaluation, Measured, Options, Points, together
 from zeroevidence.evaluation.about import Role
-from zeroevidence.evaluation.flags import flag, resampling_flags
+from zeroevidence.evaluation.flags import Flag, resampling_flags
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
 from zeroevidence.measure.number import Guesses, NumberView
 from zeroevidence.measure.registry import Measure, of_family
 from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, protected
-from zeroevidence.protect.assessment.bits import with_interval
+from zeroevidence.protect.assessment.bits import HEADLINE, negative_flags, with_interval
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
 from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
@@ -31,8 +31,6 @@ from zeroevidence.protect.assessment.utility import verification as verified
 from zeroevidence.protect.bands import Bands
 from zeroevidence.uncertainty.draws import generator
 from zeroevidence.uncertainty.null import Null
-
-HEADLINE = "attribute_bits"
 
 
 def assess_number(
@@ -124,7 +122,8 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
     found = {one: value for one in of_family("attribute") if (value := one.compute(whole)) is not None}
     metrics = {one.name: Measured(value, one.unit, one.method(whole)) for one, value in found.items()}
     people = len(told.numbers)
-    flags, intervals, null = [], None, None
+    flags: list[Flag] = []
+    intervals, null = None, None
     if options.intervals:
         for one in found:
             metrics[one.name] = with_interval(one, metrics[one.name], people, options, partial(_of_people, one, told))
@@ -134,8 +133,7 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
         orders = _orders(people, options)
         metrics = {one.name: _with_null(one, metrics[one.name], told, orders) for one in found}
         null = Resampling("speaker", options.null)
-    if float(metrics[HEADLINE]) < 0.0:
-        flags.append(flag("bits-negative"))
+    flags += negative_flags(metrics)
     setup = Setup(
         families=("attribute",),
         intervals=intervals,

@@ -95,8 +95,8 @@ def find(name: str) -> Kind:
         raise UsageError(f"unknown protector {name!r}; expected one of {', '.join(names())}") from None
 
 
-def kinds(conceals: Target | None = None) -> tuple[Kind, ...]:
-    """All kinds, or those that conceal classes or a number, in alphabetical order.
+def kinds(conceals: Target | None = "classes") -> tuple[Kind, ...]:
+    """Kinds that conceal classes, those that conceal a number or, for None, all of them, in alphabetical order.
 
     Those that need no optional part come first, then the others.
     """
