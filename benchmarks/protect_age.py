@@ -2,13 +2,16 @@
 
     python benchmarks/protect_age.py
 
-Each cut deals people of all ages into thirds: to fit protectors, to train attackers, to test. Protectors of classes are
-fitted on bands of age; attackers guess the number. Prints the table of docs/attribute-protectors.md.
+It takes about a minute of one core for each kind of embeddings, which are looked for in `../shared/data/embeddings`
+beside the project. Each cut deals people of all ages into thirds: to fit protectors, to train attackers, to test.
+Protectors of classes are fitted on bands of age; attackers guess the number. In each cut the attacker counts that the
+attack people chose. `null` is what 95 % of bits stay below when ages are dealt to the tested people at random.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +57,7 @@ def main() -> None:
         for (protector, noise), values in found.items():
             numbers = " | ".join(f"{one:.2f}" for one in np.mean(values, axis=0))
             print(f"| {words} | {protector} | {noise:g} | {numbers} | {', '.join(chosen[protector, noise])} |")
-        print(f"{words}: {len(np.unique(speaker_names(data)))} people", flush=True)
+        print(f"{words}: {len(np.unique(speaker_names(data)))} people", file=sys.stderr, flush=True)
 
 
 def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[str, float], list[float], str]]:

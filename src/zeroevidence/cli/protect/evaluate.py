@@ -106,14 +106,13 @@ def command(
     _check(models, kinds, parameters, people_curve)
     for name in classifiers:
         (find_regressor if inputs.continuous else find_classifier)(name)
+    if inputs.continuous:
+        _check_number(keep or people_curve or front)
+        _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
+        return
     if front:
         _check_front(models or keep or no_verification or people_curve)
     attribute = inputs.attribute
-    if inputs.continuous:
-        if keep or people_curve or front:
-            raise UsageError("--continuous goes without --front, --keep and --people-curve, which are for classes")
-        _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
-        return
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
     if front:
         _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
@@ -216,6 +215,12 @@ def _emit_front(
         progress=terminal_progress("attacking", "attacks"),
     )
     output.emit(render_front(found, output.format, signatures=output.signatures))
+
+
+def _check_number(others: object) -> None:
+    """Refuse options that do not go with a number."""
+    if others:
+        raise UsageError("--continuous goes without --front, --keep and --people-curve, which are for classes")
 
 
 def _check_front(others: object) -> None:

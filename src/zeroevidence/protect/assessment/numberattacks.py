@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
@@ -24,7 +24,7 @@ from zeroevidence.protect.assessment.bits import HEADLINE, negative_flags, with_
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
 from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
-from zeroevidence.protect.assessment.numbers import banded
+from zeroevidence.protect.assessment.numbers import banded, people_numbers
 from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind, find_regressor
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.utility import verification as verified
@@ -80,24 +80,35 @@ def assess_number(
     groups: list[tuple[slice, Mapping[str, Points]]] = []
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
-        attack, test = (Numbered.of(one, attribute) for one in sides.values())
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
         start = len(rows)
-        found = point_mass_flags(attack.x)
-        for one in learn_numbers(kinds, attack, seed):
-            row = number_row(one.told(test), options, {**words, "split": "test", "attacker": one.kind.name})
-            role: Role = "control" if name == UNPROTECTED else "attack"
-            about = About("attribute", role, attribute=attribute, development=one.bits)
-            counts = {"vectors": len(test.x), "speakers": len(test.numbers)}
-            rows.append(replace(row, about=about, counts=counts).with_flags(*found))
+        for row in _attacked(kinds, sides, attribute, options, seed, words):
+            rows.append(row)
             done.advance()
-        quarters = _quarters(sides["test"], attribute, test.numbers)
-        maps = draw_maps(quarters, attribute, mapped, seed, None, roles.test)
+        maps = draw_maps(_quarters(sides["test"], attribute), attribute, mapped, seed, None, roles.test)
         groups.append((slice(start, len(rows)), maps))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
             done.advance()
     return with_choice_flags(together(headlines_first(rows, groups)), [place for place, _ in groups], HEADLINE)
+
+
+def _attacked(
+    kinds: Sequence[RegressorKind],
+    sides: Mapping[str, Embeddings],
+    attribute: str,
+    options: Options,
+    seed: int,
+    words: Mapping[str, str],
+) -> Iterator[Evaluation]:
+    """A row for each regressor on one system's vectors."""
+    attack, test = (Numbered.of(sides[side], attribute) for side in ("attack", "test"))
+    role: Role = "control" if words["system"] == UNPROTECTED else "attack"
+    counts = {"vectors": len(test.x), "speakers": len(test.numbers)}
+    for one in learn_numbers(kinds, attack, seed):
+        row = number_row(one.told(test), options, {**words, "split": "test", "attacker": one.kind.name})
+        about = About("attribute", role, attribute=attribute, development=one.bits)
+        yield replace(row, about=about, counts=counts).with_flags(*point_mass_flags(attack.x))
 
 
 def _chosen(protectors: Mapping[str, Any], regressors: Sequence[str] | None) -> list[RegressorKind]:
@@ -110,8 +121,9 @@ def _chosen(protectors: Mapping[str, Any], regressors: Sequence[str] | None) -> 
     return [find_regressor(name) for name in dict.fromkeys(names)]
 
 
-def _quarters(test: Embeddings, attribute: str, numbers: FloatArray) -> Embeddings:
+def _quarters(test: Embeddings, attribute: str) -> Embeddings:
     """The tested vectors with quarters of the people in the place of their numbers, for a map."""
+    numbers, _ = people_numbers(test, attribute)
     limits = np.unique(np.quantile(numbers, [0.25, 0.5, 0.75], method="higher"))
     return banded(test, attribute, Bands(tuple(map(float, limits[limits > numbers.min()]))))
 
