@@ -128,6 +128,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "on the tested people {better} clearly learns more than this attacker, who was chosen on the people that "
         "attackers learned from; read the larger number, and give attackers more people to choose on.",
     ),
+    "bits-negative": (
+        "note",
+        "fewer than 0 bits: what this attacker says of the tested people is worse than saying nothing, so nothing was "
+        "learned that could be used; it does not mean that there is nothing.",
+    ),
     "not-cross-validated": (
         "warning",
         "a class has a single person among those that attackers learn from, so nobody can be held out; settings are "

@@ -18,6 +18,7 @@ from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
+from zeroevidence.protect.assessment.bits import class_measures, negative_flags
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind, find_classifier
 from zeroevidence.protect.assessment.learning import (
@@ -96,7 +97,7 @@ def assess(
     """
     kinds, options = _chosen(protectors, classifiers), options or Options(seed=seed)
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    done = _Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
+    done = Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
     groups: list[tuple[slice, Mapping[str, Points]]] = []  # rows on one attribute in one system's vectors, and maps
     for name, protector in systems.items():
@@ -128,13 +129,14 @@ def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) ->
     return kinds
 
 
-class _Counter:
+class Counter:
     """Counts what is done, and tells."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self.total, self.progress, self.done = total, progress, 0
 
     def advance(self, count: int = 1) -> None:
+        """So many more."""
         self.done += count
         if self.progress is not None and count:
             self.progress(self.done, self.total)
@@ -163,7 +165,7 @@ class _Target:
             for name, value in battery("attribute", view).items()
         }
 
-    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: _Counter) -> list[Evaluation]:
+    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: Counter) -> list[Evaluation]:
         """Of each classifier, a row for each class (one for two) on the test people, then on those trained on."""
         flags = self.flags
         if cross_validated and people_folds(self.attack.y, self.attack.people, self.seed) is None:
@@ -177,8 +179,10 @@ class _Target:
         without = replace(self.options, intervals=0, null=0)
         rows: list[Evaluation] = []
         for one in sorted(learned, key=lambda one: one.strength, reverse=True):  # of equals, the first is chosen
+            told = {**self.told, **class_measures(*tested[one.kind.name], self.options)}
+            own = (*flags, *negative_flags(told))
             rows += [
-                self._measured(one, k, scores, self.options).with_metrics(self.told).with_flags(*flags)
+                self._measured(one, k, scores, self.options).with_metrics(told).with_flags(*own)
                 for k, scores in self._scored("test", *tested[one.kind.name])
             ]
             rows += [

@@ -1,4 +1,4 @@
-"""NumPy archives: vectors, identifiers and speakers under their usual names, and words about each."""
+"""NumPy archives: vectors, identifiers and speakers under their usual names, and words or numbers about each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zeroevidence.errors import InputError
 
 
 def read_npz(file: InputFile) -> Embeddings:
-    """The embeddings of an archive; its other arrays of words are attributes."""
+    """The embeddings of an archive; its other arrays of words or numbers are attributes."""
     try:
         with file.stream() as stream, np.load(stream, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}
@@ -23,7 +23,7 @@ def read_npz(file: InputFile) -> Embeddings:
         raise InputError(f"no array named vectors (found: {', '.join(arrays) or 'none'}); expected one", path=file.name)
     ids, speakers = pop_named(arrays, IDS), pop_named(arrays, SPEAKERS)
     words = {
-        name: array for name, array in arrays.items() if array.shape == (len(vectors),) and array.dtype.kind in "US"
+        name: array for name, array in arrays.items() if array.shape == (len(vectors),) and array.dtype.kind in "USiuf"
     }
     return Embeddings(vectors, ids, speakers, words)
 
@@ -31,7 +31,8 @@ def read_npz(file: InputFile) -> Embeddings:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="npz",
-        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words are attributes",
+        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words or numbers are "
+        "attributes",
         read=read_npz,
         containers=(NPZ,),
         place=20,

@@ -1,4 +1,4 @@
-"""Embeddings in Parquet: a column of lists, and columns of words."""
+"""Embeddings in Parquet: a column of lists, and columns of words or numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zeroevidence.errors import InputError
 
 
 def read_parquet(file: InputFile) -> Embeddings:
-    """The embeddings of a table; its other columns of words are attributes."""
+    """The embeddings of a table; its other columns of words or numbers are attributes."""
     try:
         frame = pl.read_parquet(file.open())
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -30,7 +30,11 @@ def read_parquet(file: InputFile) -> Embeddings:
         empty = [] if name is None else frame[name].is_null().arg_true()
         if len(empty):
             raise InputError(f"row {empty[0]}: no {name}; expected one", path=file.name)
-    words = {name: frame[name].fill_null("").to_numpy() for name in columns if frame[name].dtype == pl.String}
+    words = {
+        name: frame[name].cast(pl.String).fill_null("").to_numpy()
+        for name in columns
+        if frame[name].dtype == pl.String or frame[name].dtype.is_numeric()
+    }
     text: dict[Any, Any] = {
         name: None if name is None else frame[name].cast(pl.String).to_numpy() for name in (ids, speakers)
     }
@@ -62,7 +66,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="parquet",
-        words="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of words are attributes",
+        words="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of words or numbers are "
+        "attributes",
         read=read_parquet,
         containers=(PARQUET,),
         place=40,
