@@ -174,10 +174,34 @@ def test_paper_preset_and_parameters():
     paper = clone(ZeroEvidenceFlow.paper(epochs=2))
     assert (paper.front, paper.batch, paper.learning_rate, paper.mu, paper.alpha) == ("none", 64, 1e-4, 10.0, 0.99)
     x, y, _ = classes.gaussian(np.random.default_rng(8), 400)
-    paper.fit(x, y)
+    rare = (y == "a") | (np.arange(400) % 4 == 0)
+    paper.fit(x[rare], y[rare])
     assert paper.network_.couplings[0].first.shape == (2 * 16, 4)
     assert len(paper.network_.couplings) == 6
-    assert paper.history_.losses[1] < paper.history_.losses[0]
+    assert paper.history_.losses == ()  # nobody is held out
+    np.testing.assert_allclose(paper.front_.mean, x[rare].mean(axis=0))  # vectors count alike
+    balanced = ZeroEvidenceFlow.paper(epochs=1, weights="balanced").fit(x[rare], y[rare])
+    middle = 0.5 * sum(x[rare & (y == label)].mean(axis=0) for label in "ab")
+    np.testing.assert_allclose(balanced.front_.mean, middle)
+
+
+def test_mu_after_a_batch_is_that_of_equation_six():
+    x, y, _ = classes.gaussian(np.random.default_rng(8), 64)
+    paper = ZeroEvidenceFlow.paper(epochs=1, mu=4.0).fit(x, y)  # one batch, before which the network is the identity
+    square = float(np.mean(((x[:, 0] - x[:, 0].mean()) / x[:, 0].std()) ** 2))
+    assert paper.history_.mus == pytest.approx((4.0, 0.99 * 4.0 + 0.01 * (np.sqrt(1.0 + square) - 1.0)), rel=1e-5)
+    assert paper.evidence_[0].mu == pytest.approx(paper.history_.mus[-1])
+
+
+def test_mu_forgets_where_it_started():
+    x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
+    made = [
+        ZeroEvidenceFlow.paper(epochs=15, learning_rate=1e-3, hidden=64, alpha=0.9, mu=mu).fit(x, y)
+        for mu in (2.0, 10.0, 30.0)
+    ]
+    ends = [one.history_.mus[-1] for one in made]
+    assert max(ends) - min(ends) < 0.8
+    assert 3.5 < np.mean(ends) < 7.0  # on its way to 6
 
 
 def test_imbalance_does_not_move_the_boundary():
@@ -193,6 +217,7 @@ def test_imbalance_does_not_move_the_boundary():
     [
         (lambda x, y: ZeroEvidenceFlow(front="svd").fit(x, y), UsageError, "lda, pca or none"),
         (lambda x, y: ZeroEvidenceFlow(precision="half").fit(x, y), UsageError, "auto, float32 or bfloat16"),
+        (lambda x, y: ZeroEvidenceFlow(weights="people").fit(x, y), UsageError, "balanced or none"),
         (lambda x, y: ZeroEvidenceFlow(epochs=0).fit(x, y), UsageError, "at least 1"),
         (lambda x, y: ZeroEvidenceFlow(held_out=1.0).fit(x, y), UsageError, "share"),
         (lambda x, y: ZeroEvidenceFlow(epochs=1).fit(x, y, keep=["u"]), InputError, "one per row"),
