@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
+from zeroevidence.evaluation.jsonfile import read_results, save_results
 from zeroevidence.measure.verification import cllr, cllr_min
 from zeroevidence.measure.zebra import d_ece
-from zeroevidence.protect import LinearNuller, ZeroEvidenceFlow
+from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment import attribute_scores
 from zeroevidence.protect.front import Front
 from zeroevidence.protect.latent import Evidence, simplex
@@ -274,3 +276,29 @@ def test_a_gpu_learns_the_same_problem(precision):
     assert cllr(target, other) - cllr_min(target, other) < 0.02
     assert flow.inversion_error_ < 1e-4
     np.testing.assert_allclose(flow.llr(flow.transform(test)), 0.0, atol=1e-3)
+
+
+def test_rows_of_a_flow_have_its_latent_map_and_its_training(tmp_path):
+    rng = np.random.default_rng(13)
+    who = np.repeat(np.arange(24), 6)
+    sex = np.array(["f", "m"])[who % 2]
+    x = rng.normal(size=(144, 5)) + 2.0 * (sex == "m")[:, None]
+    roles = Roles.split(Embeddings(x, np.arange(144).astype(str), who.astype(str), {"sex": sex}), "sex")
+    train = roles.train
+    made = {
+        name: ZeroEvidenceFlow(epochs=2, covariances=name).fit(train.vectors, train.attributes["sex"])
+        for name in ("shared", "classes")
+    }
+    rows = assess(
+        made, roles, "sex", classifiers=["logistic"], verification=False, options=Options(intervals=0, null=0)
+    )
+    save_results(rows, tmp_path / "rows.json")
+    first = {}
+    for row in read_results(tmp_path / "rows.json"):
+        first.setdefault(row.labels["system"], row)
+    assert first["shared"].maps["latent"].mu == pytest.approx(made["shared"].evidence_[0].mu)
+    assert first["shared"].maps["vectors"].mu is None
+    assert first["classes"].maps["latent"].mu is None  # its first coordinate is not the LLR
+    for name, flow in made.items():
+        assert first[name].curves["mu_over_epochs"].y == pytest.approx(flow.history_.mus)
+    assert "mu_over_epochs" not in first["unprotected"].curves

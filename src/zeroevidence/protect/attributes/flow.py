@@ -9,13 +9,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.flow_settings import (
+    FEW_PEOPLE,
+    MANY,
+    PAPER,
+    Covariances,
+    Precision,
+    Weights,
+    batch_size,
+    coordinate_order,
+    transformed_width,
+)
 from zeroevidence.protect.flow_training import ClassDensities, Data, Densities, History, Recipe, SpreadDensities, train
 from zeroevidence.protect.front import Front, FrontKind
 from zeroevidence.protect.latent import Evidence
@@ -24,35 +35,16 @@ from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.orbits import ClassGaussians
 from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
 
-Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-# shared: classes differ in one latent coordinate; classes: each has variances of its own in all of them
-Covariances: TypeAlias = Literal["shared", "classes"]
-# balanced: classes count alike, and people in a class; none: vectors count alike
-Weights: TypeAlias = Literal["balanced", "none"]
-_MANY = 200_000  # vectors from which training takes large batches
-_ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
-_FEW_COMPONENTS = 64
-_FEW_PEOPLE = 100
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
 _CHECKED_ROWS = 2048
 _BLOCK = 32768
-# as published: all dimensions, Adam 1e-4 in batches of 64, mu from 10, vectors count alike, nobody held out
-_PAPER: dict[str, Any] = {
-    "front": "none",
-    "weights": "none",
-    "batch": 64,
-    "learning_rate": 1e-4,
-    "weight_decay": 0.0,
-    "epochs": 100,
-    "held_out": 0.0,
-}
 
 
 @protector(
     "Maps vectors by a normalising flow to where the evidence is one coordinate, and sets it to zero.",
     extra=EXTRA,
-    presets={"paper": _PAPER},
+    presets={"paper": PAPER},
 )
 class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     """Map vectors so that the evidence about an attribute becomes one coordinate, and set it.
@@ -180,7 +172,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """The published configuration: all dimensions, Adam 1e-4 in batches of 64, mu from 10, nobody held out."""
-        return cls(**(_PAPER | changes))
+        return cls(**(PAPER | changes))
 
     def fit(
         self,
@@ -212,7 +204,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             data = dataclasses.replace(data, weights=np.ones(len(data.x)))
         self.device_ = choose_device(self.device, "ZeroEvidenceFlow")
         densities = self._start(data)
-        small = self.device_.type == "cpu" and len(data.x) < _MANY
+        small = self.device_.type == "cpu" and len(data.x) < MANY
         with one_thread(torch) if small else contextlib.nullcontext():
             self.history_ = self._train(torch, data, densities, progress)
         if self.history_.diverged:
@@ -221,12 +213,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _start(self, data: Training) -> Densities:
         """Fit the front; the class densities that training starts from."""
-        rows, dimension = data.x.shape
-        width = dimension
-        if self.components != "auto":
-            width = min(self.components, dimension)
-        elif rows < _ROWS_PER_DIMENSION * dimension and self.front != "none":
-            width = min(_FEW_COMPONENTS, dimension)
+        width = transformed_width(len(data.x), data.x.shape[1], self.components, self.front)
         shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
         vectors = (data.x, data.labels, data.weights)
         if self.covariances == "shared":
@@ -237,7 +224,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         if data.labels.shape[1] > 1 or data.labels.max() > 1:
             raise UsageError("covariances: 'classes' is for two classes and no second attribute; use 'shared'")
         self.front_, start = Front.fit_spread(*vectors, kind=self.front, components=width, shrinkage=shrinkage)
-        return SpreadDensities(start, _order(self.front_.width, 0), shrinkage, self.device_)
+        return SpreadDensities(start, coordinate_order(self.front_.width, 0), shrinkage, self.device_)
 
     def _choose_precision(self, x: FloatArray) -> None:
         """Single precision if it maps vectors there and back without loss, else double."""
@@ -274,8 +261,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         from zeroevidence.protect.couplings import make_couplings
 
         front, device = self.front_, self.device_
-        many = len(data.x) >= _MANY
-        few = len(np.unique(data.people)) < _FEW_PEOPLE
+        many = len(data.x) >= MANY
+        few = len(np.unique(data.people)) < FEW_PEOPLE
         share = (0.0 if few else 0.2) if self.held_out == "auto" else self.held_out
         held = held_out_rows(data, share, self.random_state) if share > 0.0 else None
         if held is not None and (not held.any() or held.all()):
@@ -285,7 +272,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         recipe = Recipe(
             epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
             patience=self.patience,
-            batch=_batch(len(data.x)) if self.batch == "auto" else self.batch,
+            batch=batch_size(len(data.x)) if self.batch == "auto" else self.batch,
             learning_rate=(2e-4 if many else 1e-3) if self.learning_rate == "auto" else self.learning_rate,
             decay_rate=many and self.learning_rate == "auto",
             weight_decay=self.weight_decay,
@@ -293,7 +280,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             bfloat16=self.precision == "bfloat16" or (self.precision == "auto" and many and device.type == "cuda"),
             seed=self.random_state,
         )
-        u = front.forward(data.x)[:, _order(front.width, densities.leading)]
+        u = front.forward(data.x)[:, coordinate_order(front.width, densities.leading)]
 
         def part(rows: Any) -> Data:
             return Data(
@@ -319,7 +306,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         """The first coordinates through the network, in blocks; the others as they are."""
         torch = need_torch("ZeroEvidenceFlow")
         width = self.front_.width
-        order = _order(width, sum(one.leading for one in self.evidence_))
+        order = coordinate_order(width, sum(one.leading for one in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():
@@ -342,6 +329,12 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         With ``covariances="classes"`` no coordinate is the evidence alone; those that tell most come first.
         """
         return self._finite("latent vectors", self._forward, self._checked(X))
+
+    @property
+    def llr_mean_(self) -> float | None:
+        """Mean of the first latent coordinate in the second class, where that coordinate is the LLR of two classes."""
+        evidence = self.evidence_[0]
+        return evidence.mu if isinstance(evidence, Evidence) and evidence.classes == 2 else None
 
     def from_latent(self, Z: Any) -> FloatArray:
         """The vectors that have these latent vectors: the inverse of `to_latent`."""
@@ -414,14 +407,3 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             self.network_.double()
         self.network_.load_state_dict(state)
         self._place()
-
-
-def _batch(rows: int) -> int:
-    """Size of a batch, from 64 to 2048, by which an epoch has about fifty to two hundred steps."""
-    return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, _MANY)) if rows < most), 2048)
-
-
-def _order(width: int, evidence: int) -> IntArray:
-    """The evidence, then every second coordinate, then the others, so that both sides get strong components."""
-    rest = np.arange(evidence, width)
-    return np.concatenate([np.arange(evidence), rest[0::2], rest[1::2]])
