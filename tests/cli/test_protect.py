@@ -173,7 +173,7 @@ def test_labels_from_a_file(files, zeroevidence):
         (
             ("evaluate", "train.npz", "--attribute", "sex", "--protector", "linear", "--paper"),
             2,
-            "none of linear has a preset",
+            "none of linear",
         ),
         (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--people-curve"), 2, "--people-curve"),
         (("evaluate", "other.npz", "--attribute", "sex", "--attacker", "fusion"), 2, "fusion combines"),

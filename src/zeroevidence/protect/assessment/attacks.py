@@ -29,7 +29,7 @@ from zeroevidence.protect.assessment.learning import (
     people_folds,
     tested_classes,
 )
-from zeroevidence.protect.assessment.maps import Drawn, MapMethod, draw_maps, training_curves
+from zeroevidence.protect.assessment.maps import Drawn, MapMethod, drawn
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.assessment.utility import verification as verified
 
@@ -98,17 +98,16 @@ def assess(
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
     done = _Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, Drawn]] = []  # rows on one attribute in one system's vectors, and what is drawn of them
+    groups: list[tuple[slice, Drawn]] = []  # rows on one attribute in one system's vectors, and figures
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
         for one in (attribute, *keep):
-            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             start = len(rows)
+            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             rows += target.attacked(kinds, cross_validated, done)
             own = protector if one == attribute else None
-            maps = draw_maps(sides["test"], one, mapped, seed, own, roles.test)
-            groups.append((slice(start, len(rows)), Drawn(maps, training_curves(own))))
+            groups.append((slice(start, len(rows)), drawn(sides["test"], one, mapped, seed, own, roles.test)))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
             done.advance()

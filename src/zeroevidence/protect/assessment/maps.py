@@ -28,12 +28,13 @@ class Drawn:
     curves: Mapping[str, Curve] = field(default_factory=dict)
 
 
-def draw_maps(
+def drawn(
     test: Embeddings, attribute: str, method: MapMethod, seed: int, protector: Any, original: Embeddings
-) -> dict[str, Points]:
-    """Test vectors in two dimensions and, of a flow, its first two latent coordinates."""
+) -> Drawn:
+    """Test vectors in two dimensions and, of a flow, its first two latent coordinates and its training."""
+    curves = training_curves(protector)
     if method == "none":
-        return {}
+        return Drawn(curves=curves)
     some = np.random.default_rng(seed).permutation(len(test))[:_MAPPED_POINTS]
     labels = tuple(str(label) for label in attribute_labels(test, attribute)[some])
 
@@ -43,8 +44,8 @@ def draw_maps(
     maps = {"vectors": points(flat(np.asarray(test.vectors)[some], method, seed))}
     if hasattr(protector, "to_latent"):
         plane = protector.to_latent(np.asarray(original.vectors, dtype=np.float64)[some])[:, :2]
-        maps["latent"] = points(plane, protector.llr_mean_)
-    return maps
+        maps["latent"] = points(plane, getattr(protector, "llr_mean_", None))
+    return Drawn(maps, curves)
 
 
 def training_curves(protector: Any) -> dict[str, Curve]:
