@@ -183,6 +183,17 @@ def test_the_shared_setting_sets_one_coordinate_and_nothing_else():
     np.testing.assert_array_equal(flow.transform(x), usual.transform(x))
 
 
+def test_a_gpu_learns_the_same_classes():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    data, attack, test = people(1, 20_000), people(2, 3000), people(3, 3000)
+    flow = ZeroEvidenceFlow(covariances="classes", epochs=5).fit(data.vectors, data.attributes["kind"])
+    assert flow.device_.type == "cuda"
+    assert flow.history_.mus[-1] == pytest.approx(TRUTH.mu, rel=0.1)
+    assert max(learned(flow, attack, test).values()) < 0.01
+
+
 @pytest.mark.parametrize("more", [{"y": "abc"}, {"keep": "uv"}])
 def test_two_classes_and_no_second_attribute(more):
     pytest.importorskip("torch")
