@@ -13,7 +13,7 @@ from scipy.special import expit, ndtri
 from zeroevidence import plot
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import About, Curve, People
+from zeroevidence.evaluation import About, Curve, People, Points
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.words import row_names, shortened
 
@@ -23,7 +23,7 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "cmc", "rank-disclosure")
 SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "scatter", "eer-lid", "similarity")
-ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map", "over-training")
+ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map", "over-training", "over-epochs")
 
 
 def line(ax, start):
@@ -34,7 +34,9 @@ def line(ax, start):
 def sample_of(kind, rows, tandem, mapped):
     curve = {"d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))}
     fewer = replace(rows[0], curves=curve)
-    return {"t-dcf": tandem, "t-dcf-surface": tandem, "map": mapped, "over-training": fewer}.get(kind, rows[0])
+    trained = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.5))})
+    own = {"t-dcf": tandem, "t-dcf-surface": tandem, "map": mapped, "over-training": fewer, "over-epochs": trained}
+    return own.get(kind, rows[0])
 
 
 def test_every_kind_is_there_with_words():
@@ -376,3 +378,30 @@ def test_classes_of_an_attribute_are_no_pairs(rows):
 def test_a_profile_without_its_baseline_is_not_offered(rows):
     curve = replace(rows[0].curves["ece"], baseline=None)
     assert "ece" not in plot.available(replace(rows[0], curves={"ece": curve}))
+
+
+def test_a_latent_map_has_an_axis_of_llrs_and_the_densities_of_its_model(rows):
+    points = Points((-4.0, -2.0, 3.0, 5.0), (0.0, 1.0, 0.5, -1.0), ("f", "f", "m", "m"), mu=4.0)
+    ax = plot.map(replace(rows[0], maps={"latent": points}))
+    assert ax.get_xlabel() == "LLR of m (nats)"
+    assert len(ax.get_xticks()) > 2
+    densities = [one for one in ax.get_lines() if len(one.get_xdata()) > 100]
+    assert len(densities) == 2
+    for one, mean in zip(densities, (-4.0, 4.0), strict=True):
+        x, y = one.get_data()
+        share = y / y.sum()
+        assert x[y.argmax()] == pytest.approx(mean, abs=0.1)
+        assert share @ (x - share @ x) ** 2 == pytest.approx(8.0, rel=0.05)
+    plain = plot.map(replace(rows[0], maps={"latent": replace(points, mu=None)}))
+    assert list(plain.get_xticks()) == []
+
+
+def test_mu_is_drawn_over_epochs(rows):
+    curves = [Curve((0.0, 1.0, 2.0), values) for values in ((10.0, 7.0, 6.5), (2.0, 4.0, 6.0))]
+    made = [
+        replace(rows[0], labels={"system": name}, curves={"mu_over_epochs": curve})
+        for name, curve in zip(("from 10", "from 2"), curves, strict=True)
+    ]
+    ax = plot.over_epochs(made)
+    assert [list(one.get_ydata()) for one in ax.get_lines()] == [[10.0, 7.0, 6.5], [2.0, 4.0, 6.0]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["from 10", "from 2"]

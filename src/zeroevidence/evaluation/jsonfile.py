@@ -176,7 +176,7 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation:
         flags=tuple(_flag(one) for one in row["flags"]),
         curves={name: Curve(**_columns(curve)) for name, curve in row.get("curves", {}).items()},
         surfaces={name: _surface(surface) for name, surface in row.get("surfaces", {}).items()},
-        maps={name: Points(**_columns(points)) for name, points in row.get("maps", {}).items()},
+        maps={name: _points(points) for name, points in row.get("maps", {}).items()},
         people=People(**_columns(row["people"])) if "people" in row else None,
         recordings=Recordings(**_columns(row["recordings"])) if "recordings" in row else None,
     )
@@ -244,6 +244,11 @@ def _columns(record: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     if len({len(values) for values in found.values()}) > 1:
         raise TypeError(f"{', '.join(found)} are not equally long")
     return found
+
+
+def _points(record: Mapping[str, Any]) -> Points:
+    columns = {name: values for name, values in record.items() if name != "mu"}
+    return Points(**_columns(columns), mu=None if record.get("mu") is None else _entry(record["mu"]))
 
 
 def _surface(record: Mapping[str, Any]) -> Surface:

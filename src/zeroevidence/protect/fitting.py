@@ -118,14 +118,19 @@ def fit_protectors(
     *,
     keep: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> dict[str, EmbeddingProtector]:
     """Fit several kinds of protectors, all of classes unless named, to the same embeddings.
 
-    Parameters are those of `fit_protector`. Protectors that can keep a second attribute do; `progress` is given the
-    name of a protector. Noise is drawn by the seed, so that an assessment can be repeated.
+    Parameters are those of `fit_protector`. Protectors that can keep a second attribute do, and those that have the
+    preset start from it; `progress` is given the name of a protector. Noise is drawn by the seed, so that an assessment
+    can be repeated.
     """
+    chosen = names or [one.name for one in kinds()]
+    if preset is not None and not any(preset in find(kind).presets for kind in chosen):
+        raise UsageError(f"none of {', '.join(chosen)} has a preset {preset!r}")
     fixed = {"noise_seed": seed, **(parameters or {})}
     return {
         kind: fit_protector(
@@ -134,10 +139,11 @@ def fit_protectors(
             kind,
             keep=keep if kind in keeping_protectors() else None,
             parameters=fixed,
+            preset=preset if preset in find(kind).presets else None,
             seed=seed,
             progress=progress(kind),
         ).protector
-        for kind in (names or [one.name for one in kinds()])
+        for kind in chosen
     }
 
 

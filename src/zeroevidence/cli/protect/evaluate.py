@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model", "models", multiple=True, metavar="FOLDER", help="Attack this fitted model instead; may be repeated."
 )
+@click.option("--paper", is_flag=True, help="The flow as published; the other protectors as they are.")
 @parameter_options
 @click.option(
     "--attacker",
@@ -81,6 +82,7 @@ def command(
     keep: tuple[str, ...],
     kinds: tuple[str, ...],
     models: tuple[str, ...],
+    paper: bool,
     parameters: dict[str, Any],
     classifiers: tuple[str, ...],
     people_curve: bool,
@@ -103,28 +105,28 @@ def command(
     """
     from zeroevidence.report.protection import render_protection
 
-    _check(models, kinds, parameters, people_curve)
+    _check(models, kinds, paper, parameters, people_curve)
     for name in classifiers:
         (find_regressor if inputs.continuous else find_classifier)(name)
     if inputs.continuous:
-        _check_number(keep or people_curve or front)
+        _check_number(keep or people_curve or front or paper)
         _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
         return
     if front:
-        _check_front(models or keep or no_verification or people_curve)
+        _check_front(models or keep or no_verification or people_curve or paper)
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
     if front:
         _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
         return
+    how: dict[str, Any] = {"keep": keep[0] if keep else None, "parameters": parameters, "seed": options.seed}
+    how["preset"] = "paper" if paper else None
     protectors = load_protectors(models, roles, attribute) or fit_protectors(
         kinds or None,
         roles.train,
         attribute,
-        keep=keep[0] if keep else None,
-        parameters=parameters,
-        seed=options.seed,
         progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
+        **how,
     )
     rows = assess(
         protectors,
@@ -142,7 +144,7 @@ def command(
     if people_curve:
         rows = with_people_curves(
             rows,
-            refits(protectors, attribute, keep=keep[0] if keep else None, parameters=parameters, seed=options.seed),
+            refits(protectors, attribute, **how),
             roles,
             attribute,
             wanted=wanted,
@@ -227,15 +229,17 @@ def _check_front(others: object) -> None:
     """Refuse options that do not go with a front."""
     if others:
         raise UsageError(
-            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification and "
-            "--people-curve"
+            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification, "
+            "--people-curve and --paper"
         )
 
 
-def _check(models: Sequence[str], kinds: Sequence[str], parameters: dict[str, Any], people_curve: bool) -> None:
+def _check(
+    models: Sequence[str], kinds: Sequence[str], paper: bool, parameters: dict[str, Any], people_curve: bool
+) -> None:
     """Refuse options that do not go together."""
-    if models and (kinds or parameters):
-        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
+    if models and (kinds or paper or parameters):
+        raise UsageError("--model evaluates fitted models; --protector, --paper and --set fit new ones")
     if parameters and len(kinds) != 1:
         raise UsageError("--set: name the one --protector that it is for")
     if models and people_curve:

@@ -13,7 +13,7 @@ from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, Points, evaluate, together
+from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, evaluate, together
 from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.registry import MEASURES, battery
@@ -30,7 +30,7 @@ from zeroevidence.protect.assessment.learning import (
     people_folds,
     tested_classes,
 )
-from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
+from zeroevidence.protect.assessment.maps import Drawn, MapMethod, drawn
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.assessment.utility import verification as verified
 
@@ -99,16 +99,16 @@ def assess(
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
     done = Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, Mapping[str, Points]]] = []  # rows on one attribute in one system's vectors, and maps
+    groups: list[tuple[slice, Drawn]] = []  # rows on one attribute in one system's vectors, and figures
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
         for one in (attribute, *keep):
-            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             start = len(rows)
+            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             rows += target.attacked(kinds, cross_validated, done)
-            maps = draw_maps(sides["test"], one, mapped, seed, protector if one == attribute else None, roles.test)
-            groups.append((slice(start, len(rows)), maps))
+            own = protector if one == attribute else None
+            groups.append((slice(start, len(rows)), drawn(sides["test"], one, mapped, seed, own, roles.test)))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
             done.advance()
