@@ -13,7 +13,7 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import About, Evaluation, Measured, Options, Points, together
+from zeroevidence.evaluation import About, Evaluation, Measured, Options, together
 from zeroevidence.evaluation.about import Role
 from zeroevidence.evaluation.flags import Flag, resampling_flags
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
@@ -23,7 +23,7 @@ from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, p
 from zeroevidence.protect.assessment.bits import HEADLINE, negative_flags, with_interval
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
-from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
+from zeroevidence.protect.assessment.maps import Drawn, MapMethod, drawn
 from zeroevidence.protect.assessment.numbers import banded, people_numbers
 from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind, find_regressor
 from zeroevidence.protect.assessment.roles import Roles
@@ -77,7 +77,7 @@ def assess_number(
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
     done = Counter(len(systems) * (len(kinds) + verification), progress)
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, Mapping[str, Points]]] = []
+    groups: list[tuple[slice, Drawn]] = []
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
@@ -85,7 +85,7 @@ def assess_number(
         for row in _attacked(kinds, sides, attribute, options, seed, words):
             rows.append(row)
             done.advance()
-        maps = draw_maps(_quarters(sides["test"], attribute), attribute, mapped, seed, None, roles.test)
+        maps = drawn(_quarters(sides["test"], attribute), attribute, mapped, seed, None, roles.test)
         groups.append((slice(start, len(rows)), maps))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
