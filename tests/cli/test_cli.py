@@ -40,6 +40,25 @@ def test_every_format_ends_in_a_newline_and_holds_the_signature(run, files, form
     assert "ZE|one-to-one+search|" in out
 
 
+@pytest.mark.parametrize("form", ["text", "md", "latex", "csv"])
+def test_measures_are_chosen_by_name(run, files, form):
+    _, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "cllr_min", "--measure", "cllr")
+    assert ("cllr_min" if form == "csv" else "min Cllr") in out
+    assert "eer" not in out.lower()
+    code, _, err = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "eerie")
+    assert code == 2
+    assert "unknown measure 'eerie'" in err
+
+
+def test_a_report_shows_the_measures_that_were_asked_for(run, files, tmp_path):
+    page = tmp_path / "page.html"
+    few = ("--intervals", "0", "--null", "0")
+    assert run("report", files[0], "--key", files[1], *few, "--measure", "cllr_min", "-o", page)[0] == 0
+    body = page.read_text().partition('id="numbers"')[2].partition("</section>")[0]
+    assert "min Cllr" in body
+    assert "top-1" not in body
+
+
 def test_labelled_file_needs_no_key(run, tmp_path):
     path = tmp_path / "labelled.csv"
     path.write_text("score,label\n0.9,target\n0.2,nontarget\n0.1,0\n0.8,1\n")

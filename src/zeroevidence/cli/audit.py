@@ -13,7 +13,7 @@ from zeroevidence.attack.extractors import expected_names
 from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
-from zeroevidence.cli.output import signatures_option, terminal_progress, wrote
+from zeroevidence.cli.output import measure_option, signatures_option, terminal_progress, wrote
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ cutting_options = grouped(
 @click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @workers_option
+@measure_option
 @signatures_option
 @click.option("-o", "--output", "folder", required=True, metavar="OUT", help="Folder for the results.")
 @click.option("--overwrite", is_flag=True, help="Replace results that are there already.")
@@ -80,6 +81,7 @@ def command(
     cache: str | None,
     options: Options,
     workers: int,
+    measures: tuple[str, ...] | None,
     signatures: bool,
     folder: str,
     overwrite: bool,
@@ -115,4 +117,4 @@ def command(
     )
     for path in save_audit(audit, home, overwrite=overwrite):
         wrote(path)
-    click.echo(audit_text(audit, signatures=signatures), nl=False)
+    click.echo(audit_text(audit, signatures=signatures, measures=measures), nl=False)

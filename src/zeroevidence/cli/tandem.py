@@ -10,7 +10,7 @@ import click
 
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped, setting
-from zeroevidence.cli.output import output_options
+from zeroevidence.cli.output import table_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof.layout import Phase
 from zeroevidence.errors import InputError
@@ -77,7 +77,7 @@ tandem_inputs = grouped(
 @click.option("--system", metavar="NAME", help="Name of the system; the name of its score file unless given.")
 @click.option("--check", is_flag=True, help="Only list every problem of the files as `file:line: reason`.")
 @gate_option("tdcf_min>0.1")
-@output_options
+@table_options
 def command(
     inputs: TandemInputs,
     preset: str,
@@ -101,8 +101,6 @@ def command(
     zeroevidence tandem --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem --sasv scores.txt --preset adcf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.report import render
-
     if check:
         _list_problems(inputs)
         return
@@ -117,7 +115,7 @@ def command(
         loosened=loaded.loosened,
         phase=loaded.phase,
     )
-    output.emit(render(rows, output.format, signatures=output.signatures))
+    output.emit(output.rendered(rows))
     gates.judge(rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from zeroevidence.auditing import Audit
@@ -63,13 +64,13 @@ def summary(audit: Audit) -> str:
     return f"{words.headline}\n\n{words.paragraph}\n"
 
 
-def audit_text(audit: Audit, *, signatures: bool = False) -> str:
+def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
     """The finding, the strongest attacker's card and a table of all, for a terminal."""
     width = terminal_console().width
     card = audit.cards[audit.finding.strongest].to_text(width)
     left_out = [f"Not tried: {one}" for one in audit.left_out]
     found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
-    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures)
+    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures, measures=measures)
 
 
 def _write(path: Path, text: str) -> None:

@@ -13,7 +13,8 @@ from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, P
 from zeroevidence.measure.registry import MEASURES, find_measure
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 from zeroevidence.uncertainty.compare import Difference
 
 SCHEMA = "zeroevidence/comparison/1"

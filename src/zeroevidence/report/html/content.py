@@ -14,6 +14,7 @@ from zeroevidence.evaluation.people import hubs
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report.cells import (
     bounds,
+    chosen_measures,
     guessed,
     label_words,
     meaning,
@@ -98,8 +99,10 @@ def measure_title(name: str) -> str:
     return MEASURES[name].title if name in MEASURES else name.replace("_", " ")
 
 
-def headline_names(rows: Sequence[Evaluation]) -> list[str]:
-    """Measures to show, most asked for first; where a result has none of the usual ones, all of its numbers."""
+def shown_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[str]:
+    """Measures to show: those asked for, else the usual ones, most asked for first, or all numbers of other results."""
+    if measures is not None:
+        return [name for name in chosen_measures(rows, measures) if any(name in row.metrics for row in rows)]
     present = {name for row in rows for name in row.metrics}
     usual = [name for name in dict.fromkeys((*_FIRST, *headline_measures())) if name in present]
     if usual:
@@ -108,11 +111,11 @@ def headline_names(rows: Sequence[Evaluation]) -> list[str]:
     return list(dict.fromkeys(scalars))
 
 
-def numbers(rows: Sequence[Evaluation], finding: Finding) -> list[Number]:
-    """The headline numbers of the strongest row beside its bounds."""
+def numbers(rows: Sequence[Evaluation], finding: Finding, measures: Sequence[str]) -> list[Number]:
+    """Numbers of the strongest row beside its bounds."""
     row = rows[finding.strongest]
     plain, noise = (None if i is None else rows[i] for i in (finding.control, finding.floor))
-    return [_number(name, row, plain, noise) for name in headline_names([row]) if name in row.metrics]
+    return [_number(name, row, plain, noise) for name in measures if name in row.metrics]
 
 
 def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluation | None) -> Number:
@@ -176,19 +179,18 @@ def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] |
     return (entry.low, entry.high) if entry.discloses == "up" else (entry.high, entry.low)
 
 
-def all_rows(rows: Sequence[Evaluation], strong: int | None) -> Table:
-    """Every row with its labels and headline measures."""
+def all_rows(rows: Sequence[Evaluation], strong: int | None, measures: Sequence[str]) -> Table:
+    """Every row with its labels and measures."""
     labels = [label for label in used_labels(rows) if len(rows) == 1 or _telling(rows, label)]
-    names = [name for name in headline_names(rows) if any(name in row.metrics for row in rows)]
     headings = [("row", "Number of the row"), *((label, "") for label in labels), ("n", "Scores of each class")]
-    headings += [(_heading(rows, name), MEASURES[name].meaning if name in MEASURES else "") for name in names]
+    headings += [(_heading(rows, name), MEASURES[name].meaning if name in MEASURES else "") for name in measures]
     body = []
     for position, row in enumerate(rows, 1):
         cells = [Cell(str(position), order=str(position))]
         for label in labels:
             cells.append(Cell(label_words(row, label)))
         cells.append(Cell(size(row, " + "), order=str(sum(row.counts.get(k, 0) for k in ("target", "nontarget")))))
-        cells += [_cell(row.metrics.get(name)) for name in names]
+        cells += [_cell(row.metrics.get(name)) for name in measures]
         body.append(tuple(cells))
     return Table(tuple(headings), tuple(body), 1 + len(labels), strong)
 

@@ -49,6 +49,7 @@ def to_html(
     comparisons: Sequence[Comparison] = (),
     command: str | None = None,
     hide: bool = False,
+    measures: Sequence[str] | None = None,
 ) -> str:
     """The report of one or several results.
 
@@ -66,6 +67,8 @@ def to_html(
         The command line that made the report.
     hide
         Write people as numbers; their names are then nowhere in the file.
+    measures
+        Names of the measures that tables show; the usual ones unless given.
     """
     if not rows and not comparisons:
         raise UsageError("a report needs at least one result")
@@ -73,8 +76,8 @@ def to_html(
     if hide:
         rows = hidden(rows)
     words = verdict(rows) if rows else comparison_verdict(comparisons)
-    measured = [name for name in content.headline_names(rows) if any(name in row.metrics for row in rows)]
-    measured += [one.measure for one in comparisons]
+    measured = content.shown_measures(rows, measures)
+    told = [*measured, *(one.measure for one in comparisons)]
     script = template_text("report.js")
     context = {
         "title": title or _title(rows),
@@ -87,11 +90,11 @@ def to_html(
         "n_rows": len(rows),
         "hide": hide,
         **_of_cards(rows, cards, words),
-        **_of_rows(rows, words, hide=hide),
+        **_of_rows(rows, words, measured, hide=hide),
         "comparisons": [comparison_tables(one) for one in comparisons],
         "comparison_note": "Systems of one group are not told apart by these trials; the first discloses least.",
-        "methods": describe_methods(rows, measured),
-        "references": references(measured),
+        "methods": describe_methods(rows, told),
+        "references": references(told),
         "command": command,
         "signatures": list(dict.fromkeys([row.signature for row in rows] + [one.signature for one in comparisons])),
         "environment": environment_words(),
@@ -100,7 +103,7 @@ def to_html(
     return environment.get_template("report.html").render(context).lstrip()
 
 
-def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[str, Any]:
+def _of_rows(rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str], *, hide: bool) -> dict[str, Any]:
     """What the template shows of the results."""
     finding = words.finding
     if finding is None:
@@ -114,7 +117,7 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
             "readoff": "",
         }
         return {"numbers": [], "cautions": [], "figures": [], **nothing}
-    numbers = content.numbers(rows, finding)
+    numbers = content.numbers(rows, finding, measured)
     people, people_left = content.people_table(rows, finding)
     figures, readoff = draw_figures(rows, finding, hide=hide)
     shared = content.shared_labels(rows) if len(rows) > 1 else {}
@@ -133,7 +136,7 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
         "recordings_note": f"{NOTE} {untried_words(rows)}".strip(),
         "ladder": content.ladder_table(rows),
         "growths": growths(rows[finding.strongest]),
-        "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None),
+        "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None, measured),
         "shared_words": ", ".join(f"{name}: {value}" for name, value in shared.items()),
         "figures": figures,
         "readoff": _own(_json(plain_panels(readoff))) if readoff else "",
