@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
@@ -31,6 +31,8 @@ class ScoreFile:
         What the row will be called, and what it is about.
     dev
         The file of other speakers that the search is calibrated on.
+    source
+        What was named to find it: itself, or the folder that it is in.
     """
 
     scores: str
@@ -39,6 +41,7 @@ class ScoreFile:
     labels: dict[str, str] = field(default_factory=dict)
     about: About = field(default_factory=About)
     dev: ScoreFile | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +105,7 @@ def score_files(
         raise UsageError(
             f"expected one development file, or one for each of the {len(files)} score files, got {len(others)}"
         )
-    return [
-        ScoreFile(one.scores, one.key, one.speakers, one.labels, one.about, others[i if len(others) > 1 else 0])
-        for i, one in enumerate(files)
-    ]
+    return [replace(one, dev=others[i if len(others) > 1 else 0]) for i, one in enumerate(files)]
 
 
 def _resolved(
@@ -126,9 +126,11 @@ def _resolved(
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 found = None if row.speakers is None else str(row.speakers)
                 about = About.against(row.threat)
-                files.append(ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about))
+                files.append(
+                    ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about, source=titles[index])
+                )
         else:
-            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}))
+            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
     return files
 
 

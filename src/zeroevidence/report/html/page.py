@@ -21,6 +21,7 @@ from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.plot.words import printable, row_names
 from zeroevidence.report.cells import label_words
+from zeroevidence.report.comparisons import comparison_notes
 from zeroevidence.report.html import content
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html.figures import draw_figures, plain_panels
@@ -92,7 +93,7 @@ def to_html(
         **_of_cards(rows, cards, words),
         **_of_rows(rows, words, measured, hide=hide),
         "comparisons": [comparison_tables(one) for one in comparisons],
-        "comparison_note": "Systems of one group are not told apart by these trials; the first discloses least.",
+        "comparison_note": " ".join(comparison_notes(comparisons)),
         "methods": describe_methods(rows, told),
         "references": references(told),
         "command": command,
