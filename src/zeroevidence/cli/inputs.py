@@ -10,6 +10,7 @@ import click
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import terminal_progress
 from zeroevidence.data.formats import FORMATS, Duplicates
+from zeroevidence.data.scale import Base, Scale
 from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, score_files
 from zeroevidence.evaluation.jsonfile import is_result
 from zeroevidence.uncertainty.draws import Progress
@@ -73,8 +74,10 @@ def _inputs(
     systems: tuple[str, ...] = (),
     dev: tuple[str, ...] = (),
     dev_keys: tuple[str, ...] = (),
+    negate: bool = False,
+    llr_base: Base = "e",
 ) -> ScoreInputs:
-    reading = Reading(file_format, duplicates, allow_missing)
+    reading = Reading(file_format, duplicates, allow_missing, Scale(negate, llr_base))
     return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading)
 
 
@@ -92,6 +95,10 @@ _FILES = (
     setting(Reading, "duplicates", help="What to do with a pair that is scored twice."),
     setting(Reading, "allow_missing", help="Evaluate the trials that are in both files, instead of refusing."),
 )
+_SCALE = (
+    setting(Scale, "negate", help="Negate the scores: higher ones speak against the target."),
+    setting(Scale, "llr_base", help="Base of the logarithm, for scores that are log-likelihood ratios."),
+)
 _SYSTEMS = (
     click.option("--system", "systems", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES."),
     click.option(
@@ -103,5 +110,5 @@ _SYSTEMS = (
     click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
 )
 
-score_inputs = grouped("inputs", _inputs, *_FILES, *_SYSTEMS)
+score_inputs = grouped("inputs", _inputs, *_FILES, *_SCALE, *_SYSTEMS)
 files_to_check = grouped("inputs", _inputs, *_FILES)

@@ -12,7 +12,7 @@ from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import table_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
-from zeroevidence.data.formats.asvspoof.layout import Phase
+from zeroevidence.data.formats.asvspoof.layout import Phase, Side
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.files import distinct_names
 from zeroevidence.evaluation.tandem import evaluate_tandem
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
     from zeroevidence.cli.output import Output
     from zeroevidence.errors import Problem
+
+
+_SCALE = ("negate", "llr_base")  # what is done with scores that were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class TandemInputs:
 
     def problems(self) -> list[Problem]:
         """Everything that is wrong with the files."""
-        return diagnose_tandem(**self.arguments)
+        return diagnose_tandem(**{name: one for name, one in self.arguments.items() if name not in _SCALE})
 
 
 tandem_inputs = grouped(
@@ -60,6 +63,13 @@ tandem_inputs = grouped(
     setting(read_tandem, "format", choices=TANDEM_FORMATS, help="Format of the score files."),
     setting(read_tandem, "duplicates", help="What to do with a trial that is scored twice."),
     setting(read_tandem, "allow_missing", help="Evaluate the trials that scores and key have in common."),
+    click.option(
+        "--negate",
+        multiple=True,
+        type=click.Choice(get_args(Side)),
+        help="Negate the scores of this side: higher ones speak against acceptance.",
+    ),
+    setting(read_tandem, "llr_base", help="Base of the logarithm, for scores that are log-likelihood ratios."),
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import Problem, UsageError
 from zeroevidence.evaluation.about import About
@@ -51,10 +52,11 @@ class Reading:
     file_format: str = "auto"
     duplicates: Duplicates = "error"
     allow_missing: bool = False
+    scale: Scale = field(default_factory=Scale)
 
     def read(self, file: ScoreFile) -> Loaded:
         """The scores of one file."""
-        return read_scores(
+        loaded = read_scores(
             file.scores,
             file.key,
             format=self.file_format,
@@ -62,6 +64,7 @@ class Reading:
             allow_missing=self.allow_missing,
             speakers=file.speakers,
         )
+        return self.scale.of(loaded)
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""

@@ -43,8 +43,19 @@ not given; collect at least 10.')
 FLAGS: Mapping[str, tuple[Severity, str]] = {
     "eer-above-half": (
         "fault",
-        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind}, and "
-        "check the key, before reading this as privacy.",
+        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind} "
+        "(--negate turns them round), and check the key, before reading this as privacy.",
+    ),
+    "llr-base-suspected": (
+        "warning",
+        "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
+        "bits); if they are that, say --llr-base {base}.",
+    ),
+    "negated": ("note", "{count} scores were negated, as asked."),
+    "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
+    "no-attack": (
+        "note",
+        "{count} lines of bona fide speech name the attack A00, which was taken for none.",
     ),
     "attacker-at-chance": (
         "warning",

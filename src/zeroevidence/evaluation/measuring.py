@@ -17,6 +17,7 @@ from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.bases import base_flags
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.options import Options
@@ -112,7 +113,7 @@ def _evaluated(
         setup=job.setup(view.ranked, found, trusted, given.loosened),
         labels=labels,
         about=about,
-        flags=tuple(job.flags(replicates, counts, given.loosened)),
+        flags=(*job.flags(replicates, counts, given.loosened), *_base_flags(given.loosened, view, metrics)),
         curves=curves if found is None else curves | found.curves,
         trials=None if found is None else found.trials,
         people=job.people(found),
@@ -120,6 +121,13 @@ def _evaluated(
         replicates=replicates,
     )
     return alone(result)
+
+
+def _base_flags(loosened: Sequence[Loosened], view: ScoreView, metrics: Mapping[str, Measured]) -> list[Flag]:
+    """A warning on the base of the logarithm, unless it was named."""
+    if any(one.rule == "llr-base" for one in loosened):
+        return []
+    return base_flags(view.ranked.target, view.ranked.nontarget, metrics)
 
 
 def _given(
