@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scale import BASES
 from zeroevidence.evaluation.flags import Flag, flag
@@ -37,7 +39,8 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     lost = known.uncorrected - least.uncorrected
     if not lost > _LEAST:
         return []
-    others = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
+    with np.errstate(over="ignore"):  # an infinite score is evidence too
+        others = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
     base = min(others, key=lambda one: others[one])
     if others[base] - least.uncorrected > _LEFT * lost:
         return []

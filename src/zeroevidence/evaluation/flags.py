@@ -51,6 +51,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
         "bits); if they are that, say --llr-base {base}.",
     ),
+    "joint-above-fixed": (
+        "note",
+        "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
+        "different scales: min t-DCF {why}; compare each with its own kind only.",
+    ),
     "negated": ("note", "{count} scores were negated, as asked."),
     "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
     "no-attack": (
