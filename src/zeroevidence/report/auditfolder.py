@@ -11,6 +11,8 @@ from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.jsonfile import to_json
 from zeroevidence.report import render
+from zeroevidence.report.document import document
+from zeroevidence.report.material import Material
 from zeroevidence.report.text.console import terminal_console, wrapped
 from zeroevidence.report.trialtable import speaker_table, trial_table, write_table
 from zeroevidence.report.verdict import verdict
@@ -56,6 +58,20 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
     return [home / name for name in (*tables, *texts)]
+
+
+def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None) -> Path:
+    """Write the HTML report of an audit, replacing one that is there.
+
+    Raises
+    ------
+    MissingExtra
+        Without what draws figures and fills templates.
+    """
+    material = Material()
+    material.add_audit(audit)
+    _write(Path(path), document(material, measures=measures))
+    return Path(path)
 
 
 def summary(audit: Audit) -> str:
