@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.files import ScoreFile, evaluate_files, score_files
+from zeroevidence.evaluation.files import ScoreFile, evaluate_files, pool_files, score_files
 from zeroevidence.evaluation.jsonfile import save_results
 from zeroevidence.evaluation.systems import compare_files, compare_results
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
@@ -119,3 +119,18 @@ def test_first_means_one_thing(challenges):
     assert "first" not in text
     assert "A - B" in text
     assert "group 1 discloses least" in " ".join(text.split())
+
+
+def test_women_and_men_are_pooled_on_request(challenges):
+    apart = evaluate_files(score_files(challenges[:1]), options=Options(intervals=0, null=0))
+    together = evaluate_files(pool_files(score_files(challenges[:1]), "sex"), options=Options(intervals=0, null=0))
+    assert [row.labels["sex"] for row in apart] == ["f", "m", "f", "m"]
+    assert [row.labels["sex"] for row in together] == ["f+m", "f+m"]
+    assert [row.about.threat.name for row in together] == [row.about.threat.name for row in apart[::2]]
+    for row, own in zip(together, apart[::2], strict=True):
+        assert row.counts["target"] == 2 * own.counts["target"]
+        assert "pooled:sex:2" in row.signature
+        (told,) = (one.sentence for one in row.flags if one.code == "pooled")
+        assert told.startswith("2 groups (sex) were pooled")
+    with pytest.raises(UsageError, match="no file has the label 'accent'"):
+        pool_files(score_files(challenges[:1]), "accent")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base"]
+Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base", "pooled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class Loosened:
     rule
         "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
         "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
-        the target), "llr-base" (logarithms to another base than e).
+        the target), "llr-base" (logarithms to another base than e), "pooled" (groups of people taken together).
     count
-        How many scores were left out, counted again or changed; how many trials were left out.
+        How many scores were left out, counted again or changed; how many trials were left out, or groups pooled.
     how
-        What was done with duplicates, or the base.
+        What was done with duplicates, the base, or the label that groups differ by.
     side
         Whose trials they are where there are several systems: "cm", "asv" or "sasv" of a tandem.
 
@@ -35,7 +35,7 @@ class Loosened:
 
     rule: Rule
     count: int
-    how: Literal["keep-last", "keep-all", "2", "10", "e"] | None = None
+    how: str | None = None
     side: str | None = None
 
     def __str__(self) -> str:

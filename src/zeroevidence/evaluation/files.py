@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.pooling import pooled
 from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import Problem, UsageError
@@ -34,6 +35,8 @@ class ScoreFile:
         The file of other speakers that the search is calibrated on.
     source
         What was named to find it: itself, or the folder that it is in.
+    parts, pooled
+        Files whose scores are taken together, and the label that they differ by; then `scores` names them for people.
     """
 
     scores: str
@@ -43,6 +46,8 @@ class ScoreFile:
     about: About = field(default_factory=About)
     dev: ScoreFile | None = None
     source: str = ""
+    parts: tuple[ScoreFile, ...] = ()
+    pooled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,9 @@ class Reading:
     scale: Scale = field(default_factory=Scale)
 
     def read(self, file: ScoreFile) -> Loaded:
-        """The scores of one file."""
+        """The scores of one file, or of several that are taken together."""
+        if file.parts:
+            return pooled([self.read(part) for part in file.parts], file.pooled)
         loaded = read_scores(
             file.scores,
             file.key,
@@ -68,6 +75,8 @@ class Reading:
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""
+        if file.parts:
+            return [problem for part in file.parts for problem in self.problems(part)]
         return diagnose(
             file.scores,
             file.key,
@@ -135,6 +144,40 @@ def _resolved(
         else:
             files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
     return files
+
+
+def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
+    """Files that differ in one label alone, such as the sex of the people, as one file each.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    label
+        What they may differ in; the pooled file has the values with a plus between.
+
+    Examples
+    --------
+    >>> own = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
+    >>> [one.labels for one in pool_files(own, "sex")]
+    [{'system': 'a', 'sex': 'f+m'}]
+    """
+    if not any(label in file.labels for file in files):
+        known = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
+        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {known})")
+    groups: dict[Hashable, list[ScoreFile]] = {}
+    for file in files:
+        others = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
+        groups.setdefault((others, file.about.threat, file.source), []).append(file)
+    return [own[0] if len(own) == 1 else _pooled_file(own, label) for own in groups.values()]
+
+
+def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
+    if any(file.dev is not None for file in files):
+        raise UsageError("development scores calibrate a search, and pooled groups have none; leave them out")
+    labels = {**files[0].labels, label: "+".join(file.labels.get(label, "") for file in files)}
+    names = " + ".join(file.scores for file in files)
+    return replace(files[0], scores=names, labels=labels, parts=tuple(files), pooled=label)
 
 
 def distinct_names(paths: Sequence[str]) -> list[str]:

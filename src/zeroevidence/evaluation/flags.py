@@ -56,6 +56,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
         "different scales: min t-DCF {why}; compare each with its own kind only.",
     ),
+    "pooled": (
+        "note",
+        "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
+        "is no search through all of them.",
+    ),
     "negated": ("note", "{count} scores were negated, as asked."),
     "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
     "no-attack": (
