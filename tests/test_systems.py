@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.files import ScoreFile, evaluate_files, pool_files, score_files
+from zeroevidence.evaluation.files import ScoreFile, distinct_names, evaluate_files, pool_files, score_files
 from zeroevidence.evaluation.jsonfile import save_results
 from zeroevidence.evaluation.systems import compare_files, compare_results
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
@@ -134,3 +134,10 @@ def test_women_and_men_are_pooled_on_request(challenges):
         assert told.startswith("2 groups (sex) were pooled")
     with pytest.raises(UsageError, match="no file has the label 'accent'"):
         pool_files(score_files(challenges[:1]), "accent")
+
+
+def test_the_folder_that_one_is_in_has_a_name(challenges, monkeypatch):
+    monkeypatch.chdir(challenges[0])
+    assert distinct_names(["."]) == ["ours"]
+    assert distinct_names(["..", "-"]) == [Path(challenges[0]).parent.name, "stdin"]
+    assert {file.source for file in score_files(["."])} == {"ours"}

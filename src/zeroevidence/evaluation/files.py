@@ -182,12 +182,20 @@ def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
 
 def distinct_names(paths: Sequence[str]) -> list[str]:
     """File names without their ending, with as much of the path before them as it takes to tell them apart."""
-    parts = [Path(path).with_suffix("").parts if path != "-" else ("stdin",) for path in paths]
+    parts = [_name_parts(path) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
     return list(paths)
+
+
+def _name_parts(path: str) -> tuple[str, ...]:
+    """The parts of a path that may name a system: those of a file without its ending, of ``.`` those of the folder."""
+    if path == "-":
+        return ("stdin",)
+    place = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
+    return place.parts if place.is_dir() else place.with_suffix("").parts
 
 
 def evaluate_files(
