@@ -2,8 +2,9 @@
 
     python scripts/make_speech.py FOLDER
 
-Writes FOLDER/original and FOLDER/anonymised, a dozen people with four utterances each. A voice is a pitch and the resonances of a vocal tract of some length; an utterance is a row of vowels.
-It is no speech that anybody spoke, so it shows that an audit runs, and nothing about any protection.
+Writes FOLDER/original and FOLDER/anonymised, a dozen people with four utterances each. A voice is a pitch and the
+resonances of a vocal tract of some length; an utterance is a row of vowels. It is no speech that anybody spoke, so it
+shows that an audit runs, and nothing about any protection.
 """
 
 from __future__ import annotations
