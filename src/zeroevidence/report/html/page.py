@@ -121,7 +121,6 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str]
     numbers = content.numbers(rows, finding, measured)
     people, people_left = content.people_table(rows, finding)
     figures, readoff = draw_figures(rows, finding, hide=hide)
-    shared = content.shared_labels(rows) if len(rows) > 1 else {}
     return {
         "numbers": numbers,
         "strong": finding.strongest,
@@ -138,7 +137,7 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str]
         "ladder": content.ladder_table(rows),
         "growths": growths(rows[finding.strongest]),
         "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None, measured),
-        "shared_words": ", ".join(f"{name}: {value}" for name, value in shared.items()),
+        "shared_words": content.shared_words(rows),
         "figures": figures,
         "readoff": _own(_json(plain_panels(readoff))) if readoff else "",
     }
