@@ -75,6 +75,7 @@ def test_sections_in_order_and_tags_nested(page):
     assert page.stack == []
     assert page.headings == [
         "Protected voices are still recognised",
+        "In short",
         "Who attacks",
         "The numbers behind it",
         "What to keep in mind",
