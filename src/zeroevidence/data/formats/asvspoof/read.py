@@ -77,10 +77,8 @@ def read_tandem(
         Evaluate what scores and key have in common.
     phase
         Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
-    negate
-        The sides whose higher scores speak against acceptance.
-    llr_base
-        The base of the logarithm, for scores that are log-likelihood ratios.
+    negate, llr_base
+        The sides whose higher scores speak against acceptance; the base of scores that are log-likelihood ratios.
 
     Raises
     ------
