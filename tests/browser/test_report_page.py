@@ -112,6 +112,33 @@ def test_no_sideways_scrolling_of_the_page(report, visit, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_print_begins_with_a_page_of_its_own_and_fits_the_paper(report, visit):
+    page, _ = visit(report, viewport={"width": 680, "height": 1000})  # A4 without its margins, at 96 dots per inch
+    assert page.locator(".on-paper").is_hidden()
+    page.emulate_media(media="print")
+    summary = page.locator(".on-paper")
+    assert summary.is_visible()
+    assert summary.evaluate("one => getComputedStyle(one).breakAfter") == "page"
+    assert page.evaluate("document.querySelector('.on-paper').getBoundingClientRect().bottom") < 1000
+    assert page.locator(".on-paper tbody tr").count() >= 3
+    # The wide table is on pages across; everything else fits.
+    page.evaluate("document.querySelector('#rows').remove()")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 680
+    columns = page.locator(".figures").evaluate("one => getComputedStyle(one).gridTemplateColumns")
+    assert len(columns.split()) == 2
+
+
+def test_the_table_of_all_results_fits_a_page_across(report, visit):
+    page, _ = visit(report, viewport={"width": 1030, "height": 700})
+    page.emulate_media(media="print")
+    right = page.evaluate("document.querySelector('#all-rows').getBoundingClientRect().right")
+    assert right <= 1030
+    cells = page.locator("#all-rows tbody tr:first-child > *").evaluate_all(
+        "all => all.map(one => [one.getBoundingClientRect().width, one.textContent.trim().length])"
+    )
+    assert all(width > 12 for width, letters in cells if letters > 1)  # no column of single letters
+
+
 def test_print_shows_everything_and_no_controls(report, visit):
     page, _ = visit(report)
     page.get_by_label("Filter people").fill("p03")

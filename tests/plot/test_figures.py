@@ -5,6 +5,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -405,3 +406,59 @@ def test_mu_is_drawn_over_epochs(rows):
     ax = plot.over_epochs(made)
     assert [list(one.get_ydata()) for one in ax.get_lines()] == [[10.0, 7.0, 6.5], [2.0, 4.0, 6.0]]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["from 10", "from 2"]
+
+
+def many(rows, count):
+    """So many rows of several attackers and back-ends."""
+    threats = [ThreatModel(name, "original", "anonymised") for name in ("ignorant", "lazy-informed", "semi-informed")]
+    return [
+        replace(
+            rows[place % 2],
+            labels={"system": "mcadams:0.5..0.9:utterance+pitch:-4..4", "backend": f"backend-{place // 3}"},
+            about=About.against(threats[place % 3]),
+        )
+        for place in range(count)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["tippett", "ece", "det", "lid-ccdf", "cmc"])
+def test_no_colour_stands_for_two_rows(rows, kind):
+    """More rows than colours are put into panels, in each of which every row has a colour of its own."""
+    figure = plot.draw(kind, many(rows, 14))
+    panels = [ax for ax in figure.axes if ax.get_title(loc="left")]
+    assert [ax.get_title(loc="left") for ax in panels] == ["ignorant", "lazy-informed", "semi-informed"]
+    for ax in panels:
+        said = [line for line in ax.get_lines() if "backend-" in str(line.get_label())]
+        assert 4 <= len(said) <= 5
+        assert len({line.get_color() for line in said}) == len(said)
+    assert len(plot.draw(kind, many(rows, 7)).axes) == 1
+
+
+def test_panels_do_not_cover_each_other(rows):
+    figure = plot.draw("tippett", many(rows, 14))
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    boxes = [ax.get_tightbbox(renderer) for ax in figure.axes]
+    for place, box in enumerate(boxes):
+        assert not any(box.shrunk(0.98, 0.98).overlaps(other) for other in boxes[place + 1 :])
+
+
+def test_names_of_many_systems_do_not_overlap(rows):
+    figure = plot.draw("eer-lid", many(rows, 14))
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    (ax, *_) = figure.axes
+    texts = [text for text in ax.get_yticklabels() if text.get_text()]
+    assert len(texts) == 14
+    boxes = sorted((text.get_window_extent(renderer) for text in texts), key=lambda box: box.y0)
+    assert all(above.y0 >= below.y1 for below, above in pairwise(boxes))
+    assert min(box.x0 for box in boxes) >= 0.0
+    assert "…" not in "".join(text.get_text() for text in texts)
+
+
+def test_two_classes_are_named(rows):
+    about = About(question="attribute", attribute="sex", target_class="f", other_class="m")
+    row = replace(rows[0], about=about)
+    said = [text.get_text() for text in plot.draw("histogram", row).axes[0].get_legend().get_texts()]
+    assert any(text.startswith("f (") for text in said)
+    assert any(text.startswith("m (") for text in said)

@@ -134,8 +134,9 @@ def test_markdown_is_one_table_whatever_the_labels(rows):
 
 
 def test_latex_is_escaped(rows):
-    text = render(rows, "latex")
+    text = render(rows, "latex", measures=["eer"])
     body = [line.partition(" % row")[0] for line in text.splitlines() if r" \\" in line]
+    assert body.pop(0) == r"\multicolumn{2}{l}{sex: f} \\"
     assert len(body) == 3
     assert len({line.replace(r"\&", "").count("&") for line in body}) == 1
     assert r"a|b \& 50\%\_\$\textbackslash{}\{x\}" in text
@@ -143,7 +144,7 @@ def test_latex_is_escaped(rows):
 
 @pytest.mark.parametrize("format", ["md", "latex"])
 def test_files_keep_signatures_and_say_shared_labels_once(rows, format):
-    text = render(rows, format)
+    text = render(rows, format, measures=["eer"])
     assert all(row.signature in text for row in rows)
     assert text.count("sex: f") == 1
 
@@ -151,7 +152,7 @@ def test_files_keep_signatures_and_say_shared_labels_once(rows, format):
 @pytest.mark.parametrize("format", ["text", "md", "latex"])
 def test_measures_are_chosen_by_name(rows, format):
     text = render(rows, format, measures=["dcf_min", "cllr"])
-    assert 0 < text.index("min DCF") < text.index("Cllr [bit]")
+    assert 0 < text.index("min DCF") < text.index("Cllr", text.index("min DCF"))
     assert f"{rows[0].metrics['cllr'].value:.4f}" in text
     assert "EER [" not in text
     with pytest.raises(UsageError, match="unknown measure 'eerie'"):

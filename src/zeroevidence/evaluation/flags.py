@@ -43,8 +43,29 @@ not given; collect at least 10.')
 FLAGS: Mapping[str, tuple[Severity, str]] = {
     "eer-above-half": (
         "fault",
-        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind}, and "
-        "check the key, before reading this as privacy.",
+        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind} "
+        "(--negate turns them round), and check the key, before reading this as privacy.",
+    ),
+    "llr-base-suspected": (
+        "warning",
+        "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
+        "bits); if they are that, say --llr-base {base}.",
+    ),
+    "joint-above-fixed": (
+        "note",
+        "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
+        "different scales: min t-DCF {why}; compare each with its own kind only.",
+    ),
+    "pooled": (
+        "note",
+        "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
+        "is no search through all of them.",
+    ),
+    "negated": ("note", "{count} scores were negated, as asked."),
+    "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
+    "no-attack": (
+        "note",
+        "{count} lines of bona fide speech name the attack A00, which was taken for none.",
     ),
     "attacker-at-chance": (
         "warning",

@@ -1,4 +1,4 @@
-"""Plain tables, and how Markdown and LaTeX write them."""
+"""Plain tables, and how Markdown writes them."""
 
 from __future__ import annotations
 
@@ -40,29 +40,3 @@ def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: S
 
 def _markdown_escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("_", "\\_")
-
-
-def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Booktabs tables; notes, numbers of rows and signatures as comments."""
-    lines = [f"% {' '.join(text.split())}" for text in (*notes, *signatures)]
-    for grid in grids:
-        cells = [" & ".join(_latex_escape(text) for text in line) + r" \\" for line in (grid.headings, *grid.body)]
-        if grid.numbers:
-            cells[1:] = [f"{line} % row {number}" for line, number in zip(cells[1:], grid.numbers, strict=True)]
-        columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
-        lines += [f"% {' '.join(grid.title.split())}"] if grid.title else []
-        lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", cells[0], r"\midrule", *cells[1:]]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{c: "\\" + c for c in "&%$#_{}"},
-}
-
-
-def _latex_escape(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in text).replace("\n", " ")

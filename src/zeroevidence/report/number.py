@@ -8,7 +8,8 @@ from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format, render
 from zeroevidence.report.cells import cell, flagged, heading, number, p_value, row_numbers, under_null
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 
 _MEASURES = ("attribute_bits", "attribute_correlation", "attribute_rank_correlation", "attribute_error")
 NOTES = (

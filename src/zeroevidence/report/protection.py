@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.report import check_format, render
 from zeroevidence.report.cells import cell, flagged, heading, p_value, row_numbers, under_null
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 
 _TAGS = "0ABCDEF"
 _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together

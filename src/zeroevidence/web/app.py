@@ -152,6 +152,8 @@ class _Page:
                 hide="hide" in form,
                 allow_missing="allow_missing" in form,
                 keep_last="keep_last" in form,
+                negate="negate" in form,
+                log10="log10" in form,
             )
             job = self.jobs.start(folder, work, ", ".join(upload.name for upload in work.scores))
         except BaseException:

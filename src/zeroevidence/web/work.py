@@ -12,15 +12,18 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zeroevidence.data.scale import Scale
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.evaluation.files import Reading, ScoreFile, evaluate_files, score_files
+from zeroevidence.evaluation.flags import Flag
 from zeroevidence.report.document import document
 from zeroevidence.report.material import Material
 from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.web.words import on_the_page
 
 MOST_PROBLEMS = 500
 
@@ -46,6 +49,8 @@ class Request:
     hide: bool = False
     allow_missing: bool = False
     keep_last: bool = False
+    negate: bool = False
+    log10: bool = False
 
     def uploads(self) -> list[Upload]:
         """All files."""
@@ -73,7 +78,7 @@ class Request:
     def problems(self, found: Sequence[Problem]) -> list[dict[str, Any]]:
         """Problems with the names that the user knows in the place of ours."""
         return [
-            {"file": self.named(one.path), "line": one.line, "reason": self.named(one.reason)}
+            {"file": self.named(one.path), "line": one.line, "reason": on_the_page(self.named(one.reason))}
             for one in found[:MOST_PROBLEMS]
         ]
 
@@ -145,7 +150,10 @@ def _score_files(request: Request) -> list[ScoreFile]:
 
 
 def _reading(request: Request) -> Reading:
-    return Reading(duplicates="keep-last" if request.keep_last else "error", allow_missing=request.allow_missing)
+    scale = Scale(request.negate, "10" if request.log10 else "e")
+    return Reading(
+        duplicates="keep-last" if request.keep_last else "error", allow_missing=request.allow_missing, scale=scale
+    )
 
 
 def _problems(request: Request) -> list[Problem]:
@@ -169,9 +177,14 @@ def _report(request: Request) -> str:
     def progress(number: int) -> Progress:
         return lambda done, total: _tell(f"measuring {raw[number].name}", done, total)
 
-    material.add_rows(evaluate_files(_score_files(request), _reading(request), progress=progress))
+    rows = evaluate_files(_score_files(request), _reading(request), progress=progress)
+    material.add_rows([replace(row, flags=tuple(map(_flag, row.flags))) for row in rows])
     _tell("drawing the report", 0, 0)
     return document(material, title=request.title or None, hide=request.hide)
+
+
+def _flag(one: Flag) -> Flag:
+    return replace(one, sentence=on_the_page(one.sentence))
 
 
 def _titles(uploads: Sequence[Upload]) -> list[str]:

@@ -27,10 +27,19 @@ class LinkedTrials:
     equal: IntArray
 
 
+def has_trials(folder: str | Path) -> bool:
+    """Whether a folder has a per-trial table beside its result, as `link` writes it."""
+    return _table(Path(folder)) is not None
+
+
+def _table(home: Path) -> Path | None:
+    names = (home / f"trials.{kind}" for kind in ("parquet", "csv"))
+    return next((path for path in names if path.is_file()), None)
+
+
 def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
     """The per-trial table of a folder that `link` wrote; its result says how many identities were searched."""
-    home = Path(folder)
-    found = next((home / f"trials.{kind}" for kind in ("parquet", "csv") if (home / f"trials.{kind}").is_file()), None)
+    home, found = Path(folder), _table(Path(folder))
     if found is None:
         raise InputError("no trials.parquet or trials.csv; expected a folder that `zeroevidence link` wrote", path=home)
     try:

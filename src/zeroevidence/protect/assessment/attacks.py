@@ -203,6 +203,8 @@ class _Target:
         self, one: Learned, of_class: int, scores: Scores, options: Options, *, training: bool = False
     ) -> Evaluation:
         unprotected = self.words["system"] == UNPROTECTED
+        names = [str(name) for name in self.classes]
+        two = len(names) == 2
         return evaluate(
             scores,
             labels={**self.words, "split": "train" if training else "test", "attacker": one.kind.name},
@@ -210,7 +212,9 @@ class _Target:
                 question="attribute",
                 role="training" if training else "control" if unprotected else "attack",
                 attribute=self.attribute,
-                of_class=str(self.classes[of_class]) if len(self.classes) > 2 else None,
+                of_class=None if two else names[of_class],
+                target_class=names[of_class] if two else None,
+                other_class=names[1 - of_class] if two else None,
                 development=None if training else one.evidence(of_class),
                 pooled=one.kind.pools,
             ),
