@@ -84,9 +84,9 @@ def read_pairing(
     from zeroevidence.data.formats.vectors.read import read_embeddings
 
     trials, enrolled = read_embeddings(trial, ids=trial_ids), read_embeddings(enrol, ids=enrol_ids)
-    with _named(enrol):
+    with named(enrol):
         enrolled = one_each(enrolled, scoring=scoring)
-    with _named(trial):
+    with named(trial):
         return pair(trials, enrolled, scoring=scoring)
 
 
@@ -101,9 +101,9 @@ def check_other_people(search: Pairing, development: Pairing) -> None:
 
 
 @contextmanager
-def _named(path: str | Path) -> Iterator[None]:
+def named(path: str | Path) -> Iterator[None]:
     """Say which file it was that something is wrong with."""
     try:
         yield
     except InputError as error:
-        raise InputError(error.reason, path=path) from None
+        raise error if error.path is not None else InputError(error.reason, path=path) from None

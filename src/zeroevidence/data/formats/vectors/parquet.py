@@ -44,6 +44,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
         raise InputError(f"column {at} is of type {lists.dtype}; expected lists of numbers", path=name)
     if lists.dtype.base_type() == pl.Array:
         lists = lists.arr.to_list()
+    if len(lists) == 0:
+        raise InputError("no rows; expected one vector in each", path=name)
     lengths = lists.list.len()
     odd = (lengths != lengths[0]).fill_null(True).arg_true()
     if len(odd):

@@ -34,8 +34,13 @@ def read_tensors(file: InputFile) -> Embeddings:
         raise InputError("no tensor of vectors; expected one, or a mapping with vectors", path=file.name)
     if index is None:
         index = _index_beside(file)
+    if not isinstance(index, (Mapping, type(None))):
+        raise InputError("id2idx: expected a mapping of identifiers to rows", path=file.name)
+    if loaded.ndim != 2 or not loaded.is_floating_point() or loaded.layout != torch.strided or loaded.is_meta:
+        what = f"{str(loaded.dtype).removeprefix('torch.')} of shape {tuple(loaded.shape)}"
+        raise InputError(f"a tensor of {what}; expected one vector of floats per row", path=file.name)
     loaded = loaded.detach()
-    vectors = loaded.float().numpy() if loaded.dtype == torch.bfloat16 else loaded.numpy()
+    vectors = (loaded if loaded.dtype in (torch.float16, torch.float32, torch.float64) else loaded.float()).numpy()
     if index is None:
         return Embeddings(vectors)
     names = _by_place(index, len(vectors), file.name)
@@ -69,11 +74,11 @@ def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
 def _by_place(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
     names: list[str | None] = [None] * count
     for one, place in index.items():
-        if not 0 <= int(place) < count:
-            raise InputError(f"id2idx: {one!r} names row {place}; expected 0 to {count - 1}", path=name)
-        if names[int(place)] is not None:
-            raise InputError(f"id2idx: row {place} is {names[int(place)]!r} and {one!r}; expected one", path=name)
-        names[int(place)] = str(one)
+        if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < count:
+            raise InputError(f"id2idx: {one!r} names row {place!r}; expected 0 to {count - 1}", path=name)
+        if names[place] is not None:
+            raise InputError(f"id2idx: row {place} is {names[place]!r} and {one!r}; expected one", path=name)
+        names[place] = str(one)
     missing = [place for place, one in enumerate(names) if one is None]
     if missing:
         raise InputError(f"id2idx names no identifier for row {missing[0]}; expected one for each", path=name)
