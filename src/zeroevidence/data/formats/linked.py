@@ -10,8 +10,10 @@ import polars as pl
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.door import door
+from zeroevidence.data.formats.source import check_parquet, locate
 from zeroevidence.errors import InputError
 
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # gzip, zstd, zlib
 _COLUMNS = ("trial", "speaker", "lid", "greater", "equal")
 
 
@@ -35,7 +37,7 @@ def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
     if found is None:
         raise InputError("no trials.parquet or trials.csv; expected a folder that `zeroevidence link` wrote", path=home)
     with door(found, "the table of a search"):
-        table = pl.read_parquet(found) if found.suffix == ".parquet" else _read_csv(found)
+        table = _read_parquet(found) if found.suffix == ".parquet" else _read_csv(found)
         missing = [column for column in _COLUMNS if column not in table.columns]
         if missing:
             raise InputError(f"has no column {missing[0]!r}; expected the table of `zeroevidence link`")
@@ -55,7 +57,15 @@ def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
         )
 
 
+def _read_parquet(path: Path) -> pl.DataFrame:
+    check_parquet(locate(path))
+    return pl.read_parquet(path)
+
+
 def _read_csv(path: Path) -> pl.DataFrame:
+    with path.open("rb") as file:
+        if file.read(4).startswith(_PACKED):
+            raise InputError("compressed; expected text (unpack it first)")  # polars would unpack it unasked
     kinds = {"lid": pl.Float64, "greater": pl.Int64, "equal": pl.Int64, "trial": pl.String, "speaker": pl.String}
     return pl.read_csv(path, schema_overrides=kinds, infer_schema=False)
 

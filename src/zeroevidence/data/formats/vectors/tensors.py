@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import InputFile
 from zeroevidence.data.formats.vectors.names import VECTORS
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.unpacking import check_archive
 from zeroevidence.errors import InputError, MissingExtra
 
 
@@ -21,10 +24,12 @@ def read_tensors(file: InputFile) -> Embeddings:
         import torch
     except ImportError:
         raise MissingExtra("torch", f"{file.name}: reading tensors") from None
-    try:
+    with door(file.name, "tensors"):
+        with file.stream() as stream:
+            if zipfile.is_zipfile(stream):
+                stream.seek(0)
+                check_archive(stream, file.name)
         loaded = torch.load(file.open(), map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise InputError(f"cannot be read as tensors: {str(error).splitlines()[0]}", path=file.name) from None
     index: Mapping[Any, Any] | None = None
     speakers: Mapping[Any, Any] = {}
     if isinstance(loaded, Mapping):
