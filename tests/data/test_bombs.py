@@ -80,8 +80,10 @@ def test_a_dataset_that_was_never_written(tmp_path):
     with h5py.File(tmp_path / "s.h5", "w") as file:
         file["ID/row_ids"], file["ID/column_ids"] = [b"a", b"b"], [b"u", b"v"]
         file.create_dataset("scores", (1 << 20, 1 << 10), "f4", chunks=(64, 64), compression="gzip")
+    with h5py.File(tmp_path / "key.h5", "w") as file:
+        file["ID/row_ids"], file["ID/column_ids"], file["trial_mask"] = [b"a", b"b"], [b"u", b"v"], np.eye(2)
     with pytest.raises(InputError, match=r"s\.h5: unpacks to 4\.0 GiB"):
-        read_scores(tmp_path / "s.h5", tmp_path / "s.h5")
+        read_scores(tmp_path / "s.h5", tmp_path / "key.h5")
 
 
 def test_tensors(tmp_path):

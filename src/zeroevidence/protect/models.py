@@ -134,8 +134,7 @@ def save_model(model: Model, folder: str | Path) -> None:
     ['model.json', 'model.safetensors']
     """
     tensors = _safetensors()
-    path = Path(folder)
-    refuse_used_folder(path)
+    path = check_new(folder)
     protector = model.protector
     check_is_fitted(protector, "classes_")
     if find(protector.kind).cls is not type(protector):
@@ -161,6 +160,13 @@ def save_model(model: Model, folder: str | Path) -> None:
     _write(path / _NUMBERS, numbers)
     # last, so that a folder without it is seen to be incomplete
     _write(path / _DESCRIPTION, (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def check_new(folder: str | Path) -> Path:
+    """The folder of a model to come: new, empty, or left by a process that was killed before its model was whole."""
+    path = Path(folder)
+    refuse_used_folder(path, unfinished=() if (path / _DESCRIPTION).exists() else (_NUMBERS,))
+    return path
 
 
 def load_model(folder: str | Path) -> Model:
