@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from zeroevidence.data.cells import safe_cell
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed
 from zeroevidence.measure.registry import MEASURES, find_measure
@@ -76,7 +77,7 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
             one = pair.difference
             writer.writerow(
                 [
-                    *(comparison.measure, pair.first, pair.second, one.value, one.low, one.high),
+                    *(comparison.measure, safe_cell(pair.first), safe_cell(pair.second), one.value, one.low, one.high),
                     *(one.p_value, pair.p_holm, comparison.signature),
                 ]
             )

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.cells import plain_table
 from zeroevidence.data.door import door
 from zeroevidence.data.formats.source import check_parquet, locate
 from zeroevidence.errors import InputError
@@ -67,7 +68,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
         if file.read(4).startswith(_PACKED):
             raise InputError("compressed; expected text (unpack it first)")  # polars would unpack it unasked
     kinds = {"lid": pl.Float64, "greater": pl.Int64, "equal": pl.Int64, "trial": pl.String, "speaker": pl.String}
-    return pl.read_csv(path, schema_overrides=kinds, infer_schema=False)
+    return plain_table(pl.read_csv(path, schema_overrides=kinds, infer_schema=False))
 
 
 def _words(column: pl.Series) -> StrArray:
