@@ -119,12 +119,16 @@ def _measured(name: str, record: Any, where: str) -> Measured:
 
 def _value(value: Any, where: str) -> Value:
     if isinstance(value, Mapping):
-        return mapping(float, value, where)
+        return {name: _counted(one, f"{where}.{name}") for name, one in mapping(Any, value, where).items()}
     if isinstance(value, str) and value not in ("inf", "-inf"):
         return typed(str, value, where)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
-        return value
-    return number(value, where)
+    return _counted(value, where)
+
+
+def _counted(value: Any, where: str) -> float:
+    """A number, whole where it was written as one."""
+    found = number(value, where)
+    return int(found) if isinstance(value, int) and abs(value) < 2**53 else found
 
 
 def _check_range(name: str, found: Measured, where: str) -> None:
@@ -136,7 +140,7 @@ def _check_range(name: str, found: Measured, where: str) -> None:
     entry = MEASURES[name]
     numbers = found.value.values() if isinstance(found.value, Mapping) else (found.number,)
     for one in (*numbers, found.low, found.high, found.plain):
-        if one is not None and not (math.isnan(one) or entry.low - _HAIR <= one <= entry.high + _HAIR):
+        if one is not None and math.isfinite(one) and not entry.low - _HAIR <= one <= entry.high + _HAIR:
             raise InputError(f"{where}: {one:g} lies outside of {entry.low:g} to {entry.high:g}")
 
 
