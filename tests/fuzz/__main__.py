@@ -39,13 +39,15 @@ def main() -> int:
         print(run_case(made, given.seed, given.show))
         return 0
     start, outcomes = time.monotonic(), []
-    for one in run_cases(made, given.seed, range(given.first, given.first + given.cases)):
-        outcomes.append(one)
-        if len(outcomes) % 1000 == 0:
-            faults = sum(other.is_fault for other in outcomes)
-            print(
-                f"{len(outcomes)} cases, {faults} faults, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True
-            )
+    try:
+        for one in run_cases(made, given.seed, range(given.first, given.first + given.cases)):
+            outcomes.append(one)
+            if one.is_fault:
+                print(f"case {one.case}: {one.command}: {one.kind}", file=sys.stderr, flush=True)
+            if len(outcomes) % 1000 == 0:
+                print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
     print(summary(outcomes))
     _told(outcomes)
     return int(any(one.is_fault for one in outcomes))
