@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.door import door
+from zeroevidence.data.door import door, named
 from zeroevidence.data.formats.linked import read_linked
 from zeroevidence.data.formats.vectors import read_embeddings
 from zeroevidence.data.typed import read_json, typed
@@ -84,6 +84,19 @@ def test_a_door_names_the_file_and_lets_pass_what_is_not_its_own():
         raise MemoryError
     with pytest.raises(UsageError), door("x.bin", "a thing"):
         raise UsageError("odd")
+
+
+def test_a_door_is_quiet_about_what_can_be_read(recwarn):
+    import warnings
+
+    with door("x.npy", "NumPy"):
+        warnings.warn("made long ago", stacklevel=1)
+    assert not recwarn.list
+
+
+def test_errors_without_a_file_get_one():
+    with pytest.raises(InputError, match=r"^a.npz: odd$"), named("a.npz"):
+        raise InputError("odd")
 
 
 def table(**changes):

@@ -90,7 +90,7 @@ def command(output: str, overwrite: bool, **given: Any) -> None:
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --backend triton -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.output import terminal_progress
-    from zeroevidence.linkage.pairing import named
+    from zeroevidence.data.door import named
 
     settings = LinkSettings(**{one.name: given[one.name] for one in fields(LinkSettings)})
     search, development = _read(given)

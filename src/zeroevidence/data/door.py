@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,13 +28,24 @@ def door(path: str | Path, kind: str) -> Iterator[None]:
     zeroevidence.errors.InputError: model.bin: cannot be read as a model: KeyError: 'weights'
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a library thinks of a file that it can read is of no use to anybody
+            yield
     except InputError as error:
         raise error if error.path is not None else InputError(error.reason, path=path, line=error.line) from None
     except (ZeroEvidenceError, MemoryError, KeyboardInterrupt, GeneratorExit, SystemExit, TimeoutError):
         raise
     except BaseException as error:  # libraries written in Rust panic with something that is no Exception
         raise InputError(f"cannot be read as {kind}: {reason_of(error)}", path=path) from None
+
+
+@contextmanager
+def named(path: str | Path) -> Iterator[None]:
+    """Say which file it was that something is wrong with, where the error does not say it itself."""
+    try:
+        yield
+    except InputError as error:
+        raise error if error.path is not None else InputError(error.reason, path=path) from None
 
 
 def reason_of(error: BaseException) -> str:

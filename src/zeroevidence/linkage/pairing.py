@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
+from zeroevidence.data.door import named
 from zeroevidence.data.embeddings import Embeddings, mated_rows
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.scoring import Scoring
@@ -98,12 +97,3 @@ def check_other_people(search: Pairing, development: Pairing) -> None:
             f"development and evaluation share {len(common)} speaker(s), among them {str(common[0])!r}; "
             "expected other people in the development embeddings"
         )
-
-
-@contextmanager
-def named(path: str | Path) -> Iterator[None]:
-    """Say which file it was that something is wrong with."""
-    try:
-        yield
-    except InputError as error:
-        raise error if error.path is not None else InputError(error.reason, path=path) from None
