@@ -82,7 +82,11 @@ def edited(folder, **changes):
         (lambda f: (f / "model.safetensors").write_bytes(b"x"), "digest"),
         (lambda f: edited(f, protector="magic"), "unknown protector"),
         (lambda f: edited(f, parameters={"depth": 3}), "no parameter"),
-        (lambda f: edited(f, dimension=None), "cannot be used"),
+        (lambda f: edited(f, dimension=None), "model.dimension: expected a whole number, got None"),
+        (lambda f: edited(f, dimension=7), "cannot be used"),
+        (lambda f: edited(f, classes=["f", "f"]), "classes: expected at least two, each once"),
+        (lambda f: edited(f, speakers=[["ada"]]), r"model.speakers\[0\]: expected text"),
+        (lambda f: edited(f, guess=1), "model: has no field 'guess'"),
     ],
 )
 def test_a_damaged_model_is_refused(folder, damage, words):

@@ -109,28 +109,31 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.data.locking import exclusive
     from zeroevidence.report.auditfolder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
-    audit = audit_corpora(
-        corpus,
-        anonymised=anonymised,
-        protect=protect,
-        extractor=extractor,
-        extractor_anonymised=extractor_anonymised,
-        cache=home / "cache" if cache is None else cache,
-        attackers=attackers,
-        effort=effort,
-        backends=backends or None,
-        cutting=cutting,
-        folds=folds,
-        options=options,
-        workers=workers,
-        progress=terminal_progress,
-        say=partial(click.echo, err=True),
-    )
-    for path in save_audit(audit, home, overwrite=overwrite):
+    with exclusive(home):
+        audit = audit_corpora(
+            corpus,
+            anonymised=anonymised,
+            protect=protect,
+            extractor=extractor,
+            extractor_anonymised=extractor_anonymised,
+            cache=home / "cache" if cache is None else cache,
+            attackers=attackers,
+            effort=effort,
+            backends=backends or None,
+            cutting=cutting,
+            folds=folds,
+            options=options,
+            workers=workers,
+            progress=terminal_progress,
+            say=partial(click.echo, err=True),
+        )
+        written = save_audit(audit, home, overwrite=overwrite)
+    for path in written:
         wrote(path)
     try:
         wrote(save_report(audit, home / "report.html" if report is None else report, measures=measures))

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from zeroevidence.data.cells import safe_cell
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed
 from zeroevidence.measure.registry import MEASURES, find_measure
@@ -96,8 +97,8 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
             writer.writerow(
                 [
                     comparison.measure,
-                    *(comparison.labels.get(name, "") for name in labels),
-                    *(pair.first, pair.second, one.value, one.low, one.high),
+                    *(safe_cell(comparison.labels.get(name, "")) for name in labels),
+                    *(safe_cell(pair.first), safe_cell(pair.second), one.value, one.low, one.high),
                     *(one.p_value, pair.p_holm, comparison.signature),
                 ]
             )

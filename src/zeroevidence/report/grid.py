@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from zeroevidence.plot.words import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -34,9 +36,18 @@ def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: S
         if grid.title:
             parts.insert(-1, f"**{_markdown_escape(grid.title)}**")
     parts += [_markdown_escape(note) for note in notes]
-    parts.append("\n".join(f"`{signature}`  " for signature in signatures))
+    parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in signatures))
     return "\n\n".join(parts) + "\n"
 
 
+_MARKDOWN = {"<": "&lt;", **{c: "\\" + c for c in "\\|_`*"}}
+
+
 def _markdown_escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("_", "\\_")
+    """One line of text without emphasis, code, tags, links or images; brackets alone do no harm."""
+    return "".join(_MARKDOWN.get(c, c) for c in one_line(text)).replace("](", "]\\(")
+
+
+def one_line(text: str) -> str:
+    """Text without line ends and signs that are not seen."""
+    return " ".join(printable(text).split())

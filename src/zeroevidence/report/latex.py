@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zeroevidence.report.grid import Grid
+from zeroevidence.report.grid import Grid, one_line
 
 TEXT_WIDTH = 345.0  # points: the text of an article in ten points, the narrowest of the usual pages
 _GAP = 12.0  # points between two columns
@@ -19,7 +19,7 @@ _NARROW, _WIDE = "ijlftrI.,:;'|!()[] -", "mwMW"
 
 def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
     """Booktabs tables; notes, numbers of rows and signatures as comments."""
-    lines = [f"% {' '.join(text.split())}" for text in (*notes, *signatures)]
+    lines = [f"% {one_line(text)}" for text in (*notes, *signatures)]
     for grid in grids:
         lines += [line for part in _parts(grid) for line in _tabular(part)]
     return "\n".join(lines) + "\n"
@@ -79,7 +79,7 @@ def _tabular(grid: Grid) -> list[str]:
         *(
             [title]
             if grid.title and text_width(grid.title) <= TEXT_WIDTH
-            else [f"% {grid.title}"]
+            else [f"% {one_line(grid.title)}"]
             if grid.title
             else []
         ),
@@ -110,4 +110,5 @@ _SIGNS = {
 
 
 def _escape(text: str) -> str:
-    return "".join(_SIGNS.get(c, c) for c in text)
+    """Cells keep their line ends, which say where they may be broken."""
+    return "\n".join("".join(_SIGNS.get(c, c) for c in one_line(line)) for line in text.split("\n"))

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
+from zeroevidence.data.cells import safe_cell
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.frames import records
 from zeroevidence.report.cells import cell, chosen_measures, flagged, heading, label_words, labelled, row_numbers, size
@@ -106,5 +107,5 @@ def to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) ->
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(lines[0]) if lines else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: safe_cell(value) for name, value in line.items()} for line in lines)
     return buffer.getvalue()

@@ -25,6 +25,7 @@ from zeroevidence.report.material import Material
 from zeroevidence.uncertainty.draws import Progress
 from zeroevidence.web.words import on_the_page
 
+MOST_MEMORY = 8 << 30  # bytes that a job may take
 MOST_PROBLEMS = 500
 
 
@@ -92,6 +93,7 @@ class Request:
 def main(folder: str) -> int:
     """Do the job of a folder."""
     threading.Thread(target=_end_with_server, daemon=True).start()
+    _limit_memory()
     home = Path(folder)
     request = Request.from_json((home / "request.json").read_text(encoding="utf-8"))
     try:
@@ -105,10 +107,19 @@ def main(folder: str) -> int:
     except ZeroEvidenceError as error:
         problems = [Problem("", None, str(error))]
     except MemoryError:
-        problems = [Problem("", None, "these files need more memory than this machine has")]
+        problems = [Problem("", None, f"these files need more memory than {MOST_MEMORY >> 30} GiB")]
     document = {"count": len(problems), "problems": request.problems(problems)}
     (home / "problems.json").write_text(json.dumps(document), encoding="utf-8")
     return InputError.exit_code
+
+
+def _limit_memory() -> None:
+    """Refuse what one job alone would take from everything else on the machine."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows has no such limit
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _end_with_server() -> None:

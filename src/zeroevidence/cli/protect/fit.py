@@ -47,26 +47,27 @@ def command(
     output: str,
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
-    from zeroevidence.data.writing import refuse_used_folder
+    from zeroevidence.data.locking import exclusive
     from zeroevidence.protect.assessment import point_mass_flags
-    from zeroevidence.protect.models import save_model
+    from zeroevidence.protect.models import check_new, save_model
 
-    refuse_used_folder(output)
+    check_new(output)
     if inputs.continuous:
         kind = _of_numbers(kind, inputs, limit or keep or paper)
     data = inputs.read()
-    model = fit_protector(
-        data,
-        inputs.attribute,
-        kind,
-        keep=keep,
-        parameters=parameters,
-        preset="paper" if paper else None,
-        limit=limit,
-        seed=seed,
-        progress=terminal_progress("training", "epochs"),
-    )
-    save_model(model, output)
+    with exclusive(output):
+        model = fit_protector(
+            data,
+            inputs.attribute,
+            kind,
+            keep=keep,
+            parameters=parameters,
+            preset="paper" if paper else None,
+            limit=limit,
+            seed=seed,
+            progress=terminal_progress("training", "epochs"),
+        )
+        save_model(model, output)
     wrote(output)
     if limit is not None:
         made = model.protector

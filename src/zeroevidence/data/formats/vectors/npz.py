@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import NPZ, InputFile
 from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, VECTORS, pop_named
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.unpacking import check_archive
 from zeroevidence.errors import InputError
 
 
 def read_npz(file: InputFile) -> Embeddings:
     """The embeddings of an archive; its other arrays of words or numbers are attributes."""
-    try:
-        with file.stream() as stream, np.load(stream, allow_pickle=False) as loaded:
+    with door(file.name, "NumPy npz"), file.stream() as stream:
+        check_archive(stream, file.name)
+        with np.load(stream, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}
-    except Exception as error:  # a damaged archive fails wherever the damage is
-        raise InputError(f"cannot be read as NumPy npz: {error}", path=file.name) from None
     vectors = pop_named(arrays, VECTORS)
     if vectors is None:
         raise InputError(f"no array named vectors (found: {', '.join(arrays) or 'none'}); expected one", path=file.name)

@@ -7,8 +7,9 @@ from typing import Any
 import polars as pl
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import PARQUET, InputFile
+from zeroevidence.data.formats.source import PARQUET, InputFile, check_parquet
 from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, VECTORS, pop_named
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
@@ -16,10 +17,9 @@ from zeroevidence.errors import InputError
 
 def read_parquet(file: InputFile) -> Embeddings:
     """The embeddings of a table; its other columns of words or numbers are attributes."""
-    try:
+    with door(file.name, "Parquet"):
+        check_parquet(file)
         frame = pl.read_parquet(file.open())
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read as Parquet: {str(error).splitlines()[0]}", path=file.name) from None
     columns = {name: name for name in frame.columns}
     at = pop_named(columns, VECTORS)
     if at is None:
@@ -48,6 +48,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
         raise InputError(f"column {at} is of type {lists.dtype}; expected lists of numbers", path=name)
     if lists.dtype.base_type() == pl.Array:
         lists = lists.arr.to_list()
+    if len(lists) == 0:
+        raise InputError("no rows; expected one vector in each", path=name)
     lengths = lists.list.len()
     odd = (lengths != lengths[0]).fill_null(True).arg_true()
     if len(odd):
