@@ -20,6 +20,32 @@ def test_it_renders_and_asks_for_nothing(report, visit):
     assert seen["requests"] == [f"file://{report}"]
 
 
+def test_the_first_screen_is_the_verdict_and_everything_else_folds(report, visit):
+    page, seen = visit(report, unfold=False, viewport={"width": 1000, "height": 900})
+    assert page.locator("#verdict .summary").is_visible()
+    assert page.locator("#verdict details.finding > p").is_hidden()
+    bottom = page.locator("#verdict").bounding_box()
+    assert bottom["y"] + bottom["height"] < 900
+    titles = page.locator("main > section.folded > h2 > button")
+    assert titles.count() == page.locator("main > section[id]").count() - 1
+    assert page.locator("#people-table").is_hidden()
+    page.locator("#people > h2 > button").click()
+    assert page.locator("#people-table").is_visible()
+    page.locator(".contents a[href='#figures']").click()
+    page.locator("#figures figure").first.wait_for()
+    page.get_by_role("button", name="Open everything").click()
+    assert page.locator("section.folded").count() == 0
+    page.get_by_role("button", name="Fold everything").click()
+    assert page.locator("#people-table").is_hidden()
+    assert seen["errors"] == []
+
+
+def test_a_link_to_a_part_opens_it(report, visit):
+    page, _ = visit(f"file://{report}#people", unfold=False)
+    assert page.locator("#people-table").is_visible()
+    assert page.locator("#figures figure").first.is_hidden()
+
+
 def test_a_hostile_name_stays_text(report, visit):
     page, seen = visit(report)
     assert EVIL in page.locator("#people").inner_text()
