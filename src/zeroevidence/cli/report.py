@@ -47,6 +47,7 @@ def command(
     zeroevidence report scores.txt --key trials -o report.html
     zeroevidence report a.json b.json --hide-ids -o report.html
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.data.door import named
     from zeroevidence.evaluation.files import evaluate_files
     from zeroevidence.report.document import document
     from zeroevidence.report.material import Material
@@ -63,7 +64,9 @@ def command(
         material.add_rows(
             evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
         )
-    output.emit(document(material, output.format, title=title, command=command_line(ctx), hide=hide_ids))
+    with named(" and ".join(inputs.scores)):
+        page = document(material, output.format, title=title, command=command_line(ctx), hide=hide_ids)
+    output.emit(page)
 
 
 def command_line(ctx: click.Context) -> str:
