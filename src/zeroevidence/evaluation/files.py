@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zeroevidence.data.door import is_folder
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
-from zeroevidence.data.formats.source import is_folder
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import Problem, UsageError

@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from zeroevidence.data.door import is_folder
 from zeroevidence.data.unpacking import check_rows
 from zeroevidence.errors import InputError
 
@@ -102,14 +103,6 @@ def check_parquet(file: InputFile) -> None:
     table = pl.scan_parquet(file.open(), hive_partitioning=False)
     rows = int(table.select(pl.len()).collect().item())
     check_rows(rows, len(table.collect_schema()), file.name)
-
-
-def is_folder(path: str | Path) -> bool:
-    """Whether a name is a folder; False for names that no file can have."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 def _kind(head: bytes) -> str:

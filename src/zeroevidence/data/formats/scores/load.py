@@ -8,6 +8,7 @@ from typing import get_args
 
 import polars as pl
 
+from zeroevidence.data.door import is_folder
 from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
 from zeroevidence.data.formats.scores.join import Duplicates, join
@@ -24,7 +25,7 @@ from zeroevidence.data.formats.scores.registry import (
 )
 from zeroevidence.data.formats.scores.speakers import Speakers, read_speakers
 from zeroevidence.data.formats.scores.table import Table
-from zeroevidence.data.formats.source import InputFile, is_folder, locate
+from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loaded import Loaded
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
