@@ -41,3 +41,21 @@ def test_infinite_measures_are_no_points():
     assert len(plot.scatter([result, worse], x="cllr", y="eer").get_lines()) == 1
     with pytest.raises(ze.UsageError, match="as finite numbers"):
         plot.scatter(worse, x="cllr", y="eer")
+
+
+@pytest.mark.parametrize("kind", ["lid-ccdf", "histogram", "det"])
+def test_numbers_near_the_largest_that_there_are(kind):
+    from dataclasses import replace
+
+    from zeroevidence import ScoreMatrix, evaluate
+    from zeroevidence.evaluation.results import Curve
+    from zeroevidence.plot.figures import to_svg
+
+    mated = np.arange(40) % 8
+    scores = np.random.default_rng(0).normal(size=(40, 8)) + 2.0 * np.eye(8)[mated]
+    row = evaluate(ScoreMatrix(scores, mated), intervals=0, null=0)
+    giant = {name: Curve((*one.x[:-1], 1.5e308), one.y, one.baseline) for name, one in row.curves.items() if one.x}
+    try:
+        assert "<svg" in to_svg(kind, replace(row, curves=giant))
+    except ze.InputError as error:
+        assert "too large to be drawn" in str(error)  # noqa: PT017 (either is right: which one depends on the axis)

@@ -70,8 +70,8 @@ def moderate(scores: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> standardise(np.array([[1e30, 2e30, 3e30]], dtype=np.float32)).round(2).tolist()
-    [[-1.2200000286102295, 0.0, 1.2200000286102295]]
+    >>> moderate(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])).tolist()
+    [[0.5, 0.25], [3.0, 4.0]]
     """
     largest = np.maximum(scores.max(axis=1), -scores.min(axis=1))
     exponent = np.frexp(largest)[1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zeroevidence.cli.output import refuse_existing, write_whole
+from zeroevidence.data.door import named
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import to_bytes
@@ -105,7 +106,8 @@ def command(
     shown = rows_with(kind, rows)
     if len(shown) < len(rows):
         click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
-    content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
+    with named(" and ".join(results)):
+        content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
     write_whole(Path(str(output)), lambda temporary: temporary.write_bytes(content))
 
 

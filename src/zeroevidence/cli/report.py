@@ -47,6 +47,7 @@ def command(
     zeroevidence report scores.txt --key trials -o report.html
     zeroevidence report a.json b.json --hide-ids -o report.html
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.data.door import named
     from zeroevidence.evaluation.files import evaluate_files
     from zeroevidence.report.document import document
     from zeroevidence.report.material import Material
@@ -63,8 +64,8 @@ def command(
         material.add_rows(
             evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
         )
-    output.emit(
-        document(
+    with named(" and ".join(inputs.scores)):
+        page = document(
             material,
             output.format,
             title=title,
@@ -72,7 +73,7 @@ def command(
             hide=hide_ids,
             measures=output.measures,
         )
-    )
+    output.emit(page)
 
 
 def command_line(ctx: click.Context) -> str:

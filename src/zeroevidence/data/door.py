@@ -48,6 +48,14 @@ def named(path: str | Path) -> Iterator[None]:
         raise error if error.path is not None else InputError(error.reason, path=path) from None
 
 
+def is_folder(path: str | Path) -> bool:
+    """Whether a name is a folder; False for names that no file can have."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def reason_of(error: BaseException) -> str:
     """The first line of what an error says; the kind of error where the line alone would not be a sentence."""
     lines = str(getattr(error, "strerror", None) or error).strip().splitlines()

@@ -58,7 +58,7 @@ def typed(kind: object, value: Any, where: str) -> Any:
     >>> from zeroevidence.uncertainty.spread import Spread
     >>> typed(Spread, {"error": 1, "people": 9.5, "freedom": 8, "below": 0, "above": "inf"}, "spread").above
     inf
-    >>> typed(Spread, {"error": [1]}, "spread")
+    >>> typed(Spread, {"error": [1], "people": 9.5, "freedom": 8, "below": 0, "above": 0}, "spread")
     Traceback (most recent call last):
         ...
     zeroevidence.errors.InputError: spread.error: expected a number, got [1]

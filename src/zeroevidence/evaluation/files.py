@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from zeroevidence.data.door import is_folder
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.paths import is_folder
 from zeroevidence.data.pooling import pooled
 from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores

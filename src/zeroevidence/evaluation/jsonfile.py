@@ -14,8 +14,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from zeroevidence.data.door import door
-from zeroevidence.data.paths import is_folder
+from zeroevidence.data.door import door, is_folder
 from zeroevidence.data.typed import read_json
 from zeroevidence.data.writing import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError

@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from zeroevidence.errors import MissingExtra
+import numpy as np
+
+from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.plot.words import text_width
 
 if TYPE_CHECKING:
@@ -146,7 +148,7 @@ def svg_text(figure: Figure, *, name: str, title: str) -> str:
     Text stays text. The element carries `title` for screen readers.
     """
     raw = io.StringIO()
-    with style():
+    with style(), _of_any_size():
         figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = raw.getvalue()
     text = text[text.index("<svg") :].rstrip()
@@ -166,11 +168,21 @@ def _prefixed(tag: str, prefix: str) -> str:
     return re.sub(r'((?:xlink:)?href="#)', rf"\1{prefix}", tag)
 
 
+@contextmanager
+def _of_any_size() -> Iterator[None]:
+    """Ticks of infinite size are not drawn; an axis that would have to be longer than any number is refused."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except OverflowError:
+        raise InputError("the numbers of this figure are too large to be drawn") from None
+
+
 def file_bytes(figure: Figure, format: str) -> bytes:
     """A figure as PDF, SVG or PNG, without the time it was made."""
     raw = io.BytesIO()
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[format]
-    with style():
+    with style(), _of_any_size():
         figure.savefig(raw, format=format, metadata=stamp)
     return raw.getvalue()
 

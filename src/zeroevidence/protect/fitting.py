@@ -236,7 +236,9 @@ def protect_embeddings(
     precision = np.promote_types(data.vectors.dtype, np.float32)
     # the label itself would tell what was taken out of the vectors
     others = {name: values for name, values in data.attributes.items() if name != model.attribute}
-    return Embeddings(protected.astype(precision), data.ids, data.speakers, others)
+    with np.errstate(over="ignore"):  # what does not fit is refused as not finite
+        protected = protected.astype(precision)
+    return Embeddings(protected, data.ids, data.speakers, others)
 
 
 def _check_dimension(model: Model, data: Embeddings, folder: str | Path | None) -> None:

@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from zeroevidence.data.paths import is_folder
+from zeroevidence.data.door import is_folder
 from zeroevidence.data.unpacking import check_rows
 from zeroevidence.errors import InputError
 

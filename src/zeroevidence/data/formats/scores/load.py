@@ -8,6 +8,7 @@ from typing import get_args
 
 import polars as pl
 
+from zeroevidence.data.door import is_folder
 from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
 from zeroevidence.data.formats.scores.join import Duplicates, join
@@ -26,7 +27,6 @@ from zeroevidence.data.formats.scores.speakers import Speakers, read_speakers
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loaded import Loaded
-from zeroevidence.data.paths import is_folder
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
