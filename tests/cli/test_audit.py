@@ -74,7 +74,8 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert len(cards) == 5
     assert {"objective", "opportunity", "resources", "trained_on", "calibrated_on"} <= set(cards[0])
     words = verdict(read_results(out))
-    assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{words.paragraph}\n"
+    short = " ".join(words.summary)
+    assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{short}\n\nIn detail: {words.paragraph}\n"
     assert " ".join(printed.split()).startswith(" ".join((out / "summary.txt").read_text().split()))
     assert (out / "trials.csv").read_text().startswith("row_")
     assert (out / "speakers.csv").exists()

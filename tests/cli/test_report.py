@@ -177,7 +177,7 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
-    assert shown.count("\nThe strongest of 3 attacks") == 2
+    assert shown.count("\nIn detail: The strongest of 3 attacks") == 2
     text = out.read_text(encoding="utf-8")
     # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
     assert "22 results" in text

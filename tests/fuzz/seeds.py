@@ -12,7 +12,7 @@ import numpy as np
 
 from zeroevidence.cli import main
 from zeroevidence.plot.registry import KINDS
-from zeroevidence.protect.attributes import names as protectors
+from zeroevidence.protect.attributes import kinds
 
 Files = dict[str, bytes]
 
@@ -210,7 +210,7 @@ def _models(home: Path) -> list[Target]:
     vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
     np.savez(home / "voices.npz", vectors=vectors, speaker=people, sex=sex)
     found = []
-    for protector in protectors():
+    for protector in (kind.name for kind in kinds()):
         more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
         _done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
         files = _read(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")

@@ -25,7 +25,7 @@ def elub(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
     --------
     >>> low, high = elub([2.0, 3.0, 4.0], [-4.0, -3.0, 0.5])
     >>> round(low, 3), round(high, 3)
-    (-1.099, 1.099)
+    (-0.693, 0.405)
     """
     levels = np.unique(np.concatenate((target, nontarget)))
     missed, rejected = (np.searchsorted(np.sort(one), levels, "right") for one in (target, nontarget))

@@ -133,5 +133,5 @@ def test_a_damaged_file(model, tmp_path):
     path = tmp_path / "model.onnx"
     shutil.copyfile(model.extractor.card.file, path)
     path.write_bytes(path.read_bytes()[:-1000])
-    with pytest.raises(InputError, match="cannot be read as ONNX"):
+    with pytest.raises(InputError, match=r"cannot be (read|loaded) as ONNX"):
         load_onnx(path)
