@@ -391,7 +391,8 @@ def test_tables_of_a_number(file, format, capsys):
     assert ("attribute_bits" if format == "csv" else "mean absolute error") in told
 
 
-def test_the_command_line_takes_bands(file, capsys):
+def test_the_command_line_takes_bands(file, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # headings in one line
     run("evaluate", file, "--attribute", "age", "--bands", "18,40", "--protector", "leace", "--attacker", "logistic",
         "--intervals", "0", "--null", "0", "--no-verification")  # fmt: skip
     told = capsys.readouterr().out
