@@ -87,6 +87,8 @@ def test_a_search(voices):
 
 
 def test_a_protector(voices):
+    pytest.importorskip("safetensors")
+
     def check(folder):
         if (folder / "model.json").exists():
             assert (folder / "model.safetensors").exists()
@@ -98,6 +100,7 @@ def test_a_protector(voices):
 
 
 def test_a_model_that_was_cut_off_is_written_again(voices):
+    pytest.importorskip("safetensors")
     home = voices / "m"
     home.mkdir()
     (home / "model.safetensors").write_bytes(b"half")

@@ -22,6 +22,8 @@ needs_device = pytest.mark.skipif(not DEVICE.exists(), reason="there is no /dev/
 
 @pytest.mark.parametrize("command", ["evaluate", "doctor", "report", "plot"])
 def test_a_name_that_no_file_can_have(run, command):
+    if command == "plot":
+        pytest.importorskip("matplotlib")
     words = (command, LONG) if command != "plot" else (command, "det", LONG, "-o", "figure.svg")
     code, out, err = run(*words)
     assert code == 3

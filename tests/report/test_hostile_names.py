@@ -120,6 +120,8 @@ class Tags(HTMLParser):
 
 
 def test_html(results):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     plain, found = Tags(), Tags()
     plain.feed(page([result("plain")]))
     text = page(list(results.values()))
