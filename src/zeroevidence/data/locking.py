@@ -87,7 +87,7 @@ def _owner(handle: int) -> str:
     try:
         found = json.loads(os.pread(handle, 4096, 0))
         return f"process {int(found['process'])} on {str(found['host'])[:60]} since {str(found['since'])[:30]}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return "another process"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zeroevidence.attack.attackers.card import AttackerCard
+from zeroevidence.data.door import door, is_file
+from zeroevidence.data.typed import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.jsonfile import from_json, result_text
@@ -30,7 +32,7 @@ class Material:
     def add_result(self, path: str) -> None:
         """Read a finished result: a JSON file, or a folder that `link` or `audit` wrote."""
         name, text = result_text(path)
-        if _schema(text) == SCHEMA:
+        if _is_comparison(text, name):
             self.comparisons += comparisons_from_json(text, path=name)
             return
         rows = from_json(text, path=name)
@@ -55,24 +57,18 @@ class Material:
         self.cards += [None] * len(rows)
 
 
-def _schema(text: str) -> str | None:
-    try:
-        document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    found = document.get("schema") if isinstance(document, dict) else None
-    return found if isinstance(found, str) else None
+def _is_comparison(text: str, path: str) -> bool:
+    document = read_json(text, path)
+    return isinstance(document, dict) and document.get("schema") == SCHEMA
 
 
 def _cards(place: Path, wanted: int) -> list[Card | None]:
     """The attackers' cards that an audit wrote beside its result."""
     file = place / "attackers.json"
-    if not place.is_dir() or not file.is_file():
+    if not is_file(file):
         return [None] * wanted
-    try:
-        cards = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", path=file) from None
-    if not isinstance(cards, list) or len(cards) != wanted or not all(isinstance(card, dict) for card in cards):
-        raise InputError(f"expected {wanted} attacker cards, one for each row of result.json", path=file)
-    return cards
+    with door(file, "attackers' cards"):
+        cards = typed(tuple[AttackerCard, ...], load_json(file), "cards")
+    if len(cards) != wanted:
+        raise InputError(f"{len(cards)} cards; expected {wanted}, one for each row of result.json", path=file)
+    return [card.to_dict() for card in cards]
