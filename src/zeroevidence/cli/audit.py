@@ -14,6 +14,7 @@ from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
+from zeroevidence.data.door import named
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices import spellings
@@ -114,7 +115,7 @@ def command(
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
-    with exclusive(home):
+    with exclusive(home), named(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,

@@ -133,6 +133,8 @@ def _counted(value: Any, where: str) -> float:
 
 def _check_range(name: str, found: Measured, where: str) -> None:
     """Refuse numbers that the measure cannot have."""
+    if found.spread is not None and found.number is None:
+        raise InputError(f"{where}: has a spread, but its value is no single number")
     if found.low is not None and found.high is not None and found.low > found.high:
         raise InputError(f"{where}: its interval from {found.low:g} to {found.high:g} is turned round")
     if name not in MEASURES:
