@@ -92,7 +92,7 @@ def _owner(handle: int) -> str:
 
 
 def _sweep(place: Path) -> None:
-    """Remove temporary files of processes that were killed; whoever holds the lock has none yet."""
+    """Remove temporary files of processes that were killed, at any depth; whoever holds the lock has none yet."""
     if place.is_dir() and not place.is_symlink():
-        for leftover in place.glob(f"{TEMPORARY}*"):
+        for leftover in list(place.rglob(f"{TEMPORARY}*")):
             leftover.unlink(missing_ok=True)
