@@ -70,11 +70,16 @@ def join(
     """The joined trials, or the problems in the way (only the first, where they cannot be located)."""
     limit = None if scores.located and (key is None or key.located) else 1
     base = scores if key is None else key
-    enrolments = base.frame["enrol"].unique(maintain_order=True)
-    trials = base.frame["trial"].unique(maintain_order=True)
+    enrolments = base.frame["enrol"].unique(maintain_order=True).cast(pl.String)
+    trials = base.frame["trial"].unique(maintain_order=True).cast(pl.String)
     enrol, trial = _codes(base, enrolments, trials)
     pair = enrol * len(trials) + trial
     again, first = _repeats(pair)
+    if key is None and scores.has("label") and not len(again):  # nothing to join, and no need for what joining takes
+        del pair
+        rows = np.arange(len(enrol))
+        score, label = scores.frame["score"].to_numpy(), scores.frame["label"].fill_null(False).to_numpy()
+        return JoinedTrials(score, label, enrolments, trials, enrol, trial, rows, rows, ()), []
     slot = np.arange(len(pair))
     slot[again] = first
     left = right = _Side(base, slot, again, first)
@@ -111,8 +116,9 @@ def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntA
     """Where each row's identifiers stand in the lists, -1 where they do not."""
     both = []
     for ids, known in ((table.frame["enrol"], enrolments), (table.frame["trial"], trials)):
-        codes = ids.cast(pl.Enum(known), strict=False).to_physical()
-        both.append(codes.cast(pl.Int64).fill_null(-1).to_numpy())
+        names = ids.dtype.categories if isinstance(ids.dtype, pl.Enum) else ids
+        codes = names.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        both.append(codes if names is ids else codes[ids.to_physical().to_numpy()])
     return both[0], both[1]
 
 

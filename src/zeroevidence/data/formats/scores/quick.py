@@ -10,17 +10,77 @@ import re
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.scores.layout import Layout
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.text import LABELS, without_mark
 
+BLOCK = 1 << 26  # bytes of a file that are read at once
 _TRUE = [word for word, target in LABELS.items() if target]
 
 
-def read_quickly(data: bytes, name: str, layout: Layout) -> Table | None:
-    """The table that a text file holds, or None when it needs the careful reader."""
-    body = _tidied(data, layout)
+def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False) -> Table | None:
+    """The table that a text file holds, or None when it needs the careful reader.
+
+    A large file is read in blocks of lines, whose identifiers become numbers (an Enum of polars) where `coded`: written
+    out, they would take several times the memory of everything that is computed with.
+    """
+    body = without_mark(data)
+    if without_mark(body) is not body:  # polars would drop this second mark; here it belongs to the first cell
+        return None
+    blocks = _blocks(body)
+    frames: list[pl.DataFrame] = []
+    codes: dict[str, _Codes] = {}
+    for block in blocks:
+        frame = _block(block, layout, first=not frames)
+        if frame is None:
+            return None
+        if coded and len(blocks) > 1:
+            for column in (column for column, kind in frame.schema.items() if kind == pl.String()):
+                numbers = codes.setdefault(column, _Codes()).of(frame[column])
+                frame = frame.with_columns(pl.Series(column, numbers))
+        frames.append(frame)
+    frame = frames[0] if len(frames) == 1 else pl.concat(frames)
+    del frames
+    for column, known in codes.items():
+        frame = frame.with_columns(known.names().gather(frame[column]).alias(column))
+    return None if frame.is_empty() else Table(name, layout.format, frame, None, False)
+
+
+class _Codes:
+    """Names as numbers, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def of(self, names: pl.Series) -> NDArray[np.uint32]:
+        """The number of each."""
+        own = names.unique(maintain_order=True)
+        found = [self.places.setdefault(one, len(self.places)) for one in own]
+        codes: IntArray = names.cast(pl.Enum(own)).to_physical().to_numpy()
+        return np.array(found, np.uint32)[codes]
+
+    def names(self) -> pl.Series:
+        """The name of each number."""
+        names = list(self.places)
+        return pl.Series(names, dtype=pl.Enum(names))
+
+
+def _blocks(body: bytes) -> list[memoryview]:
+    """The lines of a file in blocks of about `BLOCK` bytes."""
+    view, start, found = memoryview(body), 0, []
+    while start < len(body):
+        end = body.find(b"\n", start + BLOCK) + 1 or len(body)
+        found.append(view[start:end])
+        start = end
+    return found or [view]
+
+
+def _block(block: memoryview, layout: Layout, *, first: bool) -> pl.DataFrame | None:
+    """Some lines as a table, or None when they need the careful reader."""
+    body = _tidied(bytes(block), layout, first=first)
     if body is None:
         return None
     names = [f"column_{i + 1}" for i in range(len(layout.columns))]
@@ -45,16 +105,13 @@ def read_quickly(data: bytes, name: str, layout: Layout) -> Table | None:
         if not frame["label"].is_in(list(LABELS)).all():
             return None
         frame = frame.with_columns(pl.col("label").is_in(_TRUE))
-    return Table(name, layout.format, frame, None, False)
+    return frame
 
 
-def _tidied(data: bytes, layout: Layout) -> bytes | None:
+def _tidied(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
     """The same rows with one separator between columns, one line feed between rows, nothing around."""
     separator = layout.separator.encode()
-    body = without_mark(data)
     if (separator != b" " and b'"' in body) or not _is_utf8(body):
-        return None
-    if without_mark(body) is not body:  # polars would drop this second mark; here it belongs to the first cell
         return None
     if not _regular(body, separator, len(layout.columns)):
         again = _blanks_tidied(body) if separator == b" " else _cells_tidied(body, separator)
@@ -64,7 +121,7 @@ def _tidied(data: bytes, layout: Layout) -> bytes | None:
         rows = body.count(b"\n") + 1
         if not body or body.count(separator) != rows * (len(layout.columns) - 1):
             return None
-    return body if layout.header is None else body.partition(b"\n")[2]
+    return body if layout.header is None or not first else body.partition(b"\n")[2]
 
 
 def _is_utf8(body: bytes) -> bool:
