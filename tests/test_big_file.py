@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("resource")
+MOST = 4.0  # times the arrays
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 

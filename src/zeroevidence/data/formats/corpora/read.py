@@ -54,7 +54,9 @@ def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus
         raise InputError.of(problems, _LISTER)
     if not found.rows:
         raise InputError("no utterances; expected at least one", path=path)
-    corpus = Corpus(tuple(row.utterance for row in _merged(found)), found.root)
+    utterances = (row.utterance for row in _merged(found))
+    # by names: what is learned from speech must not depend on the order of the lines that list it
+    corpus = Corpus(tuple(sorted(utterances, key=lambda one: (one.speaker, one.id))), found.root)
     try:
         return corpus.assign(seed) if draw else corpus
     except InputError as error:
