@@ -1,8 +1,8 @@
 """Scores in the order of their names, so that the order of the lines of a file changes no number.
 
 Folds of people, exchanged people and halves of them are drawn by place. Places follow names here: those of enrolments
-and trials, of pairs of them, and of embeddings. Scores that nobody named, and the rows and columns of a matrix without
-names, have nothing but their places, and keep them.
+and trials, of pairs of them, and of embeddings. Scores that nobody named, and embeddings, rows and columns of a matrix
+without names, have nothing but their places, and keep them.
 """
 
 from __future__ import annotations
@@ -73,13 +73,11 @@ def places_in(names: StrArray, some: StrArray) -> IntArray:
 
 
 def _embeddings(data: Embeddings) -> Embeddings:
-    """By speaker and identifier; where identifiers are but row numbers, by what is known of each vector, and itself."""
+    """By speaker and identifier; vectors whose identifiers are but their numbers keep their places."""
     rows = np.arange(len(data))
     if np.array_equal(data.ids, rows.astype(np.str_)):
-        keys = [*np.asarray(data.vectors).T[::-1], *(data.attributes[name] for name in sorted(data.attributes))]
-    else:
-        keys = [data.ids]
-    order = np.lexsort([*keys, *([] if data.speakers is None else [data.speakers])])
+        return data
+    order = np.lexsort((data.ids,) if data.speakers is None else (data.ids, data.speakers))
     return data if np.array_equal(order, rows) else data.take(order)
 
 
