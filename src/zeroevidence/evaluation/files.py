@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zeroevidence.data.direction import check_direction
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.paths import is_folder
 from zeroevidence.data.scores import Scores
-from zeroevidence.errors import Problem, UsageError
+from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.finding import together
 from zeroevidence.evaluation.measuring import evaluate
@@ -51,8 +52,8 @@ class Reading:
     allow_missing: bool = False
 
     def read(self, file: ScoreFile) -> Loaded:
-        """The scores of one file."""
-        return read_scores(
+        """The scores of one file; distances are refused."""
+        loaded = read_scores(
             file.scores,
             file.key,
             format=self.file_format,
@@ -60,10 +61,12 @@ class Reading:
             allow_missing=self.allow_missing,
             speakers=file.speakers,
         )
+        check_direction(loaded.data, file.scores)
+        return loaded
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""
-        return diagnose(
+        found = diagnose(
             file.scores,
             file.key,
             format=self.file_format,
@@ -71,6 +74,13 @@ class Reading:
             allow_missing=self.allow_missing,
             speakers=file.speakers,
         )
+        if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
+            return found
+        try:
+            self.read(file)
+        except InputError as error:
+            return [error.problem]
+        return []
 
 
 def score_files(

@@ -10,7 +10,7 @@ import csv
 import re
 from collections.abc import Iterator
 
-LABELS = {"target": True, "nontarget": False, "1": True, "0": False}
+LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)

@@ -6,7 +6,8 @@ verifier's scores of 2019 have none; their protocol stands beside them line by l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
@@ -22,6 +23,7 @@ from zeroevidence.data.formats.asvspoof.join import (
     with_speakers,
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
+from zeroevidence.data.formats.asvspoof.parts import in_parts, lacking_in_parts
 from zeroevidence.data.formats.asvspoof.table import offers, one_side, read_table
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.source import InputFile, locate
@@ -34,12 +36,16 @@ _SIDES: tuple[Side, ...] = get_args(Side)
 
 @dataclass(frozen=True, slots=True)
 class LoadedTandem:
-    """What the files held, how each was understood, which trials were left out, which rules were loosened."""
+    """What the files held, how each was understood, which trials were left out, which rules were loosened.
+
+    `parts` are the same trials by what a column says of them, where one was asked for.
+    """
 
     data: TandemScores
     formats: dict[str, str]
     phase: str | None
     loosened: tuple[Loosened, ...]
+    parts: dict[str, TandemScores] = field(default_factory=dict)
 
 
 def read_tandem(
@@ -53,6 +59,7 @@ def read_tandem(
     duplicates: TandemDuplicates = "error",
     allow_missing: bool = False,
     phase: str = "eval",
+    by: str | None = None,
 ) -> LoadedTandem:
     r"""Scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
 
@@ -73,6 +80,9 @@ def read_tandem(
         Evaluate what scores and key have in common.
     phase
         Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
+    by
+        A column of the key, such as codec, to tell trials apart by. Where it says something of spoofs only, all other
+        trials belong to each part.
 
     Raises
     ------
@@ -92,7 +102,7 @@ def read_tandem(
     ['A07', 'A08']
     """
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase))
+    loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase, by))
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem --check")
     return loaded
@@ -109,10 +119,11 @@ def diagnose_tandem(
     duplicates: TandemDuplicates = "error",
     allow_missing: bool = False,
     phase: str = "eval",
+    by: str | None = None,
 ) -> list[Problem]:
     """Every problem that `read_tandem` would stumble over, none when it would succeed."""
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    return _attempt(paths, Request(format, duplicates, allow_missing, phase))[1]
+    return _attempt(paths, Request(format, duplicates, allow_missing, phase, by))[1]
 
 
 def _attempt(paths: dict[str, str | Path | None], request: Request) -> tuple[LoadedTandem | None, list[Problem]]:
@@ -158,6 +169,8 @@ class _Reading:
         found = {side: one for side, one in joined.items() if one is not None}
         if not self.problems:
             self.problems += disagreements(found)
+        if self.request.by is not None and not self.problems:
+            self.problems += lacking_in_parts(found, self.request.by)
         # Sides that share a file share its faults.
         problems = list(dict.fromkeys(self.problems))
         return (None, problems) if problems else (self.built(found), [])
@@ -184,7 +197,9 @@ class _Reading:
         if name not in self.tables:
             forced = "auto" if key else self.request.format
             try:
-                self.tables[name] = read_table(self.sources[name], side, key=key, forced=forced, careful=self.careful)
+                self.tables[name] = read_table(
+                    self.sources[name], side, key=key, forced=forced, careful=self.careful, by=self.request.by
+                )
             except InputError as error:
                 self.problems.append(error.problem)
                 self.tables[name] = None
@@ -237,17 +252,25 @@ class _Reading:
         """The result; a countermeasure's speakers may be known from the verifier's protocol."""
         if "cm" in sides and "asv" in sides and (sides["cm"].frame["speaker"] == "").all():
             sides = {**sides, "cm": with_speakers(sides["cm"], sides["asv"].frame)}
-        classes = {
-            f"{side}_{kind}": _trial_scores(one.frame.filter(pl.col("key") == kind), kind)
-            for side, one in sides.items()
-            for kind in KINDS[side]
-        }
+        parts = {} if self.request.by is None else in_parts(sides)
         return LoadedTandem(
-            TandemScores(**classes),
+            _scores({side: one.frame for side, one in sides.items()}),
             {name: table.format for name, table in self.tables.items() if table is not None},
             self.request.phase if any(one.phased for one in sides.values()) else None,
             tuple(replace(rule, side=side) for side, one in sides.items() for rule in one.loosened),
+            {value: _scores(frames) for value, frames in parts.items()},
         )
+
+
+def _scores(frames: Mapping[Side, pl.DataFrame]) -> TandemScores:
+    """The scores of each kind of trial."""
+    return TandemScores(
+        **{
+            f"{side}_{kind}": _trial_scores(frame.filter(pl.col("key") == kind), kind)
+            for side, frame in frames.items()
+            for kind in KINDS[side]
+        }
+    )
 
 
 def _trial_scores(frame: pl.DataFrame, kind: str) -> TrialScores:

@@ -103,7 +103,7 @@ SCORE_FORMATS.add(
     ScoreFormat(
         name=_NAME,
         words="BOSARIS or SIDEKIT, models x segments in HDF5",
-        binary=Binary(_HDF5, read_hdf5),
+        binary=Binary((_HDF5,), read_hdf5),
         place=70,
     )
 )

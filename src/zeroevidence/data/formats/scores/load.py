@@ -163,7 +163,7 @@ def _located(request: _Request) -> tuple[InputFile | None, InputFile | None, Inp
 
 def _search_format(scores: InputFile, asked: str) -> ScoreFormat | None:
     """The format of a matrix: what the file is, or else what was asked for; None for single trials."""
-    found = binary_format(scores.kind, asked)
+    found = binary_format(scores, asked)
     if found is not None and found.matrix is not None:
         return found
     return None if asked == AUTO or SCORE_FORMATS[asked].matrix is None else SCORE_FORMATS[asked]
@@ -268,7 +268,7 @@ def _table(
 ) -> Table | None:
     """One file as a table; what makes that impossible goes to `problems`."""
     try:
-        found = binary_format(file.kind, asked)
+        found = binary_format(file, asked)
         if found is not None and found.binary is None:
             raise InputError(
                 f"is a {found.files} {file.kind} file; expected the {role} of single trials", path=file.name

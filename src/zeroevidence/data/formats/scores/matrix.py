@@ -42,18 +42,21 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: Speakers | N
             arrays[name] = array
     if "mated" not in arrays:
         raise InputError("no array named mated; expected one, here or in a key (--key KEY)", path=source.name)
-    _check_finite(arrays["scores"], source.name)
+    return checked_matrix(arrays, source.name, speakers)
+
+
+def checked_matrix(arrays: dict[str, Any], name: str, speakers: Speakers | None) -> ScoreMatrix:
+    """The matrix that arrays of these names make, with finite scores and somebody to find."""
+    _check_finite(arrays["scores"], name)
     try:
-        matrix = ScoreMatrix(
-            arrays["scores"], arrays["mated"], **{name: arrays[name] for name in _IDS if name in arrays}
-        )
+        matrix = ScoreMatrix(arrays["scores"], arrays["mated"], **{one: arrays[one] for one in _IDS if one in arrays})
     except InputError as error:
-        raise InputError(error.reason, path=source.name) from None
+        raise InputError(error.reason, path=name) from None
     if matrix.scores.shape[1] < 2:
-        raise InputError("one enrolled identity; expected at least two", path=source.name)
+        raise InputError("one enrolled identity; expected at least two", path=name)
     if not (matrix.mated >= 0).any():
-        raise InputError("no trial has its speaker enrolled; expected at least one mated column", path=source.name)
-    return matrix if speakers is None else _with_speakers(matrix, speakers, source.name)
+        raise InputError("no trial has its speaker enrolled; expected at least one mated column", path=name)
+    return matrix if speakers is None else _with_speakers(matrix, speakers, name)
 
 
 def _arrays(source: InputFile, alone: str) -> dict[str, Any]:
