@@ -21,7 +21,7 @@ class ScoreInputs:
 
     Parameters
     ----------
-    scores, keys, speakers, systems, dev, dev_keys
+    scores, keys, speakers, systems, dev, dev_keys, calibrate, calibrate_keys
         As in `score_files`.
     reading
         How the files are read.
@@ -34,6 +34,8 @@ class ScoreInputs:
     dev: tuple[str, ...]
     dev_keys: tuple[str, ...]
     reading: Reading
+    calibrate: tuple[str, ...] = ()
+    calibrate_keys: tuple[str, ...] = ()
 
     @property
     def finished(self) -> list[str]:
@@ -54,7 +56,14 @@ class ScoreInputs:
         """The score files among SCORES with their keys."""
         raw = [path for path in self.scores if path not in self.finished]
         return score_files(
-            raw, self.keys, speakers=self.speakers, systems=self.systems, dev=self.dev, dev_keys=self.dev_keys
+            raw,
+            self.keys,
+            speakers=self.speakers,
+            systems=self.systems,
+            dev=self.dev,
+            dev_keys=self.dev_keys,
+            calibrate=self.calibrate,
+            calibrate_keys=self.calibrate_keys,
         )
 
 
@@ -73,9 +82,11 @@ def _inputs(
     systems: tuple[str, ...] = (),
     dev: tuple[str, ...] = (),
     dev_keys: tuple[str, ...] = (),
+    calibrate: tuple[str, ...] = (),
+    calibrate_keys: tuple[str, ...] = (),
 ) -> ScoreInputs:
     reading = Reading(file_format, duplicates, allow_missing)
-    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading)
+    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading, calibrate, calibrate_keys)
 
 
 _FILES = (
@@ -101,6 +112,13 @@ _SYSTEMS = (
         help="Scores of other speakers to calibrate the search on; once for all SCORES, or once for each.",
     ),
     click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
+    click.option(
+        "--calibrate",
+        multiple=True,
+        metavar="SCORES",
+        help="Scores of other speakers that turn scores into likelihood ratios; once for all SCORES, or once for each.",
+    ),
+    click.option("--calibrate-key", "calibrate_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
 )
 
 score_inputs = grouped("inputs", _inputs, *_FILES, *_SYSTEMS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroevidence.data.direction import check_direction
@@ -33,6 +33,8 @@ class ScoreFile:
         What the row will be called, and what it is about.
     dev
         The file of other speakers that the search is calibrated on.
+    calibrate
+        The file of other speakers that turns scores into LLRs.
     """
 
     scores: str
@@ -41,6 +43,7 @@ class ScoreFile:
     labels: dict[str, str] = field(default_factory=dict)
     about: About = field(default_factory=About)
     dev: ScoreFile | None = None
+    calibrate: ScoreFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ def score_files(
     systems: Sequence[str] = (),
     dev: Sequence[str] = (),
     dev_keys: Sequence[str] = (),
+    calibrate: Sequence[str] = (),
+    calibrate_keys: Sequence[str] = (),
 ) -> list[ScoreFile]:
     """Score files with their keys; result folders of a VoicePrivacy challenge are opened up into theirs.
 
@@ -102,21 +107,22 @@ def score_files(
         Who speaks, where the key does not say.
     systems
         A name for each; made of the file names unless given.
-    dev, dev_keys
+    dev, dev_keys, calibrate, calibrate_keys
         Files of other speakers, one for all or one for each, and their keys.
     """
     files = _resolved(scores, keys, speakers, systems)
-    if not dev:
-        return files
-    others = _resolved(dev, dev_keys, None, ())
-    if len(others) not in (1, len(files)):
+    pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
+    return [replace(file, dev=one, calibrate=two) for file, (one, two) in zip(files, pairs, strict=True)]
+
+
+def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
+    """The development file of each of so many score files."""
+    found = _resolved(scores, keys, None, ()) if scores else [None]
+    if len(found) not in (1, number):
         raise UsageError(
-            f"expected one development file, or one for each of the {len(files)} score files, got {len(others)}"
+            f"expected one development file, or one for each of the {number} score files, got {len(found)}"
         )
-    return [
-        ScoreFile(one.scores, one.key, one.speakers, one.labels, one.about, others[i if len(others) > 1 else 0])
-        for i, one in enumerate(files)
-    ]
+    return found if len(found) == number else [found[0]] * number
 
 
 def _resolved(
@@ -189,6 +195,7 @@ def evaluate_files(
         result = evaluate(
             loaded,
             dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
             prior=prior,
             labels=file.labels,
             about=file.about,

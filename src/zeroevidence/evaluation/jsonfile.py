@@ -23,7 +23,7 @@ from zeroevidence.evaluation import legacy
 from zeroevidence.evaluation.about import About, Spent
 from zeroevidence.evaluation.flags import Flag
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface
-from zeroevidence.evaluation.setup import Resampling, SearchSetup, Setup, TandemSetup, joint_signature
+from zeroevidence.evaluation.setup import LlrSetup, Resampling, SearchSetup, Setup, TandemSetup, joint_signature
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread
 
@@ -202,6 +202,7 @@ def _setup(record: Mapping[str, Any]) -> Setup:
     for name, kind in (
         ("search", SearchSetup),
         ("tandem", TandemSetup),
+        ("llr", LlrSetup),
         ("intervals", Resampling),
         ("null", Resampling),
     ):

@@ -146,6 +146,17 @@ BIBTEX: dict[str, str] = {
         pages="482--491",
         year="2016",
     ),
+    "vergeer2021": _entry(
+        "article",
+        "vergeer2021",
+        author="Vergeer, Peter and van Schaik, Yara and Sjerps, Marjan",
+        title="Measuring calibration of likelihood-ratio systems: A comparison of four metrics, including a new metric "
+        "{devPAV}",
+        journal="Forensic Science International",
+        volume="321",
+        pages="110722",
+        year="2021",
+    ),
     "backstrom2026": _entry(
         "article",
         "backstrom2026",
