@@ -9,7 +9,7 @@ import click
 
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import terminal_progress
-from zeroevidence.data.formats import FORMATS, Duplicates
+from zeroevidence.data.formats import FORMATS, Duplicates, Infinite
 from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, score_files
 from zeroevidence.evaluation.jsonfile import is_result
 from zeroevidence.uncertainty.draws import Progress
@@ -79,13 +79,14 @@ def _inputs(
     file_format: str,
     duplicates: Duplicates,
     allow_missing: bool,
+    infinite: Infinite,
     systems: tuple[str, ...] = (),
     dev: tuple[str, ...] = (),
     dev_keys: tuple[str, ...] = (),
     calibrate: tuple[str, ...] = (),
     calibrate_keys: tuple[str, ...] = (),
 ) -> ScoreInputs:
-    reading = Reading(file_format, duplicates, allow_missing)
+    reading = Reading(file_format, duplicates, allow_missing, infinite)
     return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading, calibrate, calibrate_keys)
 
 
@@ -102,6 +103,7 @@ _FILES = (
     setting(Reading, "file_format", "--format", "file_format", choices=FORMATS, help="Format of the score files."),
     setting(Reading, "duplicates", help="What to do with a pair that is scored twice."),
     setting(Reading, "allow_missing", help="Evaluate the trials that are in both files, instead of refusing."),
+    setting(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
 )
 _SYSTEMS = (
     click.option("--system", "systems", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES."),

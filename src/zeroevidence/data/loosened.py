@@ -13,9 +13,10 @@ class Loosened:
     Parameters
     ----------
     rule
-        "duplicates" (trials that are scored more than once), or "missing" (trials that one of two files lacks).
+        "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks), or
+        "infinite" (scores that are).
     count
-        How many scores were left out, or counted again; how many trials were left out.
+        How many scores were left out, counted again or taken; how many trials were left out.
     how
         What was done with duplicates.
     side
@@ -29,7 +30,7 @@ class Loosened:
     'cm-missing:3'
     """
 
-    rule: Literal["duplicates", "missing"]
+    rule: Literal["duplicates", "missing", "infinite"]
     count: int
     how: Literal["keep-last", "keep-all"] | None = None
     side: str | None = None

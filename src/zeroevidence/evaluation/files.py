@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroevidence.data.direction import check_direction
-from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.data.formats import Duplicates, Infinite, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.paths import is_folder
 from zeroevidence.data.scores import Scores
@@ -53,6 +53,7 @@ class Reading:
     file_format: str = "auto"
     duplicates: Duplicates = "error"
     allow_missing: bool = False
+    infinite: Infinite = "refuse"
 
     def read(self, file: ScoreFile) -> Loaded:
         """The scores of one file; distances are refused."""
@@ -62,6 +63,7 @@ class Reading:
             format=self.file_format,
             duplicates=self.duplicates,
             allow_missing=self.allow_missing,
+            infinite=self.infinite,
             speakers=file.speakers,
         )
         check_direction(loaded.data, file.scores)
@@ -75,6 +77,7 @@ class Reading:
             format=self.file_format,
             duplicates=self.duplicates,
             allow_missing=self.allow_missing,
+            infinite=self.infinite,
             speakers=file.speakers,
         )
         if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once

@@ -109,6 +109,8 @@ def _evaluated(
 ) -> Evaluation:
     data = in_name_order(given.data)
     rows, left_out = searchable(data)
+    if any(one.rule == "infinite" for one in given.loosened):
+        rows, left_out = None, {}
     pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
     view = ScoreView(rank(pairs.target, pairs.nontarget), replace(options.pairs, llr=llr is not None))
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order

@@ -25,7 +25,7 @@ Score files that a VoicePrivacy project left in its folders, and the rates that 
 
 from zeroevidence.data.formats.registry import import_modules
 from zeroevidence.data.formats.scores.join import Duplicates
-from zeroevidence.data.formats.scores.load import diagnose, read_scores
+from zeroevidence.data.formats.scores.load import Infinite, diagnose, read_scores
 from zeroevidence.data.formats.scores.prior import read_prior
 from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, ScoreFormat, format_names
 from zeroevidence.data.formats.scores.summary import SummaryRow, read_summary
@@ -41,6 +41,7 @@ __all__ = [
     "SCORE_FORMATS",
     "Duplicates",
     "FoundRow",
+    "Infinite",
     "Problems",
     "ScoreFormat",
     "SummaryRow",

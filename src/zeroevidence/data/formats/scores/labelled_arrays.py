@@ -76,7 +76,7 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
         if array.shape != scores.shape:
             raise InputError(f"{name}: shape {array.shape}; expected {len(scores)}, one per score", path=file.name)
     problems = Problems(file.name)
-    for at in np.flatnonzero(~np.isfinite(scores)).tolist():
+    for at in np.flatnonzero(np.isnan(scores)).tolist():
         problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
     columns = {"score": scores.astype(np.float64), "label": _targets(labels, file.name)}
     columns |= {one: arrays[name].astype(np.str_) for one, name in _IDS.items() if name in arrays}

@@ -46,8 +46,8 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: Speakers | N
 
 
 def checked_matrix(arrays: dict[str, Any], name: str, speakers: Speakers | None) -> ScoreMatrix:
-    """The matrix that arrays of these names make, with finite scores and somebody to find."""
-    _check_finite(arrays["scores"], name)
+    """The matrix that arrays of these names make, with scores that are numbers and somebody to find."""
+    _check_numbers(arrays["scores"], name)
     try:
         matrix = ScoreMatrix(arrays["scores"], arrays["mated"], **{one: arrays[one] for one in _IDS if one in arrays})
     except InputError as error:
@@ -78,19 +78,22 @@ def _plain(array: Any) -> Any:
     return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
 
 
-def _check_finite(scores: Any, name: str) -> None:
+def _check_numbers(scores: Any, name: str) -> None:
     if scores.dtype.kind not in "biuf" or scores.ndim != 2 or not scores.size:
         raise InputError(
             f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, trials x identities",
             path=name,
         )
-    if scores.dtype.kind == "f":
-        wrong = np.argwhere(~np.isfinite(scores))
-        if len(wrong):
-            row, column = (int(i) for i in wrong[0])
-            more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            reason = f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}"
-            raise InputError(f"{reason}; expected finite numbers", path=name)
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        raise InputError(not_finite(scores, np.isnan(scores)), path=name)
+
+
+def not_finite(scores: Any, wrong: Any) -> str:
+    """Which scores of a matrix are not finite, in words."""
+    places = np.argwhere(wrong)
+    row, column = (int(i) for i in places[0])
+    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+    return f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}; expected finite numbers"
 
 
 def _with_speakers(matrix: ScoreMatrix, speakers: Speakers, name: str) -> ScoreMatrix:

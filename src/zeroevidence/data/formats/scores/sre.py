@@ -36,7 +36,7 @@ def read_sre(data: bytes, name: str, _role: Role) -> Table:
     """The table with each side's segment as a trial of its own."""
     layout = header(sampled(data, name)[:SAMPLE], name)
     assert layout is not None
-    table = read_carefully(data, name, layout)
+    table = read_carefully(data, name, layout, infinite=True)
     if not table.has("side"):
         return table
     named = pl.when(pl.col("side") == _FIRST_SIDE).then("trial").otherwise(pl.concat_str("trial", pl.lit(":"), "side"))
