@@ -14,6 +14,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zeroevidence.data.formats.scores.summary import is_summary
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.paths import is_folder
 from zeroevidence.data.threat import ThreatModel
@@ -22,6 +23,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import legacy
 from zeroevidence.evaluation.about import About, Spent
 from zeroevidence.evaluation.flags import Flag
+from zeroevidence.evaluation.published import read_published
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface
 from zeroevidence.evaluation.setup import LlrSetup, Resampling, SearchSetup, Setup, TandemSetup, joint_signature
 from zeroevidence.uncertainty.null import Null
@@ -53,7 +55,7 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
 
 
 def read_results(path: str | Path) -> list[Evaluation]:
-    """Rows of a result: a JSON file, or a folder that `link` or `audit` wrote.
+    """Rows of a result: a JSON file, a folder that `link` or `audit` wrote, or a table of a VoicePrivacy Challenge.
 
     Examples
     --------
@@ -65,6 +67,8 @@ def read_results(path: str | Path) -> list[Evaluation]:
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
     [0.0, 0.5]
     """
+    if is_summary(path):
+        return read_published(path)
     name, text = result_text(path)
     rows = from_json(text, path=name)
     if not rows:
@@ -92,10 +96,14 @@ def read_result(path: str | Path) -> Evaluation:
 
 
 def is_result(path: str | Path) -> bool:
-    """Whether this is a finished result: a JSON file, or a folder with one, as `link` and `audit` write them."""
+    """Whether this is a finished result: a JSON file, a folder with one, or a table that a challenge's kit wrote."""
     place = Path(path)
     try:
-        return (place.is_dir() and (place / "result.json").is_file()) or (place.is_file() and place.suffix == ".json")
+        return (
+            is_summary(path)
+            or (place.is_dir() and (place / "result.json").is_file())
+            or (place.is_file() and place.suffix == ".json")
+        )
     except (OSError, ValueError):
         return False  # a name that no file can have
 

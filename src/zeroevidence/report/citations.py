@@ -146,6 +146,22 @@ BIBTEX: dict[str, str] = {
         pages="482--491",
         year="2016",
     ),
+    "morris2004": _entry(
+        "inproceedings",
+        "morris2004",
+        author="Morris, Andrew Cameron and Maier, Viktoria and Green, Phil",
+        title="From {WER} and {RIL} to {MER} and {WIL}: improved evaluation measures for connected speech recognition",
+        booktitle="Proc. Interspeech",
+        year="2004",
+    ),
+    "schuller2009": _entry(
+        "inproceedings",
+        "schuller2009",
+        author='Schuller, Bj{\\"o}rn and Steidl, Stefan and Batliner, Anton',
+        title="The {INTERSPEECH} 2009 Emotion Challenge",
+        booktitle="Proc. Interspeech",
+        year="2009",
+    ),
     "vergeer2021": _entry(
         "article",
         "vergeer2021",

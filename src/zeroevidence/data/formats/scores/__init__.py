@@ -5,7 +5,7 @@ its modules, so nothing else names a format.
 
 Examples
 --------
-Score files that a VoicePrivacy project left in its folders, and the rates that its summary says:
+Score files that a VoicePrivacy project left in its folders, and what its summary says:
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -19,8 +19,8 @@ Score files that a VoicePrivacy project left in its folders, and the rates that 
 [(True, True)]
 >>> summary = project / "result_for_rank_x"
 >>> _ = summary.write_text("dataset split gender enrollment trial EER\nlibri dev f original anon 12.5\n")
->>> [(row.line, row.eer) for row in read_summary(summary)]
-[(2, 0.125)]
+>>> [(row.line, row.measures) for row in read_summary(summary)]
+[(2, {'eer': 0.125})]
 """
 
 from zeroevidence.data.formats.registry import import_modules

@@ -3,7 +3,8 @@
 2020 and 2022: ``exp/results-<date>[.orig]/ASV-<enrolls>[_anon]-<trials>[_anon]/scores``; ``.orig`` is the
 attacker trained on original speech. 2024 and 2026:
 ``exp/<model>/<enrolls><suffix>-<trials><suffix>/scores``, where <model> is ``asv_orig`` or ``asv_ssl``
-(both trained on original speech) or ``asv_anon<suffix>``. Keys are in ``data/<trials>/trials``.
+(both trained on original speech) or ``asv_anon<suffix>``, in the second track of 2026
+``asv_anon_track2_<epochs>_<language><suffix>``. Keys are in ``data/<trials>/trials``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _FOLDER = re.compile(
     r"(?P<asv>ASV-)?(?P<set>(?P<dataset>.+)_(?P<split>[^_-]+))_enrolls(?P<enrolment>(?:_.*?)?)"
     r"-(?P<trials>(?P=set)_trials(?:_(?P<sex>f|m|mixed)(?=_|$))?(?:_(?P<part>common|all)(?=_|$))?)(?P<suffix>(?:_.*)?)"
 )
+_ANONYMISED = re.compile(r"asv_anon(?:_track[0-9]+_[0-9]+_[a-z]{2}(?=_|$))?(?P<suffix>.*)")
 _LAYOUTS = "results-*/ASV-<enrolls>-<trials>/scores or asv_*/<enrolls>-<trials>/scores"
 
 
@@ -127,8 +129,8 @@ def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
         results = folder.parent.name
         return results.removesuffix(".orig"), "original" if results.endswith(".orig") else "anonymised"
     for above in list(folder.parents)[:2]:
-        if above.name.startswith("asv_anon"):
-            return above.name.removeprefix("asv_anon"), "anonymised"
+        if trained := _ANONYMISED.fullmatch(above.name):
+            return trained["suffix"], "anonymised"
         if above.name.startswith("asv"):
             return "", "original"
     return None
