@@ -238,3 +238,18 @@ def test_the_command(run, tmp_path):
     code, _, err = run("kit", "write", path, "--suffix", "_x", "-o", tmp_path / "out")
     assert code == 2
     assert "exists" in err
+
+
+def test_check_says_ok_or_what_is_wrong(run, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    for name, pitch in (("a_dev_enrolls", 0.05), ("a_dev_enrolls_x", 0.07)):
+        (tmp_path / "data" / name / "wav").mkdir(parents=True)
+        soundfile.write(tmp_path / "data" / name / "wav" / "u.wav", 0.1 * np.sin(pitch * np.arange(8000)), 16_000)
+    home = tmp_path / "data" / "a_dev_enrolls"
+    (home / "wav.scp").write_text(f"u {home}/wav/u.wav\n")
+    (home / "utt2spk").write_text("u s\n")
+    code, out, _ = run("kit", "check", tmp_path, "--suffix", "_x")
+    assert (code, out) == (0, "ok: 1 sets, 0 lists of trials, 1 anonymised utterances\n")
+    code, out, _ = run("kit", "check", tmp_path, "--suffix", "_y")
+    assert code == 3
+    assert out.endswith("a_dev_enrolls_y: no such folder; expected the anonymised speech of a_dev_enrolls\n")
