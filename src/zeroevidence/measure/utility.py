@@ -132,3 +132,27 @@ def _recall(view: object) -> float | None:
     if not isinstance(view, RecallView) or len(view.total) != 1 or not view.total[0]:
         return None
     return float(view.right[0] / view.total[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LengthView:
+    """By how much lengths differ from the originals', summed, and how long the originals are."""
+
+    difference: float
+    total: float
+
+
+@measure(
+    "length_difference",
+    "length difference",
+    family="utility",
+    unit="fraction",
+    range=(0.0, inf),
+    discloses="none",
+    better="down",
+    meaning="How much longer or shorter utterances became, over how long they were.",
+    references=("tomashenko2024",),
+    place=30,
+)
+def _length_difference(view: object) -> float | None:
+    return view.difference / view.total if isinstance(view, LengthView) else None

@@ -162,6 +162,16 @@ BIBTEX: dict[str, str] = {
         booktitle="Proc. Interspeech",
         year="2009",
     ),
+    "tomashenko2024": _entry(
+        "misc",
+        "tomashenko2024",
+        author="Tomashenko, Natalia and Miao, Xiaoxiao and Champion, Pierre and Meyer, Sarina and Wang, Xin and "
+        "Vincent, Emmanuel and Panariello, Michele and Evans, Nicholas and Yamagishi, Junichi and "
+        "Todisco, Massimiliano",
+        title="The {VoicePrivacy} 2024 Challenge Evaluation Plan",
+        note="arXiv:2404.02677",
+        year="2024",
+    ),
     "vergeer2021": _entry(
         "article",
         "vergeer2021",
