@@ -14,7 +14,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zeroevidence.data.formats.scores.summary import is_summary
 from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.paths import is_folder
 from zeroevidence.data.threat import ThreatModel
@@ -23,7 +22,6 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import legacy
 from zeroevidence.evaluation.about import About, Spent
 from zeroevidence.evaluation.flags import Flag
-from zeroevidence.evaluation.published import read_published
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface
 from zeroevidence.evaluation.setup import LlrSetup, Resampling, SearchSetup, Setup, TandemSetup, joint_signature
 from zeroevidence.uncertainty.null import Null
@@ -67,6 +65,9 @@ def read_results(path: str | Path) -> list[Evaluation]:
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
     [0.0, 0.5]
     """
+    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+    from zeroevidence.evaluation.published import read_published
+
     if is_summary(path):
         return read_published(path)
     name, text = result_text(path)
@@ -97,6 +98,8 @@ def read_result(path: str | Path) -> Evaluation:
 
 def is_result(path: str | Path) -> bool:
     """Whether this is a finished result: a JSON file, a folder with one, or a table that a challenge's kit wrote."""
+    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+
     place = Path(path)
     try:
         return (
