@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,13 @@ from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.output import signatures_option, terminal_progress, wrote
+from zeroevidence.cli.utility import heard_options, heard_rows
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
     from zeroevidence.attack.ladder import Effort
-    from zeroevidence.evaluation import Options
+    from zeroevidence.evaluation import Evaluation, Options
 
 
 def _cutting(segments: str | None, pieces: int) -> Cutting | None:
@@ -69,6 +72,7 @@ cutting_options = grouped(
     help="Evaluate everybody once, in N folds of people; 0 for one split [default: "
     f"{FOLDS} for fewer than {FEW_PEOPLE} people without roles, else 0].",
 )
+@heard_options
 @click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @workers_option
@@ -86,6 +90,7 @@ def command(
     backends: tuple[str, ...],
     cutting: Cutting | None,
     folds: int | None,
+    heard: Mapping[str, str | None],
     cache: str | None,
     options: Options,
     workers: int,
@@ -97,7 +102,8 @@ def command(
 
     CORPUS is a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path. Roles
     and a speaker-disjoint split are drawn where it names none, and few people are cross-validated. Embeddings are kept,
-    so an interrupted audit goes on where it stopped.
+    so an interrupted audit goes on where it stopped. What a recogniser wrote of the anonymised speech (--hypotheses)
+    gives the word error rate beside what attackers learn.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
@@ -106,6 +112,7 @@ def command(
     from zeroevidence.report.auditfolder import audit_text, check_folder, save_audit
 
     home = check_folder(folder, overwrite=overwrite)
+    utility = _utility(heard, corpus, options)
     audit = audit_corpora(
         corpus,
         anonymised=anonymised,
@@ -123,6 +130,18 @@ def command(
         progress=terminal_progress,
         say=partial(click.echo, err=True),
     )
+    named = {name: audit.strongest.labels[name] for name in ("system", "dataset") if name in audit.strongest.labels}
+    audit = replace(audit, utility=tuple(replace(row, labels={**named, **row.labels}) for row in utility))
     for path in save_audit(audit, home, overwrite=overwrite):
         wrote(path)
     click.echo(audit_text(audit, signatures=signatures), nl=False)
+
+
+def _utility(heard: Mapping[str, str | None], corpus: str, options: Options) -> list[Evaluation]:
+    """What the anonymised speech is good for; the corpus says who speaks."""
+    from zeroevidence.data.formats import read_corpus
+
+    if all(path is None for path in heard.values()):
+        return []
+    speakers = {one.id: one.speaker for one in read_corpus(corpus, draw=False)}
+    return heard_rows(heard, speakers, {}, "anonymised", options)
