@@ -180,6 +180,10 @@ def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder,
     assert float(row["wer"]) == pytest.approx(1 / 3)
     assert row.counts["speakers"] == 18
     assert row.labels["system"] == "pitch:2"
+    pytest.importorskip("jinja2")
+    code, _, err = run("report", tmp_path / "out", "-o", tmp_path / "page.html")
+    assert code == 0, err
+    assert "WER" in (tmp_path / "page.html").read_text()
     code, _, err = run(
         "audit", corpus, "--protect", "pitch:2", "--transcripts", tmp_path / "text", "-o", tmp_path / "b"
     )

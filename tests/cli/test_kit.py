@@ -132,6 +132,16 @@ def test_every_output_takes_them(tmp_path):
     assert rows[0].signature == "as published|result_for_rank_x:6"
 
 
+def test_a_report_of_them(run, tmp_path):
+    pytest.importorskip("jinja2")
+    (tmp_path / "result_for_rank_x").write_text(TRACK1)
+    code, _, err = run("report", tmp_path / "result_for_rank_x", "-o", tmp_path / "page.html")
+    assert code == 0, err
+    page = (tmp_path / "page.html").read_text()
+    assert "WER" in page
+    assert "semi-informed" in page
+
+
 def test_the_registry_knows_units_and_directions():
     from zeroevidence.cli.metrics import direction
     from zeroevidence.measure.registry import MEASURES

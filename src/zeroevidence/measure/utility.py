@@ -127,6 +127,7 @@ def _uar(view: object) -> float | None:
     meaning="Share of the recordings of one class, such as an emotion, that were recognised.",
     references=("schuller2009",),
     place=21,
+    headline=220,
 )
 def _recall(view: object) -> float | None:
     if not isinstance(view, RecallView) or len(view.total) != 1 or not view.total[0]:
