@@ -263,3 +263,53 @@ def test_check_says_ok_or_what_is_wrong(run, tmp_path):
     code, out, _ = run("kit", "check", tmp_path, "--suffix", "_y")
     assert code == 3
     assert out.endswith("a_dev_enrolls_y: no such folder; expected the anonymised speech of a_dev_enrolls\n")
+
+
+COLLECTED = """ASV-libri_dev_enrolls-libri_dev_trials_f
+  EER: 8.500%
+  Cllr (min/act): 0.304/42.500
+  ROCCH-EER: 8.250%
+  linkability: 0.750
+  Population: 0.500 bit
+  Individual: 3.500 (C)
+ASV-libri_dev_enrolls_anon-libri_dev_trials_m_anon
+  EER: 30.250%
+ASR-libri_dev_asr
+  %WER 5.00 [ 10 / 200, 1 ins, 2 del, 7 sub ] exp/decode_libri_dev_asr_small/wer_14_0.5
+ASR-libri_dev_asr_anon
+  %WER 10.00 [ 20 / 200, 2 ins, 4 del, 14 sub ]
+"""
+
+
+@pytest.mark.parametrize(("folder", "trained"), [("results-2020.orig", "original"), ("results-2020", "anonymised")])
+def test_what_the_first_kits_collected(tmp_path, folder, trained):
+    path = tmp_path / folder / "results.txt"
+    path.parent.mkdir()
+    path.write_text(COLLECTED)
+    first, second, original, anonymised = read_results(path)
+    assert {name: float(one) for name, one in first.metrics.items()} == {
+        "eer": 0.085, "cllr_min": 0.304, "cllr": 42.5, "eer_rocch": 0.0825, "linkability": 0.75, "d_ece": 0.5,
+        "worst_case": 3.5,
+    }  # fmt: skip
+    assert first.about.threat == threat_from_sides("original", "original", trained)
+    assert second.about.threat == threat_from_sides("anonymised", "anonymised", trained)
+    assert second.labels["sex"] == "m"
+    assert {row.labels["system"] for row in (first, second, anonymised)} == {"results-2020"}
+    assert (float(original["wer"]), float(original["wer_substitutions"])) == (0.05, 0.035)
+    assert original.labels["recogniser"] == "decode_libri_dev_asr_small"
+    assert (original.labels["system"], anonymised.about.speech) == ("unprotected", "anonymised")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("EER: 8.500%", "EER: ten", "results.txt:2: 'EER: ten'; expected EER, Cllr"),
+        ("ASV-libri_dev_enrolls-libri_dev_trials_f", "ASV-libri", "results.txt:1: 'ASV-libri'; expected ASV-<enrolls>"),
+        ("%WER 5.00 [", "%SER 5.00 [", "results.txt:11: ASR-libri_dev_asr: .* expected a line of %WER"),
+    ],
+)
+def test_what_the_first_kits_collected_broken(tmp_path, old, new, reason):
+    path = tmp_path / "results.txt"
+    path.write_text(COLLECTED.replace(old, new, 1))
+    with pytest.raises(InputError, match=reason):
+        read_results(path)

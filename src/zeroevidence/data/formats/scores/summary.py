@@ -3,7 +3,7 @@
 Tables are read by their columns. The heading above says only whether the attacker was trained on anonymised
 speech (``ASV_eval^anon``); which rows it lists differs from year to year (``ASV_eval`` lists original
 against original in 2024, anonymised against anonymised in 2026). A CSV file has no heading; the folder that it is in
-says it (``asv_anon<suffix>``).
+says it (``asv_anon<suffix>``). What the kits of 2020 and 2022 wrote is read by `collected`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroevidence.data.formats import text
+from zeroevidence.data.formats.scores.collected import collected, is_collected
 from zeroevidence.data.formats.scores.voiceprivacy import dataset_and_sex
 from zeroevidence.data.formats.source import TEXT, InputFile, locate
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
@@ -41,7 +42,8 @@ class SummaryRow:
     labels
         System, dataset, split and sex, as far as it says; ``emotion`` where the line is about one.
     measures
-        What it says, as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion.
+        What it says, rates as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion; of 2020 and 2022
+        more.
     threat
         The attacker of an equal error rate.
     speech
@@ -96,7 +98,8 @@ def is_summary(path: str | Path) -> bool:
         return False
     if file.name.startswith("result_for_rank"):
         return True
-    return any(_columns(line) for line in head.split("\n"))
+    lines = head.split("\n")
+    return any(_columns(line) for line in lines) or is_collected(lines[0])
 
 
 def read_summary(path: str | Path) -> list[SummaryRow]:
@@ -110,11 +113,17 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     source = locate(path)
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected text", path=source.name)
+    if is_collected(_first_line(source)):
+        return [SummaryRow(*entry) for entry in collected(source)]
     rows = [row for line in _lines(source) for row in _rows(line)]
     if not rows:
         needed = "dataset split and EER, WER or UAR"
         raise InputError(f"no table of results; expected one with the columns {needed}", path=source.name)
     return rows
+
+
+def _first_line(source: InputFile) -> str:
+    return source.read().partition(b"\n")[0].decode("utf-8", "replace")
 
 
 def _columns(line: str) -> list[str]:

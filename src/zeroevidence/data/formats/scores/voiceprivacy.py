@@ -123,11 +123,26 @@ def _side(suffix: str | None) -> Training:
     return "anonymised" if suffix else "original"
 
 
+def results_folder(name: str) -> tuple[str, Training]:
+    """The system of a results folder of 2020 or 2022, and what its attacker was trained on."""
+    return name.removesuffix(".orig"), "original" if name.endswith(".orig") else "anonymised"
+
+
+def challenge_pair(name: str, results: str) -> tuple[dict[str, str], ThreatModel] | None:
+    """Labels and attacker of a comparison ``ASV-<enrolls>-<trials>`` in a results folder; None for another name."""
+    match = _FOLDER.fullmatch(name)
+    if match is None or match["asv"] is None:
+        return None
+    system, training = results_folder(results)
+    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
+    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    return labels, threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
+
+
 def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
     """The system, as far as the folders above name it, and what the attacker was trained on."""
     if old:
-        results = folder.parent.name
-        return results.removesuffix(".orig"), "original" if results.endswith(".orig") else "anonymised"
+        return results_folder(folder.parent.name)
     for above in list(folder.parents)[:2]:
         if trained := _ANONYMISED.fullmatch(above.name):
             return trained["suffix"], "anonymised"
