@@ -7,6 +7,7 @@ import pytest
 
 from zeroevidence.data.formats import diagnose, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scale import Scale
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.files import Reading, ScoreFile
 
@@ -246,3 +247,12 @@ def test_what_chance_may_do_is_not_refused(put, near, far, number):
     file = ScoreFile(str(put("scores", text)))
     assert len(Reading().read(file).data) == 2 * number
     assert Reading().problems(file) == []
+
+
+def test_distances_that_are_turned_round_are_taken(put):
+    rng = np.random.default_rng(0)
+    text = "".join(f"{x} target\n" for x in rng.normal(0.4, 0.1, 30))
+    path = put("distances", text + "".join(f"{x} nontarget\n" for x in rng.normal(0.9, 0.1, 60)))
+    reading = Reading(scale=Scale(negate=True))
+    assert reading.problems(ScoreFile(str(path))) == []
+    assert reading.read(ScoreFile(str(path))).data.target.max() < 0.0

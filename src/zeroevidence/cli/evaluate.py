@@ -9,7 +9,7 @@ import click
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.inputs import file_progress, score_inputs
 from zeroevidence.cli.measuring import ALL_OPTIONS, measuring_options, workers_option
-from zeroevidence.cli.output import emit_table, output_options
+from zeroevidence.cli.output import emit_table, table_options
 
 if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--per-trial", metavar="FILE", help="Also write each trial's disclosure, as .csv or .parquet.")
 @click.option("--per-speaker", metavar="FILE", help="Also write each speaker's, the most exposed first.")
 @gate_option("lid_max>1.0")
-@output_options
+@table_options
 def command(
     inputs: ScoreInputs,
     options: Options,
@@ -53,7 +53,6 @@ def command(
     from zeroevidence.data.formats import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.files import evaluate_files
-    from zeroevidence.report import render
     from zeroevidence.report.trialtable import speaker_table, trial_table
 
     output.reserve(per_trial, per_speaker)
@@ -69,7 +68,7 @@ def command(
             workers=workers,
             progress=file_progress(files),
         )
-    text = render(rows, output.format, signatures=output.signatures)
+    text = output.rendered(rows)
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
         emit_table(frame, path)

@@ -71,7 +71,6 @@ def command(
     from zeroevidence.data.formats import read_corpus
     from zeroevidence.data.formats.transcripts import read_classes
     from zeroevidence.evaluation.utility import evaluate_lengths
-    from zeroevidence.report import render
 
     given = {**heard, "corpus": corpus, "anonymised": anonymised}
     _both(given, _PAIRS)
@@ -85,7 +84,7 @@ def command(
     if corpus is not None and anonymised is not None:
         original = read_corpus(corpus, draw=False)
         rows.append(evaluate_lengths(original, original.replaced(anonymised), labels=labels, options=options))
-    output.emit(render(rows, output.format, signatures=output.signatures))
+    output.emit(output.rendered(rows))
     gates.judge(rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from zeroevidence.data.direction import check_direction
 from zeroevidence.data.formats import Duplicates, Infinite, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.paths import is_folder
+from zeroevidence.data.pooling import pooled
+from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.about import About
@@ -35,6 +37,10 @@ class ScoreFile:
         The file of other speakers that the search is calibrated on.
     calibrate
         The file of other speakers that turns scores into LLRs.
+    source
+        What was named to find it: itself, or the folder that it is in.
+    parts, pooled
+        Files whose scores are taken together, and the label that they differ by; then `scores` names them for people.
     """
 
     scores: str
@@ -44,6 +50,9 @@ class ScoreFile:
     about: About = field(default_factory=About)
     dev: ScoreFile | None = None
     calibrate: ScoreFile | None = None
+    source: str = ""
+    parts: tuple[ScoreFile, ...] = ()
+    pooled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +62,13 @@ class Reading:
     file_format: str = "auto"
     duplicates: Duplicates = "error"
     allow_missing: bool = False
+    scale: Scale = field(default_factory=Scale)
     infinite: Infinite = "refuse"
 
     def read(self, file: ScoreFile) -> Loaded:
-        """The scores of one file; distances are refused."""
+        """The scores of one file, or of several that are taken together; distances are refused."""
+        if file.parts:
+            return pooled([self.read(part) for part in file.parts], file.pooled)
         loaded = read_scores(
             file.scores,
             file.key,
@@ -66,11 +78,14 @@ class Reading:
             infinite=self.infinite,
             speakers=file.speakers,
         )
+        loaded = self.scale.of(loaded)
         check_direction(loaded.data, file.scores)
         return loaded
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""
+        if file.parts:
+            return [problem for part in file.parts for problem in self.problems(part)]
         found = diagnose(
             file.scores,
             file.key,
@@ -146,15 +161,51 @@ def _resolved(
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 found = None if row.speakers is None else str(row.speakers)
                 about = About.against(row.threat)
-                files.append(ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about))
+                files.append(
+                    ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about, source=titles[index])
+                )
         else:
-            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}))
+            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
     return files
+
+
+def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
+    """Files that differ in one label alone, such as the sex of the people, as one file each.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    label
+        What they may differ in; the pooled file has the values with a plus between.
+
+    Examples
+    --------
+    >>> own = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
+    >>> [one.labels for one in pool_files(own, "sex")]
+    [{'system': 'a', 'sex': 'f+m'}]
+    """
+    if not any(label in file.labels for file in files):
+        known = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
+        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {known})")
+    groups: dict[Hashable, list[ScoreFile]] = {}
+    for file in files:
+        others = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
+        groups.setdefault((others, file.about.threat, file.source), []).append(file)
+    return [own[0] if len(own) == 1 else _pooled_file(own, label) for own in groups.values()]
+
+
+def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
+    if any(file.dev is not None for file in files):
+        raise UsageError("development scores calibrate a search, and pooled groups have none; leave them out")
+    labels = {**files[0].labels, label: "+".join(file.labels.get(label, "") for file in files)}
+    names = " + ".join(file.scores for file in files)
+    return replace(files[0], scores=names, labels=labels, parts=tuple(files), pooled=label)
 
 
 def distinct_names(paths: Sequence[str]) -> list[str]:
     """File names without their ending, with as much of the path before them as it takes to tell them apart."""
-    parts = [_named(path).parts if path != "-" else ("stdin",) for path in paths]
+    parts = [_name_parts(path) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -162,10 +213,12 @@ def distinct_names(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-def _named(path: str) -> Path:
-    """A path without the ending of its file; a folder such as ``.`` by its whole name."""
-    place = Path(path)
-    return place.with_suffix("") if place.name else place.absolute()
+def _name_parts(path: str) -> tuple[str, ...]:
+    """The parts of a path that may name a system: those of a file without its ending, of ``.`` those of the folder."""
+    if path == "-":
+        return ("stdin",)
+    place = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
+    return place.parts if place.is_dir() else place.with_suffix("").parts
 
 
 def evaluate_files(

@@ -6,7 +6,7 @@ verifier's scores of 2019 have none; their protocol stands beside them line by l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
@@ -24,10 +24,11 @@ from zeroevidence.data.formats.asvspoof.join import (
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
 from zeroevidence.data.formats.asvspoof.parts import in_parts, lacking_in_parts
-from zeroevidence.data.formats.asvspoof.table import offers, one_side, read_table
+from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.scale import Base, scaled_tandem
 from zeroevidence.data.tandem import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -60,6 +61,8 @@ def read_tandem(
     allow_missing: bool = False,
     phase: str = "eval",
     by: str | None = None,
+    negate: Collection[Side] = (),
+    llr_base: Base = "e",
 ) -> LoadedTandem:
     r"""Scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
 
@@ -83,6 +86,8 @@ def read_tandem(
     by
         A column of the key, such as codec, to tell trials apart by. Where it says something of spoofs only, all other
         trials belong to each part.
+    negate, llr_base
+        The sides whose higher scores speak against acceptance; the base of scores that are log-likelihood ratios.
 
     Raises
     ------
@@ -105,7 +110,9 @@ def read_tandem(
     loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase, by))
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem --check")
-    return loaded
+    data, told = scaled_tandem(loaded.data, negate, llr_base)
+    parts = {value: scaled_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
+    return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *told))
 
 
 def diagnose_tandem(
@@ -241,6 +248,9 @@ class _Reading:
         self.problems += problems
         if joined is None or problems:
             return None
+        unnamed = sum(table.unnamed for table in tables if isinstance(table, Utterances))
+        if unnamed:
+            joined = replace(joined, loosened=(*joined.loosened, Loosened("no-attack", unnamed)))
         lacking = [kind for kind in KINDS[side] if not (joined.frame["key"] == kind).any()]
         if lacking:
             reason = f"no {lacking[0]} trials; expected {', '.join(KINDS[side])}"

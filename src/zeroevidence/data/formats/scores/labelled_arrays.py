@@ -7,6 +7,7 @@ unpickled.
 
 from __future__ import annotations
 
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 
 from zeroevidence._typing import BoolArray
 from zeroevidence.data.formats.scores.layout import Role
+from zeroevidence.data.formats.scores.matrix import numpy_arrays
 from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Binary, ScoreFormat
 from zeroevidence.data.formats.scores.table import Problems, Table
 from zeroevidence.data.formats.source import NPY, NPZ, InputFile
@@ -21,7 +23,9 @@ from zeroevidence.data.scores import is_target
 from zeroevidence.errors import InputError
 
 _NAME = "arrays"
+_NAMED = ("scores", "labels")
 _UNNAMED = ("arr_0", "arr_1")  # what NumPy calls arrays that were saved without a name
+_ALONE = "both"  # the array of an npy
 _IDS = {"enrol": "enrolments", "trial": "trials"}
 
 
@@ -30,21 +34,21 @@ def is_labelled(file: InputFile) -> bool:
     try:
         with file.stream() as stream:
             if file.kind == NPY.name:
-                return 2 in _shape(stream) and _pair(np.load(stream, allow_pickle=False)) is not None
-            with np.load(stream, allow_pickle=False) as archive:
-                return "mated" not in archive.files and any(
-                    set(names) <= set(archive.files) for names in (("scores", "labels"), _UNNAMED)
-                )
+                two = 2 in _shape(stream)
+            else:
+                names = set(zipfile.ZipFile(stream).namelist())
+                labelled = any({f"{one}.npy" for one in pair} <= names for pair in (_NAMED, _UNNAMED))
+                return labelled and "mated.npy" not in names
+        return two and _pair(numpy_arrays(file, _ALONE, ())[_ALONE]) is not None
     except Exception:  # the reader of matrices says what is wrong with it
         return False
 
 
 def _shape(stream: Any) -> tuple[int, ...]:
-    """The shape that an npy announces; the stream is where it was."""
+    """The shape that an npy of two dimensions announces."""
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape: tuple[int, ...] = read(stream)[0]
-    stream.seek(0)
     return shape if len(shape) == 2 else ()
 
 
@@ -91,26 +95,14 @@ def _targets(labels: Any, name: str) -> BoolArray:
 
 
 def _arrays(file: InputFile) -> dict[str, Any]:
-    try:
-        with file.stream() as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            if file.kind == NPY.name:
-                pair = _pair(loaded)
-                found = {} if pair is None else dict(zip(("scores", "labels"), pair, strict=True))
-            else:
-                with loaded:
-                    names = ("scores", "labels") if "scores" in loaded.files else _UNNAMED
-                    found = {
-                        wanted: loaded[name]
-                        for wanted, name in zip(("scores", "labels"), names, strict=True)
-                        if name in loaded.files
-                    }
-                    found |= {name: loaded[name] for name in _IDS.values() if name in loaded.files}
-    except Exception as error:  # a damaged archive fails wherever the damage is
-        raise InputError(f"cannot be read as NumPy {file.kind}: {error}", path=file.name) from None
-    if len(found) < 2 or "labels" not in found:
+    found = numpy_arrays(file, _ALONE, (*_NAMED, *_UNNAMED, *_IDS.values()))
+    if _ALONE in found:
+        found = dict(zip(_NAMED, _pair(found[_ALONE]) or (), strict=False))
+    elif _NAMED[0] not in found:
+        found |= {name: found[unnamed] for name, unnamed in zip(_NAMED, _UNNAMED, strict=True) if unnamed in found}
+    if not all(name in found for name in _NAMED):
         raise InputError("no scores beside labels; expected arrays named scores and labels", path=file.name)
-    return {name: np.char.decode(one, "utf-8") if one.dtype.kind == "S" else one for name, one in found.items()}
+    return {name: one for name, one in found.items() if name not in _UNNAMED}
 
 
 SCORE_FORMATS.add(
