@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from zeroevidence.evaluation.planned_comparison import PlannedComparison, plan_comparison
     from zeroevidence.evaluation.planning import Plan, plan
     from zeroevidence.evaluation.tandem import evaluate_tandem
+    from zeroevidence.measure.devpav import devpav
     from zeroevidence.measure.elub import elub
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
@@ -78,6 +79,7 @@ _HOMES = {
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
     "measure.verification": ("cllr", "cllr_min", "dcf_act", "dcf_min", "eer", "tpr_at_fpr"),
+    "measure.devpav": ("devpav",),
     "measure.elub": ("elub",),
     "measure.zebra": ("d_ece", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
@@ -116,6 +118,7 @@ __all__ = [
     "dcf_act",
     "dcf_min",
     "deid",
+    "devpav",
     "ece_profile",
     "eer",
     "elub",

@@ -478,3 +478,15 @@ def test_intervals_and_nulls_are_in_the_json(run, searches):
     assert "low" not in bare["metrics"]["eer"]
     assert "|ci:none|" in bare["signature"]
     assert "|null:" not in bare["signature"]
+
+
+def test_infinite_scores_are_taken_when_asked_for(run, tmp_path):
+    (tmp_path / "s").write_text("inf 1\n2 1\n-1 0\n-inf 0\n1 0\n")
+    code, _, err = run("evaluate", tmp_path / "s", "--intervals", 0, "--null", 0)
+    assert code == 3
+    assert "--infinite accept takes infinite ones" in err
+    code, out, _ = run(
+        *("evaluate", tmp_path / "s", "--intervals", 0, "--null", 0, "--infinite", "accept", "--signatures")
+    )
+    assert code == 0
+    assert "infinite:2" in out

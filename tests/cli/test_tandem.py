@@ -192,3 +192,21 @@ def test_signatures_of_several_rows_are_shown_on_request(run, files):
     full = run(*args, "--signatures")[1]
     for attack in ("all", "A07", "A08"):
         assert f"|attack:{attack}|" in full
+
+
+def test_a_row_for_each_codec(run, tmp_path):
+    words = {0: "bonafide bonafide", 1: "A07 spoof"}
+    (tmp_path / "cm").write_text("".join(f"u{n} {-n % 7}\n" for n in range(24)))
+    lines = [f"s{n % 5} u{n} {('alaw', 'gsm')[n // 2 % 2]} ita_tx {words[n % 2]} notrim eval\n" for n in range(24)]
+    (tmp_path / "key").write_text("".join(lines))
+    asked = ("tandem", "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
+    code, out, err = run(*asked, "--by", "codec", "-f", "json")
+    assert (code, err) == (0, "")
+    assert [row["labels"].get("codec") for row in json.loads(out)["rows"]] == [None, "alaw", "gsm"]
+    code, out, _ = run(*asked, "--by", "codec")
+    assert code == 0
+    assert "codec" in out
+    assert "gsm" in out
+    code, _, err = run(*asked, "--by", "vocoder")
+    assert code == 3
+    assert "no column 'vocoder' to tell trials apart by (there is: speaker, codec, channel" in err

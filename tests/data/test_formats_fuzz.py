@@ -28,6 +28,8 @@ COLUMNS = {
     "voxceleb key": ("label", "enrol", "trial"),
     "labelled": ("enrol", "trial", "score", "label"),
     "labelled key": ("enrol", "trial", "", "label"),
+    "speechbrain": ("enrol", "trial", "label", "score"),
+    "speechbrain key": ("enrol", "trial", "label", ""),
     "two-column": ("score", "label"),
 }
 
@@ -62,9 +64,9 @@ def naive_rows(data: bytes, form: str):
                 return None
             cells["score"] = float(cells["score"])
         if "label" in cells:
-            if cells["label"] not in ("target", "nontarget", "1", "0"):
+            if cells["label"] not in ("target", "nontarget", "1", "0", "True", "False"):
                 return None
-            cells["label"] = cells["label"] in ("target", "1")
+            cells["label"] = cells["label"] in ("target", "1", "True")
         found.append(cells)
     return found
 
@@ -121,6 +123,8 @@ def valid(form: str, rng: random.Random) -> tuple[bytes, bytes | None, str, str 
         return "".join(f"{x} {label[y]}\n" for _, _, x, y in rows).encode(), None, form, None
     if form == "labelled":
         return "".join(f"{s} {t} {x} {label[y]}\n" for s, t, x, y in rows).encode(), None, form, None
+    if form == "speechbrain":
+        return "".join(f"{s} {t} {label[y]} {x}\n" for s, t, x, y in rows).encode(), None, form, None
     if form == "table":
         lines = ["trial,score,label,enrol", *(f"{t},{x},{label[y]},{s}" for s, t, x, y in rows)]
         return "\n".join(lines).encode(), None, form, None
@@ -239,7 +243,7 @@ def judge(folder: Path, scores: bytes, key: bytes | None, form: str, key_form: s
     return True
 
 
-@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
+@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "speechbrain", "table", "two-column"])
 def test_damaged_files(tmp_path, form):
     rng = random.Random(form)
     read = 0

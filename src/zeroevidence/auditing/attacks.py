@@ -48,6 +48,8 @@ class Audit:
         Steps that were not tried, and why.
     seconds
         How long each row took to learn and to score.
+    utility
+        What the same speech is still good for, where that was measured.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Audit:
     effort_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
     seconds: tuple[float, ...] = ()
+    utility: tuple[Evaluation, ...] = ()
 
     @property
     def strongest(self) -> Evaluation:

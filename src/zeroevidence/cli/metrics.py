@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references")
 _DIRECTION = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
+_USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none": "no direction"}
 
 
 @click.command("metrics")
@@ -34,6 +35,8 @@ def command(name: str | None, output_format: str) -> None:
 
 def direction(entry: Measure) -> str:
     """Which way is worse, in words."""
+    if entry.family == "utility":
+        return _USEFUL[entry.better]
     return "higher is worse" if entry.family == "tandem" else _DIRECTION[entry.discloses]
 
 

@@ -76,7 +76,11 @@ tandem_inputs = grouped(
 @click.command("tandem")
 @tandem_inputs
 @setting(evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors and conventions.")
-@click.option("--by", type=click.Choice(["attack"]), help="Add a row for each attack below the row for all.")
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Add a row for each attack, codec or other value of a column of the key, below the row for all.",
+)
 @setting(
     evaluate_tandem,
     "intervals",
@@ -111,19 +115,21 @@ def command(
     zeroevidence tandem --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem --sasv scores.txt --preset adcf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.evaluation.conditions import evaluate_conditions
+
+    if by not in (None, "attack"):
+        inputs = TandemInputs({**inputs.arguments, "by": by})
     if check:
         _list_problems(inputs)
         return
     loaded = inputs.read()
-    rows = evaluate_tandem(
-        loaded.data,
+    rows = evaluate_conditions(
+        loaded,
+        by,
         model=preset,
-        by_attack=by == "attack",
         intervals=intervals,
         seed=seed,
         labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
-        loosened=loaded.loosened,
-        phase=loaded.phase,
     )
     output.emit(output.rendered(rows))
     gates.judge(rows)

@@ -119,6 +119,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "{count} trials lacked a score or a label and are left out; the rest may be biased.",
     ),
+    "infinite": (
+        "note",
+        "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured.",
+    ),
     "no-positive-control": (
         "warning",
         "no row shows this attacker on unprotected speech, so its failure may be its own; add original against "

@@ -20,6 +20,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.bases import base_flags
+from zeroevidence.evaluation.calibrated import Calibrated, as_llrs
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.folded import people_of_folds, search_folds
@@ -42,6 +43,7 @@ def evaluate(
     nontarget: ArrayLike | None = None,
     *,
     dev: Scores | ScoreMatrix | Loaded | None = None,
+    calibrate: Scores | ScoreMatrix | Loaded | None = None,
     prior: Mapping[str, float] | None = None,
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
@@ -65,6 +67,9 @@ def evaluate(
         development scores.
     dev
         Scores of other speakers, to fit the calibration of the search on; cross-fitted over speakers without them.
+    calibrate
+        Scores of other speakers that turn the scores into LLRs, by logistic calibration: Cllr is then that of these
+        LLRs, and there are bounds of what they may say (ELUB) and their distance from calibrated ones (devPAV).
     prior
         Probability of each enrolled identity before the trial is heard; uniform unless given.
     labels, about
@@ -85,10 +90,13 @@ def evaluate(
     words = labels or {}, about or About()
     how, running = (options or Options()).changed(settings), (workers, progress)
     if isinstance(scores, FoldedScores):
-        if nontarget is not None or dev is not None or prior is not None:
+        if any(one is not None for one in (nontarget, dev, calibrate, prior)):
             raise InputError("folds of people have development scores of their own; expected nothing beside them")
         return _folds_evaluated(scores, tuple(loosened), words, how, running)
-    return _evaluated(_given(scores, nontarget, loosened), dev, prior, words, how, running)
+    given, llr = _given(scores, nontarget, loosened), None
+    if calibrate is not None:
+        given, llr = as_llrs(given, calibrate)
+    return _evaluated(given, dev, prior, words, how, running, llr)
 
 
 def _evaluated(
@@ -98,14 +106,17 @@ def _evaluated(
     words: tuple[Mapping[str, str], About],
     options: Options,
     running: tuple[int, Progress | None],
+    llr: Calibrated | None,
 ) -> Evaluation:
     data = in_name_order(given.data)
     rows, left_out = searchable(data)
+    if any(one.rule == "infinite" for one in given.loosened):
+        rows, left_out = None, {}
     pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
-    view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
+    view = ScoreView(rank(pairs.target, pairs.nontarget), replace(options.pairs, llr=llr is not None))
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    job = _Job(pairs, rows, _development(dev, rows), options, *running)
+    job = _Job(pairs, rows, _development(dev, rows), options, *running, llr)
     row = _measured(job, view, job.searched(prior), left_out, given.loosened, words)
     return row if row.trials is None else replace(row, trials=_as_given(row.trials, given.data))
 
@@ -137,7 +148,9 @@ def _measured(
     trusted = job.trusted(_pair_metrics(view), view, found)
     metrics, replicates = trusted.metrics, trusted.replicates
     counts = job.counts(found, left_out)
-    curves = one_to_one_curves(view.ranked, view.blocks, cllr=float(metrics["cllr"]), linkability=options.linkability)
+    curves = one_to_one_curves(
+        view.ranked, view.blocks, cllr=float(metrics["cllr"]), linkability=options.linkability, llr=view.settings.llr
+    )
     labels, about = words
     result = Evaluation(
         metrics=metrics,
@@ -210,6 +223,7 @@ class _Job:
     options: Options
     workers: int
     progress: Progress | None
+    llr: Calibrated | None = None
 
     def searched(self, prior: Mapping[str, float] | None) -> Search | None:
         """The search, where the scores form rows of several people."""
@@ -282,6 +296,7 @@ class _Job:
             loosened=loosened,
             data=digest([ranked.target, ranked.nontarget]),
             dev=digest(known) if known and found is not None else None,
+            llr=None if self.llr is None else self.llr.setup,
         )
 
     def flags(
@@ -295,7 +310,8 @@ class _Job:
         )
         if counts.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
-        if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):
+        unknown = self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None)
+        if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
         if isinstance(self.rows, FoldedScores):
             flags.append(flag("cross-validated", folds=len(self.rows.parts)))

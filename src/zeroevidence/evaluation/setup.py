@@ -62,6 +62,14 @@ class SearchSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class LlrSetup:
+    """How scores became LLRs: the calibration, and SHA-256 of the scores that it was fitted on."""
+
+    calibration: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class TandemSetup:
     """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors."""
 
@@ -92,6 +100,8 @@ class Setup:
         Settings of the one-to-one measures.
     search, tandem
         Settings of these families.
+    llr
+        How the scores became LLRs, where they were calibrated on other data.
     intervals, null, seed
         What intervals and null rest on; None where there are none.
     loosened
@@ -117,6 +127,7 @@ class Setup:
     dev: str | None = None
     version: str = __version__
     recorded: str | None = None
+    llr: LlrSetup | None = None
 
 
 def signature(setup: Setup, counts: Mapping[str, int]) -> str:
@@ -126,6 +137,8 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts = ["ZE", "+".join(setup.families) or "nothing"]
     if setup.linkability is not None:
         parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}", f"dcf:{setup.dcf_prior:g}"]
+    if setup.llr is not None:
+        parts += [f"llr:{setup.llr.calibration}:sha256:{setup.llr.data[:_DIGITS]}"]
     if setup.search is not None:
         parts += _search_parts(setup.search)
         parts += [f"search:{counts['trials']}x{counts['identities']}"]

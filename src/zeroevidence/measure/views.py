@@ -23,6 +23,7 @@ class PairSettings:
     linkability: LinkabilityMethod = "density"
     dcf_prior: float = 0.05
     seed: int = 0
+    llr: bool = False  # whether the scores are LLRs, and not just scores
 
 
 class PairView(ABC):

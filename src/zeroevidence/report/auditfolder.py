@@ -48,7 +48,7 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
     home = check_folder(folder, overwrite=overwrite)
     cards = json.dumps([card.to_dict() for card in audit.cards], indent=1, ensure_ascii=False) + "\n"
     tables = {"trials.csv": trial_table(audit.rows), "speakers.csv": speaker_table(audit.rows)}
-    texts = {"attackers.json": cards, "summary.txt": summary(audit), _RESULT: to_json(audit.rows)}
+    texts = {"attackers.json": cards, "summary.txt": summary(audit), _RESULT: to_json((*audit.rows, *audit.utility))}
     try:
         home.mkdir(parents=True, exist_ok=True)
         for name, frame in tables.items():
@@ -87,7 +87,9 @@ def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str
     card = audit.cards[audit.finding.strongest].to_text(width)
     left_out = [f"Not tried: {one}" for one in audit.left_out]
     found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
-    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures, measures=measures)
+    shown = [rows for rows in (audit.rows, audit.utility) if rows]
+    tables = [render(rows, "text", signatures=signatures, measures=measures) for rows in shown]
+    return "\n".join(found) + f"\n{card}\n" + "\n".join(tables)
 
 
 def _write(path: Path, text: str) -> None:

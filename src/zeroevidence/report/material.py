@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zeroevidence.data.formats.scores.summary import is_summary
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.jsonfile import from_json, result_text
+from zeroevidence.evaluation.published import read_published
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
 
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ class Material:
     comparisons: list[Comparison] = field(default_factory=list)
 
     def add_result(self, path: str) -> None:
-        """Read a finished result: a JSON file, or a folder that `link` or `audit` wrote."""
+        """Read a finished result: a JSON file, a folder that `link` or `audit` wrote, or a table that a kit wrote."""
+        if is_summary(path):
+            self.add_rows(read_published(path))
+            return
         name, text = result_text(path)
         if _schema(text) == SCHEMA:
             self.comparisons += comparisons_from_json(text, path=name)
@@ -36,7 +41,10 @@ class Material:
         rows = from_json(text, path=name)
         if not rows:
             raise InputError("has no rows; expected a result", path=name)
-        for row, card in zip(rows, _cards(Path(path), len(rows)), strict=True):
+        attacks = [row for row in rows if row.about.role != "utility"]
+        cards = iter(_cards(Path(path), len(attacks)))
+        for row in rows:
+            card = None if row.about.role == "utility" else next(cards)
             if row not in self.rows:  # audits of the same data have their bounds in common
                 self.rows.append(row)
                 self.cards.append(card)
@@ -48,6 +56,7 @@ class Material:
             if not row.about.is_bound or (row.signature, row.labels) not in known:
                 self.rows.append(row)
                 self.cards.append(card.to_dict())
+        self.add_rows(audit.utility)
 
     def add_rows(self, rows: Sequence[Evaluation]) -> None:
         """Add rows without cards."""
@@ -74,5 +83,5 @@ def _cards(place: Path, wanted: int) -> list[Card | None]:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {error}", path=file) from None
     if not isinstance(cards, list) or len(cards) != wanted or not all(isinstance(card, dict) for card in cards):
-        raise InputError(f"expected {wanted} attacker cards, one for each row of result.json", path=file)
+        raise InputError(f"expected {wanted} attacker cards, one for each attack of result.json", path=file)
     return cards

@@ -10,11 +10,12 @@ import csv
 import re
 from collections.abc import Iterator
 
-LABELS = {"target": True, "nontarget": False, "1": True, "0": False}
+LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
 _BLANKS = re.compile(r"[ \t]+")
 
@@ -24,8 +25,10 @@ def is_number(token: str) -> bool:
     return _NUMBER.fullmatch(token) is not None or _NOT_FINITE.fullmatch(token) is not None
 
 
-def parse_score(token: str) -> float | str:
-    """The finite number that a token writes, or the reason why it is none."""
+def parse_score(token: str, *, infinite: bool = False) -> float | str:
+    """The finite number that a token writes, or the reason why it is none; infinity too where it is allowed."""
+    if infinite and _INFINITE.fullmatch(token):
+        return float(token)
     if _NUMBER.fullmatch(token):
         value = float(token)
         if value - value == 0.0:

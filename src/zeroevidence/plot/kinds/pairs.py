@@ -178,7 +178,7 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
     from_scores=True,
 )
 def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Share of oracle-calibrated LRs above each strength: mated pairs solid, non-mated ones dashed.
+    """Share of LRs above each strength, oracle-calibrated unless scores are LLRs: mated pairs solid, others dashed.
 
     Examples
     --------
@@ -201,7 +201,13 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
             said = joined(name, written(row, "cllr_min")) if kind == "target" else None
             ax.step(x, np.append(y, y[-1]), where="post", color=seen.colour, ls=line, label=said)
     ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
-    ax.set(xlabel="log10 LR after PAV", ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
+    given = all(row.setup.llr is not None for row in rows)
+    ax.set(
+        xlabel="log10 LR" if given else "log10 LR after PAV",
+        ylabel="share above (%)",
+        xlim=(-reach, reach),
+        ylim=(-0.02, 1.02),
+    )
     percent_ticks(ax.yaxis)
     for line, said in zip(("-", "--"), class_names(rows), strict=True):
         ax.plot([], [], color=GREY, ls=line, label=said)

@@ -16,8 +16,11 @@ from zeroevidence.data.formats.scores.table import Problems, Table
 DTYPES = {"score": pl.Float64(), "label": pl.Boolean()}
 
 
-def read_carefully(data: bytes, name: str, layout: Layout) -> Table:
-    """The table that a text file holds, with the line of every row and of every problem."""
+def read_carefully(data: bytes, name: str, layout: Layout, *, infinite: bool = False) -> Table:
+    """The table that a text file holds, with the line of every row and of every problem.
+
+    Infinite scores are a problem unless they are allowed.
+    """
     wanted = [(i, column) for i, column in enumerate(layout.columns) if column]
     values: dict[str, list[str | float | bool | None]] = {column: [] for _, column in wanted}
     lines: list[int] = []
@@ -42,7 +45,7 @@ def read_carefully(data: bytes, name: str, layout: Layout) -> Table:
         lines.append(number)
         for i, column in wanted:
             cell = cells[i]
-            values[column].append(_value(cell, column, number, problems) if column in DTYPES else cell)
+            values[column].append(_value(cell, column, number, problems, infinite) if column in DTYPES else cell)
     if not lines and not problems.found:
         problems.add(None, "empty below its header; expected one trial per line")
     frame = pl.DataFrame(
@@ -58,9 +61,9 @@ def _cells(raw: bytes, layout: Layout) -> list[str] | str:
     return text.split(line, layout.separator)
 
 
-def _value(cell: str, column: str, number: int, problems: Problems) -> float | bool | None:
+def _value(cell: str, column: str, number: int, problems: Problems, infinite: bool) -> float | bool | None:
     if column == "score":
-        score = text.parse_score(cell)
+        score = text.parse_score(cell, infinite=infinite)
         if isinstance(score, str):
             problems.add(number, score)
             return None
