@@ -1,7 +1,7 @@
 """Local Information Disclosure: posteriors, distributions, EER against LID, calibration (figures 1 to 5; tables 3, 4).
 
-Systems lie between two bounds: `unprotected` speech, and `random`, scores of noise. The paper's two worked
-examples (sections 4.1 and 5.2) are computed as well.
+Systems lie between two bounds: `unprotected` speech, and `random`, embeddings of noise. The paper's two
+worked examples (sections 4.1 and 5.2) are computed as well.
 """
 
 from __future__ import annotations

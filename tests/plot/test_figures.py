@@ -226,6 +226,14 @@ def test_maps_get_a_panel_each(mapped):
         plot.map(mapped, name="x")
 
 
+def test_of_several_systems_those_that_have_the_map_are_drawn(mapped):
+    without = replace(mapped, labels={"system": "linear"}, maps={"before": mapped.maps["before"]})
+    assert len(plot.draw("map", [without, mapped, mapped], name="after").axes) == 2
+    assert len(plot.draw("map", [without, mapped], name="after").axes) == 1
+    with pytest.raises(UsageError, match="name: expected one of before, after, got 'x'"):
+        plot.draw("map", [without, mapped], name="x")
+
+
 def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
     lacks = r"'t-dcf' needs scores of a verifier .*, which this result does not have; figures that can be drawn: ece, "
     with pytest.raises(UsageError, match=lacks):

@@ -149,7 +149,7 @@ def _compared(results: Sequence[Evaluation], drawn: Sequence[Replicates], name: 
     entry, systems = find_measure(name), _names(results)
     values, plain = [], []
     for row, replicates, system in zip(results, drawn, systems, strict=True):
-        if name not in row.metrics:
+        if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
             raise UsageError(f"{system} has no {name}")
         value = row.metrics[name].value
         if not isinstance(value, float) or name not in replicates.left_out:

@@ -18,6 +18,7 @@ from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread
 
+NO_VALUE = "–"  # what people read where there is no number
 Value = float | int | str | Mapping[str, float] | Mapping[str, int]
 
 
@@ -323,5 +324,7 @@ def _title(name: str) -> str:
 def _shown(one: Measured) -> str:
     if one.number is None:
         return str(one.value)
+    if one.number != one.number:
+        return NO_VALUE
     between = "" if one.low is None or one.high is None else f" [{one.low:.4g}, {one.high:.4g}]"
     return f"{one.number:.4g}{between}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -119,7 +120,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
     view = search_view(evidence, singled)
     found = ((one, one.compute(view)) for one in of_family("search"))
     return {
-        one.name: measured(one.name, float(value[0]), one.method(view) or str(setup))
+        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method(view) or str(setup))
         for one, value in found
         if value is not None
     }
