@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from zeroevidence.measure.registry import Measure
 
-_PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references")
+_PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references", "categories")
 _DIRECTION = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
 
 
@@ -30,6 +30,8 @@ def command(name: str | None, output_format: str) -> None:
         click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.family})")
         click.echo(f"    {entry.meaning}")
         click.echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
+        for category, words in (entry.categories or {}).items():
+            click.echo(f"    {category}: {words}")
 
 
 def direction(entry: Measure) -> str:

@@ -12,6 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds, standardise
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.order import in_name_order
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.profiles import POINTS, as_curve, bin_edges, binned, thinned
@@ -50,9 +51,9 @@ class Search:
     prior: FloatArray | None
 
 
-def check_disjoint(matrix: ScoreMatrix, dev: ScoreMatrix) -> None:
+def check_disjoint(data: ScoreMatrix | Scores, dev: ScoreMatrix | Scores) -> None:
     """Development speakers must be other people: a calibration fitted on the evaluated ones flatters the attacker."""
-    here, there = matrix.speakers, dev.speakers
+    here, there = data.speakers, dev.speakers
     if here is None or there is None:
         return
     common = np.intersect1d(here, there)

@@ -35,6 +35,7 @@ class PerScore:
     nontarget: Callable[[FloatArray, Any], FloatArray]
     limits: tuple[float, float] = (-inf, inf)
     mean: Callable[[FloatArray, FloatArray, Any], tuple[float, float]] | None = None  # a quicker way over all scores
+    most: float = inf  # scores; of more it is not computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class Measure:
         What guessing gives in a search, by the number of identities; None where that is not known beforehand.
     null_words
         Why its value where nothing leaks may be below 0.
+    categories
+        What each category means, in words, where the values are categories.
     """
 
     name: str
@@ -101,6 +104,7 @@ class Measure:
     per_score: PerScore | None
     chance: Callable[[int], float] | None
     null_words: str | None
+    categories: Mapping[str, str] | None
 
     @property
     def range(self) -> str:
@@ -136,6 +140,7 @@ def measure(
     per_score: PerScore | None = None,
     chance: Callable[[int], float] | None = None,
     null_words: str | None = None,
+    categories: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter a function of a view into the registry; see `Measure` for the parameters."""
 
@@ -162,6 +167,7 @@ def measure(
             per_score,
             chance,
             null_words,
+            categories,
         )
         return compute
 

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence.calibrate.logistic import LogisticFit
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
@@ -18,11 +21,17 @@ LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `li
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """What the one-to-one measures leave to choose."""
+    """What the one-to-one measures leave to choose; `calibration` makes scores LLRs, which else serve as they are."""
 
     linkability: LinkabilityMethod = "density"
     dcf_prior: float = 0.05
     seed: int = 0
+    calibration: LogisticFit | None = None
+
+    def llrs(self, scores: FloatArray) -> FloatArray:
+        """Scores as LLRs."""
+        exact = scores.astype(np.float64)
+        return exact if self.calibration is None else self.calibration.llr(exact)
 
 
 class PairView(ABC):

@@ -23,9 +23,9 @@ class ScoreView(PairView):
     def class_means(self, name: str) -> tuple[float, float] | None:
         """Means over all scores of each class."""
         cost = MEASURES[name].per_score
-        if cost is None:
-            return None
         target, nontarget = self.ranked.target, self.ranked.nontarget
+        if cost is None or len(target) + len(nontarget) > cost.most:
+            return None
         if cost.mean is not None:
             return cost.mean(target, nontarget, self.settings)
         return (

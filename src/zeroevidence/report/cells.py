@@ -35,11 +35,14 @@ def heading(name: str, blank: str = " ") -> str:
 
 
 def meaning(row: Evaluation, name: str) -> str:
-    """The sentence on a measure that suits the question of the row."""
+    """The sentence on a measure that suits the question of the row, and its category in words where it is one."""
     if name not in MEASURES:
         return ""
     entry = MEASURES[name]
-    return (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
+    told = (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
+    category = row.metrics[name].value if name in row.metrics else None
+    words = entry.categories.get(category) if entry.categories is not None and isinstance(category, str) else None
+    return told if words is None else f"{told} {category}: {words}."
 
 
 def number(value: object, unit: str) -> str:
