@@ -384,3 +384,15 @@ def test_classes_of_an_attribute_are_no_pairs(rows):
 def test_a_profile_without_its_baseline_is_not_offered(rows):
     curve = replace(rows[0].curves["ece"], baseline=None)
     assert "ece" not in plot.available(replace(rows[0], curves={"ece": curve}))
+
+
+def test_scores_of_a_tandem_have_their_thresholds(tandem):
+    figure = plot.draw("tandem-scores", tandem)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["verifier", "countermeasure"]
+    ax = plot.tandem_scores(tandem, name="verifier")
+    (threshold,) = {x for one in ax.lines for x in one.get_xdata()}
+    assert threshold == tandem.curves["threshold_asv"].x[0]
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    accepted = 100.0 * tandem.curves["threshold_asv"].y[2]
+    assert f"spoof, {accepted:.3g} % accepted" in said
+    assert tandem.metrics["p_fa_spoof"].value == tandem.curves["threshold_asv"].y[2]

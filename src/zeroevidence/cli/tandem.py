@@ -11,17 +11,18 @@ import click
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import output_options
+from zeroevidence.cli.policy import policy_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof.layout import Phase
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.files import distinct_names
 from zeroevidence.evaluation.tandem import evaluate_tandem
-from zeroevidence.measure.tandem.cost import PRESETS
 
 if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
     from zeroevidence.cli.output import Output
     from zeroevidence.errors import Problem
+    from zeroevidence.measure.tandem.cost import CostModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ tandem_inputs = grouped(
 
 @click.command("tandem")
 @tandem_inputs
-@setting(evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors and conventions.")
+@policy_options
 @click.option("--by", type=click.Choice(["attack"]), help="Add a row for each attack below the row for all.")
 @setting(
     evaluate_tandem,
@@ -80,7 +81,7 @@ tandem_inputs = grouped(
 @output_options
 def command(
     inputs: TandemInputs,
-    preset: str,
+    policy: CostModel | str,
     by: str | None,
     intervals: int,
     seed: int,
@@ -109,7 +110,7 @@ def command(
     loaded = inputs.read()
     rows = evaluate_tandem(
         loaded.data,
-        model=preset,
+        model=policy,
         by_attack=by == "attack",
         intervals=intervals,
         seed=seed,

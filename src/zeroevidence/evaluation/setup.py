@@ -63,13 +63,18 @@ class SearchSetup:
 
 @dataclass(frozen=True, slots=True)
 class TandemSetup:
-    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors."""
+    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors.
+
+    Thresholds are those that were set beforehand.
+    """
 
     preset: str
     form: str
     convention: str
     attack: str
     phase: str | None = None
+    asv_threshold: float | None = None
+    cm_threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,8 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         costs = setup.tandem
         parts += [f"preset:{costs.preset}", f"form:{costs.form}", f"eer:{costs.convention}", f"attack:{costs.attack}"]
         parts += [] if costs.phase is None else [f"phase:{costs.phase}"]
+        set_before = (("asv-at", costs.asv_threshold), ("cm-at", costs.cm_threshold))
+        parts += [f"{name}:{value:g}" for name, value in set_before if value is not None]
     parts += [] if setup.dev is None else [f"dev:sha256:{setup.dev[:_DIGITS]}"]
     parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
     parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]
