@@ -13,7 +13,7 @@ from scipy.special import expit, ndtri
 from zeroevidence import plot
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import About, Curve, People
+from zeroevidence.evaluation import About, Curve, Evaluation, Measured, People
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.words import row_names, shortened
 
@@ -22,8 +22,8 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "cmc", "rank-disclosure")
-SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "scatter", "eer-lid", "similarity")
-ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map", "over-training")
+SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "bars", "scatter", "eer-lid", "similarity")
+ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training")
 
 
 def line(ax, start):
@@ -34,7 +34,8 @@ def line(ax, start):
 def sample_of(kind, rows, tandem, mapped):
     curve = {"d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))}
     fewer = replace(rows[0], curves=curve)
-    return {"t-dcf": tandem, "t-dcf-surface": tandem, "map": mapped, "over-training": fewer}.get(kind, rows[0])
+    special = {"tandem-scores": tandem, "t-dcf": tandem, "t-dcf-surface": tandem}
+    return (special | {"map": mapped, "over-training": fewer}).get(kind, rows[0])
 
 
 def test_every_kind_is_there_with_words():
@@ -59,9 +60,10 @@ def test_the_front_draws_protectors_over_their_strengths(rows):
 
 def test_available(rows, tandem, mapped, bare):
     assert plot.available(rows[0]) == list(SEARCH)
-    assert plot.available(tandem) == ["scatter", "t-dcf", "t-dcf-surface"]
+    assert plot.available(tandem) == ["bars", "scatter", "tandem-scores", "t-dcf", "t-dcf-surface"]
     assert plot.available(mapped) == ["map"]
-    assert plot.available([mapped, tandem]) == ["scatter", "t-dcf", "t-dcf-surface", "map"]
+    of_tandem = ["bars", "scatter", "tandem-scores", "t-dcf", "t-dcf-surface"]
+    assert plot.available([mapped, tandem]) == [*of_tandem, "map"]
     assert plot.available(bare()) == []
 
 
@@ -248,7 +250,8 @@ def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
         plot.draw("people", [rows[0]] * 25)
     with pytest.raises(UsageError, match="expected one of pdf, svg, png"):
         plot.to_bytes("ece", rows, format="gif")
-    assert len(plot.draw("ece", [*rows, tandem]).axes[0].get_lines()) == 3
+    drawn = plot.draw("ece", [*rows, tandem]).axes[0].get_lines()
+    assert len([one for one in drawn if len(one.get_xdata())]) == 3
 
 
 NASTY = '$\\frac{1}{2}$ <script>alert(1)</script> & "id="x"" \'q\' \x0b\udc80 語'
@@ -396,3 +399,37 @@ def test_scores_of_a_tandem_have_their_thresholds(tandem):
     accepted = 100.0 * tandem.curves["threshold_asv"].y[2]
     assert f"spoof, {accepted:.3g} % accepted" in said
     assert tandem.metrics["p_fa_spoof"].value == tandem.curves["threshold_asv"].y[2]
+
+
+def labelled_row(value, system, enrolment, trial):
+    labels = {"system": system, "enrolment": enrolment, "trial": trial, "attacker": f"{enrolment[0]}{trial[0]}"}
+    return Evaluation({"linkability": Measured(value, "fraction"), "cllr_min": Measured(0.1, "bit")}, labels=labels)
+
+
+def test_bars_are_sorted_by_one_attacker():
+    values = {"one": (0.9, 0.2), "two": (0.8, 0.6), "three": (0.7, 0.4)}
+    rows = [
+        labelled_row(value, system, "original", trial)
+        for system, two in values.items()
+        for trial, value in zip(("original", "anonymised"), two, strict=True)
+    ]
+    ax = plot.bars(rows, y="linkability", sort="oa")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["two", "three", "one"]
+    heights = [[bar.get_height() for bar in sorted(one, key=lambda bar: bar.get_x())] for one in ax.containers]
+    assert heights == [[0.8, 0.7, 0.9], [0.6, 0.4, 0.2]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["oo", "oa"]
+    grouped = plot.bars(rows, y="linkability", group="system")
+    assert [text.get_text() for text in grouped.get_xticklabels()] == ["oo", "oa"]
+    with pytest.raises(UsageError, match="sort: expected one of oa, oo, got 'aa'"):
+        plot.bars(rows, y="linkability", sort="aa")
+    with pytest.raises(UsageError, match="no row has the label 'sex'"):
+        plot.bars(rows, y="linkability", group="sex")
+
+
+def test_points_are_told_apart_by_labels():
+    rows = [labelled_row(0.1 * i, f"s{i % 2}", "original", ("original", "anonymised")[i // 2]) for i in range(4)]
+    ax = plot.scatter(rows, x="cllr_min", y="linkability", colour="system", marker="trial")
+    points = [one for one in ax.lines if len(one.get_xdata()) == 1]
+    assert [one.get_color() for one in points[:2]] == [one.get_color() for one in points[2:]]
+    assert [one.get_marker() for one in points] == ["o", "o", "s", "s"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["s0", "s1", "original", "anonymised"]

@@ -273,6 +273,7 @@ class _Job:
             families=families,
             linkability=options.linkability,
             dcf_prior=options.dcf_prior,
+            omega=None if options.omega == 1.0 else options.omega,
             search=None if found is None else found.setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
             null=trusted.null,

@@ -40,7 +40,7 @@ def one_to_one_curves(ranked: Ranked, blocks: Blocks, settings: PairSettings | N
     curves |= _tippett(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
-    local = local_linkability_of(ranked, blocks, method=settings.linkability)
+    local = local_linkability_of(ranked, blocks, method=settings.linkability, omega=settings.omega)
     keep = thinned(len(local.score))
     curves["local_linkability"] = as_curve(local.score[keep], local.value[keep])
     return curves

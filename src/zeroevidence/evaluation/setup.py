@@ -93,8 +93,8 @@ class Setup:
     ----------
     families
         Which families of measures were computed.
-    linkability, dcf_prior
-        Settings of the one-to-one measures.
+    linkability, dcf_prior, omega
+        Settings of the one-to-one measures; `omega` where it is not 1.
     search, tandem
         Settings of these families.
     intervals, null, seed
@@ -112,6 +112,7 @@ class Setup:
     families: tuple[Family, ...] = ()
     linkability: LinkabilityMethod | None = None
     dcf_prior: float | None = None
+    omega: float | None = None
     search: SearchSetup | None = None
     tandem: TandemSetup | None = None
     intervals: Resampling | None = None
@@ -131,6 +132,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts = ["ZE", "+".join(setup.families) or "nothing"]
     if setup.linkability is not None:
         parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}", f"dcf:{setup.dcf_prior:g}"]
+        parts += [] if setup.omega is None else [f"omega:{setup.omega:g}"]
     if setup.search is not None:
         parts += _search_parts(setup.search)
         parts += [f"search:{counts['trials']}x{counts['identities']}"]

@@ -21,12 +21,17 @@ LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `li
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """What the one-to-one measures leave to choose; `calibration` makes scores LLRs, which else serve as they are."""
+    """What the one-to-one measures leave to choose.
+
+    `omega` is the ratio of the priors of mated and non-mated pairs that linkability supposes; `calibration` makes
+    scores LLRs, which else serve as they are.
+    """
 
     linkability: LinkabilityMethod = "density"
     dcf_prior: float = 0.05
     seed: int = 0
     calibration: LogisticFit | None = None
+    omega: float = 1.0
 
     def llrs(self, scores: FloatArray) -> FloatArray:
         """Scores as LLRs."""
@@ -65,6 +70,10 @@ class PairView(ABC):
     @abstractmethod
     def linkability(self) -> float:
         """Linkability by the estimator of the settings."""
+
+    def nonmated_linkability(self) -> float | None:
+        """The same of non-mated pairs; None where it is not computed."""
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.measure.disclosure import RowEvidence
-from zeroevidence.measure.linkability import linkability_of
+from zeroevidence.measure.linkability import linkability_of, nonmated_linkability_of
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.measure.views import PairSettings, PairView, SearchView
@@ -35,7 +35,13 @@ class ScoreView(PairView):
 
     def linkability(self) -> float:
         """Linkability of the scores."""
-        return linkability_of(self.ranked, self.blocks, method=self.settings.linkability, seed=self.settings.seed)
+        how = self.settings
+        return linkability_of(self.ranked, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
+
+    def nonmated_linkability(self) -> float | None:
+        """Linkability of non-mated pairs."""
+        how = self.settings
+        return nonmated_linkability_of(self.ranked, method=how.linkability, omega=how.omega, seed=how.seed)
 
 
 def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:

@@ -18,7 +18,7 @@ _FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-ide
 _WIDTH = 4.6  # inches: room for the names of several rows
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
-_OVER_SYSTEMS = ("eer-lid", "scatter")
+_OVER_SYSTEMS = ("bars", "eer-lid", "scatter")
 _SHADED = ("similarity", "t-dcf-surface")
 # Of an attribute the two kinds of scores are of two classes, not of pairs of recordings.
 _ATTRIBUTE_CAPTIONS = {
