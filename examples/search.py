@@ -39,6 +39,8 @@ def make(sheet: Sheet, data: Path | None) -> None:
     one = rows["noise on embeddings" if data is None else "f0orig"]
     sheet.figure("search-fig1", "histogram", _scenarios(options))
     sheet.figure("search-fig2", "posterior", one)
+    sheet.figure("search-fig2-histogram", "posterior", one, form="histogram")
+    sheet.figure("search-priors", "lid-over-priors", list(rows.values()))
     sheet.figure("search-fig3", "lid-histogram", one)
     sheet.figure("search-fig4", "lid-ccdf", list(rows.values()))
     sheet.figure("search-fig5", "eer-lid", list(rows.values()), width=5.0)

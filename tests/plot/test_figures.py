@@ -21,7 +21,7 @@ mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
-TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "cmc", "rank-disclosure")
+TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors", "cmc", "rank-disclosure")
 SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "bars", "scatter", "eer-lid", "similarity")
 ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training")
 
@@ -433,3 +433,19 @@ def test_points_are_told_apart_by_labels():
     assert [one.get_color() for one in points[:2]] == [one.get_color() for one in points[2:]]
     assert [one.get_marker() for one in points] == ["o", "o", "s", "s"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["s0", "s1", "original", "anonymised"]
+
+
+def test_posteriors_as_a_histogram(rows):
+    ax = plot.posterior(rows[0], form="histogram")
+    (steps,) = [one for one in ax.patches if not one.get_fill()]
+    values, edges, _ = steps.get_data()
+    assert values.sum() == pytest.approx(1.0)
+    probability = np.exp2(rows[0].trials.lid) / 12
+    assert values == pytest.approx(np.histogram(probability, edges)[0] / 48)
+    assert line(ax, "chance, 1/12").get_xdata()[0] == pytest.approx(1 / 12)
+
+
+def test_disclosure_over_priors_passes_through_alid(rows):
+    ax = plot.lid_over_priors(rows)
+    curve, dot = ax.lines[0], ax.lines[1]
+    assert np.interp(dot.get_xdata(), curve.get_xdata(), curve.get_ydata()) == pytest.approx(dot.get_ydata(), abs=2e-3)

@@ -96,6 +96,8 @@ class SearchView:
         The largest LID.
     ranks
         Share of trials at each rank that anybody holds; None where that table would be too large.
+    prior_free
+        Sum of LID averaged over all priors; None where it is not computed.
     """
 
     identities: int
@@ -108,6 +110,7 @@ class SearchView:
     singled: FloatArray | None
     highest: FloatArray
     ranks: FloatArray | None
+    prior_free: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

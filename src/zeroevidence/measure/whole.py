@@ -8,6 +8,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.linkability import linkability_of, nonmated_linkability_of
+from zeroevidence.measure.priors import against_the_others, prior_free
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.measure.views import PairSettings, PairView, SearchView
@@ -60,6 +61,7 @@ def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> Searc
         more[0] if more else None,
         np.array([lid.max()]),
         rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
+        np.array([prior_free(against_the_others(lid, 1.0 / identities)).sum()]),
     )
 
 
