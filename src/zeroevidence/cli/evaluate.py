@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @score_inputs
 @measuring_options(*ALL_OPTIONS)
 @click.option("--prior", metavar="FILE", help="Lines of `identity probability`; uniform unless given.")
+@click.option("--fuse", is_flag=True, help="Add a row for an attacker who has all SCORES, weighted on --dev.")
 @workers_option
 @click.option("--per-trial", metavar="FILE", help="Also write each trial's disclosure, as .csv or .parquet.")
 @click.option("--per-speaker", metavar="FILE", help="Also write each speaker's, the most exposed first.")
@@ -31,6 +32,7 @@ def command(
     inputs: ScoreInputs,
     options: Options,
     prior: str | None,
+    fuse: bool,
     workers: int,
     per_trial: str | None,
     per_speaker: str | None,
@@ -48,11 +50,14 @@ def command(
     zeroevidence evaluate scores.txt --key trials
     zeroevidence evaluate f.scores --key trials_f --dev m.scores --dev-key trials_m
     zeroevidence evaluate a.scores b.scores --key trials -f md
+    zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.attack.fused import evaluate_fused
     from zeroevidence.data.formats import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.files import evaluate_files
+    from zeroevidence.evaluation.finding import together
     from zeroevidence.report import render
     from zeroevidence.report.trialtable import speaker_table, trial_table
 
@@ -61,14 +66,13 @@ def command(
         rows = [row for path in inputs.scores for row in read_results(path)]
     else:
         files = inputs.files()
+        given = None if prior is None else read_prior(prior)
         rows = evaluate_files(
-            files,
-            inputs.reading,
-            options=options,
-            prior=None if prior is None else read_prior(prior),
-            workers=workers,
-            progress=file_progress(files),
+            files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
         )
+        if fuse:
+            fused = evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers)
+            rows = together([*rows, fused])
     text = render(rows, output.format, signatures=output.signatures)
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
