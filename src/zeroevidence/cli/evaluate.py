@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 @click.option("--fuse", is_flag=True, help="Add a row for an attacker who has all SCORES, weighted on --dev.")
 @workers_option
 @click.option("--per-trial", metavar="FILE", help="Also write each trial's disclosure, as .csv or .parquet.")
-@click.option("--per-speaker", metavar="FILE", help="Also write each speaker's, the most exposed first.")
+@click.option(
+    "--per-speaker",
+    metavar="FILE",
+    help="Also write each speaker's disclosure and own EER, and test whether people differ.",
+)
 @gate_option("lid_max>1.0")
 @output_options
 def command(
@@ -59,7 +63,7 @@ def command(
     from zeroevidence.evaluation.files import evaluate_files
     from zeroevidence.evaluation.finding import together
     from zeroevidence.report import render
-    from zeroevidence.report.trialtable import speaker_table, trial_table
+    from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
 
     output.reserve(per_trial, per_speaker)
     if inputs.all_finished:
@@ -77,5 +81,8 @@ def command(
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
         emit_table(frame, path)
+    if per_speaker is not None:
+        for line in differing_lines(rows):
+            click.echo(line, err=True)
     output.emit(text)
     gates.judge(rows)

@@ -41,7 +41,7 @@ def direction(entry: Measure) -> str:
 
 def _record(entry: Measure) -> dict[str, Any]:
     """What a measure says about itself; an end of its range that is infinite is a word, as in results."""
-    found = {name: getattr(entry, name) for name in _PLAIN}
+    found = {name: getattr(entry, name) for name in _PLAIN if getattr(entry, name) is not None}
     return {
         name: str(value) if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()
     }

@@ -153,6 +153,7 @@ def _measured(
         people=job.people(found),
         recordings=job.recordings(found, metrics),
         replicates=replicates,
+        scores=job.scores,
     )
     return alone(result)
 

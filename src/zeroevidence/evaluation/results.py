@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.flags import Flag
@@ -192,6 +193,8 @@ class Evaluation:
         What a search learned from each trial, about each person, and from several recordings of a person.
     replicates
         Values on fewer people, for comparisons with other systems on the same trials; not written to files.
+    scores
+        What was measured, one comparison at a time; not written to files.
 
     Examples
     --------
@@ -216,6 +219,7 @@ class Evaluation:
     people: People | None = None
     recordings: Recordings | None = None
     replicates: Replicates | None = field(default=None, compare=False)
+    scores: Scores | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", {**self.labels, **_about_labels(self.about)})
