@@ -101,8 +101,8 @@ def nonmated_linkability(
     --------
     >>> nonmated_linkability([2.0, 3.0], [0.0, 1.0])
     1.0
-    >>> nonmated_linkability([1.0, 2.0], [0.0, 1.0], method="pav"), linkability([2.0], [1.0, 3.0], method="pav")
-    (0.5, 0.0)
+    >>> nonmated_linkability([1.0, 2.0], [0.0, 1.0], method="pav")
+    0.5
     """
     return nonmated_linkability_of(rank(target, nontarget), method=method, omega=omega, seed=seed)
 

@@ -29,8 +29,8 @@ def against_the_others(lid: FloatArray, prior: FloatArray | float) -> FloatArray
 
     Examples
     --------
-    >>> float(np.exp(against_the_others(np.array([1.0]), 0.25))[0])  # 1/4 becomes 1/2
-    3.0
+    >>> np.exp(against_the_others(np.array([1.0]), 0.25)).round(9).tolist()  # 1/4 becomes 1/2
+    [3.0]
     """
     lid, prior = np.asarray(lid, dtype=np.float64), np.asarray(prior, dtype=np.float64)
     if not ((prior > 0.0) & (prior < 1.0)).all():
