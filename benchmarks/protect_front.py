@@ -38,6 +38,8 @@ from zeroevidence.protect.quick import quick_attacks
 from zeroevidence.protect.tradeoff import Limit, Tradeoff, at_strengths, choose, cuts
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
+# Kind of protector, and parameters.
+VARIANTS = {"flow, own covariances": ("flow", {"covariances": "classes"})}
 LEFT_OUT = ("adversarial",)  # slow, and far behind in every table
 LEAST_AGE = 14
 CHOOSING = range(3)  # seeds of the cuts that choose strengths
@@ -67,12 +69,13 @@ class Task:
         """The protector at each strength; None for unprotected vectors."""
         if self.protector == UNPROTECTED:
             return {0.0: None}
-        shaped = {} if self.shape is None else {"noise_shape": self.shape}
+        kind, parameters = VARIANTS.get(self.protector, (self.protector, {}))
+        if self.shape is not None:
+            parameters = {**parameters, "noise_shape": self.shape}
+        given = {"seed": self.seed, "strengths": self.strengths, "parameters": parameters}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return at_strengths(
-                self.protector, train, "sex", seed=self.seed, strengths=self.strengths, parameters=shaped
-            )
+            return at_strengths(kind, train, "sex", **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ def means(values):
 
 def budget_table(names, options, seeds, home):
     """Protectors at the strengths within the budget."""
-    protectors = options.protector or [kind.name for kind in kinds() if kind.name not in LEFT_OUT]
+    protectors = options.protector or [*(kind.name for kind in kinds() if kind.name not in LEFT_OUT), *VARIANTS]
     limit = Limit.parse(options.budget)
     print("| embeddings | protector | noise | D_ECE | null | people | EER [%] | top-1 [%] |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
@@ -178,7 +181,7 @@ def budget_table(names, options, seeds, home):
         for name in names
         for one, strength in (
             (UNPROTECTED, 0.0),
-            *((("flow", 0.0),) if "flow" in protectors else ()),
+            *((one, 0.0) for one in protectors if one in ("flow", *VARIANTS)),
             *((one, chosen[name, one]) for one in protectors if chosen[name, one] is not None),
         )
     ]

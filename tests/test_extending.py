@@ -1,4 +1,4 @@
-"""A new measure is one module, one page and one test: done here as docs/extending.md says."""
+"""A new measure or classifier is one module, one page and one test: done here as docs/extending.md says."""
 
 import json
 import os
@@ -72,3 +72,43 @@ def test_the_command_line_knows_it(tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert "Youden's index" in ran.stdout
     assert "0 to 1; higher discloses more" in ran.stdout
+
+
+CLASSIFIER = re.compile(r"assessment/classifiers/length.py`:\n\n```python\n(.*?)```", re.S)
+ATTACK = """
+import importlib, json, sys
+import numpy as np
+import zeroevidence.protect.assessment.classifiers as package
+package.__path__.append(sys.argv[1])  # as if the file lay beside the others
+importlib.import_module(f"{package.__name__}.length")
+from zeroevidence import Embeddings, Options
+from zeroevidence.cli.protect.evaluate import command
+from zeroevidence.protect import Roles, assess
+rng = np.random.default_rng(0)
+who = np.repeat(np.arange(60), 8)
+sex = np.array(["f", "m"])[who % 2]
+x = rng.normal(size=(480, 20)) * np.where(sex == "m", 2.0, 1.0)[:, None]
+roles = Roles.split(Embeddings(x, np.arange(480).astype(str), who.astype(str), {"sex": sex}), "sex")
+how = {"verification": False, "mapped": "none", "options": Options(intervals=0, null=0)}
+rows = assess({}, roles, "sex", classifiers=["logistic", "length", "fusion"], **how)
+(choice,) = [one.type.choices for one in command.params if one.name == "classifiers"]
+print(json.dumps({
+    "d_ece": {row.labels["attacker"]: row["d_ece"].value for row in rows if row.about.role != "training"},
+    "choices": list(choice),
+}))
+"""
+
+
+def test_a_new_classifier_is_one_module(tmp_path):
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    (tmp_path / "length.py").write_text(CLASSIFIER.search(text)[1], encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", ATTACK, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert "length" in found["choices"]
+    assert found["d_ece"]["logistic"] < 0.1  # classes of one direction
+    assert found["d_ece"]["length"] > 0.6
+    assert found["d_ece"]["fusion"] > 0.6

@@ -270,10 +270,10 @@ def test_old_files_and_folders_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"flags": [3]}, "a flag is 3, expected text"),
-        ({"labels": None}, "not complete"),
-        ({"signature": 5}, "signature is 5, expected text"),
-        ({"counts": {"target": "many"}}, "target is 'many', expected a whole number"),
+        ({"flags": [3]}, r"row 1.flags\[0\]: expected text, got 3"),
+        ({"labels": None}, "row 1.labels: expected names and values, got None"),
+        ({"signature": 5}, "row 1.signature: expected text, got 5"),
+        ({"counts": {"target": "many"}}, "row 1.counts.target: expected a whole number, got .many."),
     ],
 )
 def test_damaged_rows_are_refused(change, words):

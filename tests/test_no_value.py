@@ -50,7 +50,7 @@ def test_people_read_a_dash(row):
         assert "–" in text
         assert "nan" not in text
     assert "<td>–</td>" in row._repr_html_()
-    assert "nan" not in repr(all_rows([row], None))
+    assert "nan" not in repr(all_rows([row], None, ["lid_neg", "alid"]))
 
 
 def test_gates_and_comparisons_say_that_it_is_missing(row):

@@ -219,7 +219,7 @@ def test_broken_figures_are_refused(part, value):
     result = ze.evaluate(ze.Scores(*gaussians(20, 30)), options=Options(intervals=0, null=0))
     document = json.loads(to_json([result]))
     document["rows"][0][part] = value
-    with pytest.raises(ze.InputError, match=r"r\.json: a result row is not complete"):
+    with pytest.raises(ze.InputError, match=r"r\.json: row 1\."):
         from_json(json.dumps(document), path="r.json")
 
 

@@ -11,7 +11,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.measure.tandem.by_attack import by_attack
-from zeroevidence.measure.tandem.tdcf import CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min
+from zeroevidence.measure.tandem.tdcf import AsvRates, CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, tdcf_min
 from zeroevidence.measure.verification import eer
 from zeroevidence.report import FORMATS, render
 
@@ -62,10 +62,34 @@ def test_rows_are_those_of_the_functions(preset):
         assert all(metric.unit == MEASURES[name].unit for name, metric in row.metrics.items())
         assert all(metric.low is None for metric in row.metrics.values())
     convention = "pooled" if preset == "asvspoof5" else "challenge"
-    assert convention in rows[0].metrics["tdcf_min"].method
+    assert ("organisers" if preset == "asvspoof5" else convention) in rows[0].metrics["tdcf_min"].method
     assert convention in rows[0].metrics["teer"].method
     assert f"|preset:{preset}|" in rows[0].signature
     assert f"|eer:{convention}|" in rows[0].signature
+
+
+def test_asvspoof5_has_a_verifier_of_its_own():
+    scores = tandem()
+    bonafide, spoof = scores.cm_bonafide.scores, scores.cm_spoof.scores
+    alone = TandemScores.of(cm_bonafide=bonafide, cm_spoof=spoof)
+    rates = AsvRates(p_miss=0.01880141010575793, p_fa=0.01881016557566423, p_fa_spoof=0.4607082907604729)
+    expected = tdcf_min(bonafide, spoof, rates, "2021").tdcf_min
+    for given in (alone, scores):
+        row = evaluate_tandem(given, model="asvspoof5", intervals=0)[0]
+        assert row.metrics["tdcf_min"].value == expected
+        assert min(row.curves["t_dcf"].y) == pytest.approx(expected)
+    assert "tdcf_min" not in evaluate_tandem(alone, model="2021", intervals=0)[0].metrics
+
+
+def test_a_joint_minimum_above_the_other_is_explained():
+    rng = np.random.default_rng(0)
+    parts = {"asv_target": 2.0, "asv_nontarget": 0.0, "asv_spoof": 2.0, "cm_bonafide": 9.0, "cm_spoof": 0.0}
+    scores = TandemScores.of(**{name: rng.normal(mean, 1.0, 300) for name, mean in parts.items()})
+    old, new = (evaluate_tandem(scores, model=preset, intervals=0)[0] for preset in ("2019", "2021"))
+    assert float(old["tdcf_joint_min"]) > float(old["tdcf_min"])
+    (told,) = (one.sentence for one in old.flags if one.code == "joint-above-fixed")
+    assert "min t-DCF leaves out the verifier's own errors" in told
+    assert not any(one.code == "joint-above-fixed" for one in new.flags)
 
 
 def test_countermeasure_alone_and_single_system():

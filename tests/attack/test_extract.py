@@ -317,3 +317,22 @@ def test_resemblyzer_gives_the_known_vectors(shared):
         pytest.skip("resemblyzer is not installed")
     found = extract(_real(shared)[:2], model)
     assert _cosine(found.vectors, _reference(shared, "resemblyzer", _real(shared)[:2])).min() > 0.99999
+
+
+def test_an_interruption_costs_seconds_even_where_a_batch_takes_longer(utterances, tmp_path, monkeypatch):
+    """A protector that takes seven seconds an utterance is broken off within its first batch."""
+    clock = iter(range(0, 10_000, 7))
+    monkeypatch.setattr("zeroevidence.attack.extract.monotonic", lambda: float(next(clock)))
+
+    class Slow(Louder):
+        def __call__(self, wave, rate, utterance):
+            self.done = getattr(self, "done", 0) + 1
+            if self.done > 5:
+                raise KeyboardInterrupt
+            return super().__call__(wave, rate, utterance)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(utterances, Moments(), cache=tmp_path / "cache", transform=Slow(0.5))
+    again = Moments()
+    extract(utterances, again, cache=tmp_path / "cache", transform=Louder(0.5))
+    assert again.seen == len(utterances) - 5

@@ -44,7 +44,7 @@ def visit(browser):
     """Open a page and watch it: errors on the console, dialogs and requests are collected."""
     contexts = []
 
-    def go(address, **options):
+    def go(address, unfold=True, **options):
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
@@ -54,6 +54,8 @@ def visit(browser):
         page.on("request", lambda request: seen["requests"].append(request.url))
         page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))
         page.goto(address if "://" in str(address) else f"file://{address}")
+        if unfold and page.locator(".open-all").count():
+            page.locator(".open-all").click()
         return page, seen
 
     yield go

@@ -20,6 +20,32 @@ def test_it_renders_and_asks_for_nothing(report, visit):
     assert seen["requests"] == [f"file://{report}"]
 
 
+def test_the_first_screen_is_the_verdict_and_everything_else_folds(report, visit):
+    page, seen = visit(report, unfold=False, viewport={"width": 1000, "height": 900})
+    assert page.locator("#verdict .summary").is_visible()
+    assert page.locator("#verdict details.finding > p").is_hidden()
+    bottom = page.locator("#verdict").bounding_box()
+    assert bottom["y"] + bottom["height"] < 900
+    titles = page.locator("main > section.folded > h2 > button")
+    assert titles.count() == page.locator("main > section[id]").count() - 1
+    assert page.locator("#people-table").is_hidden()
+    page.locator("#people > h2 > button").click()
+    assert page.locator("#people-table").is_visible()
+    page.locator(".contents a[href='#figures']").click()
+    page.locator("#figures figure").first.wait_for()
+    page.get_by_role("button", name="Open everything").click()
+    assert page.locator("section.folded").count() == 0
+    page.get_by_role("button", name="Fold everything").click()
+    assert page.locator("#people-table").is_hidden()
+    assert seen["errors"] == []
+
+
+def test_a_link_to_a_part_opens_it(report, visit):
+    page, _ = visit(f"file://{report}#people", unfold=False)
+    assert page.locator("#people-table").is_visible()
+    assert page.locator("#figures figure").first.is_hidden()
+
+
 def test_a_hostile_name_stays_text(report, visit):
     page, seen = visit(report)
     assert EVIL in page.locator("#people").inner_text()
@@ -110,6 +136,33 @@ def test_light_and_dark(report, visit):
 def test_no_sideways_scrolling_of_the_page(report, visit, width):
     page, _ = visit(report, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_print_begins_with_a_page_of_its_own_and_fits_the_paper(report, visit):
+    page, _ = visit(report, viewport={"width": 680, "height": 1000})  # A4 without its margins, at 96 dots per inch
+    assert page.locator(".on-paper").is_hidden()
+    page.emulate_media(media="print")
+    summary = page.locator(".on-paper")
+    assert summary.is_visible()
+    assert summary.evaluate("one => getComputedStyle(one).breakAfter") == "page"
+    assert page.evaluate("document.querySelector('.on-paper').getBoundingClientRect().bottom") < 1000
+    assert page.locator(".on-paper tbody tr").count() >= 3
+    # The wide table is on pages across; everything else fits.
+    page.evaluate("document.querySelector('#rows').remove()")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 680
+    columns = page.locator(".figures").evaluate("one => getComputedStyle(one).gridTemplateColumns")
+    assert len(columns.split()) == 2
+
+
+def test_the_table_of_all_results_fits_a_page_across(report, visit):
+    page, _ = visit(report, viewport={"width": 1030, "height": 700})
+    page.emulate_media(media="print")
+    right = page.evaluate("document.querySelector('#all-rows').getBoundingClientRect().right")
+    assert right <= 1030
+    cells = page.locator("#all-rows tbody tr:first-child > *").evaluate_all(
+        "all => all.map(one => [one.getBoundingClientRect().width, one.textContent.trim().length])"
+    )
+    assert all(width > 12 for width, letters in cells if letters > 1)  # no column of single letters
 
 
 def test_print_shows_everything_and_no_controls(report, visit):

@@ -80,6 +80,9 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert " ".join(printed.split()).startswith(" ".join((out / "summary.txt").read_text().split()))
     assert (out / "trials.csv").read_text().startswith("row_")
     assert (out / "speakers.csv").exists()
+    page = (out / "report.html").read_text()
+    assert words.headline in page
+    assert f"wrote {out / 'report.html'}" in err
 
 
 def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):

@@ -41,6 +41,60 @@ def test_every_format_ends_in_a_newline_and_holds_the_signature(run, files, form
     assert "ZE|one-to-one+search|" in out
 
 
+@pytest.mark.parametrize("form", ["text", "md", "latex", "csv"])
+def test_measures_are_chosen_by_name(run, files, form):
+    _, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "cllr_min", "--measure", "cllr")
+    assert ("cllr_min" if form == "csv" else "min Cllr") in out
+    assert "eer" not in out.lower()
+    code, _, err = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "eerie")
+    assert code == 2
+    assert "unknown measure 'eerie'" in err
+
+
+def test_scores_that_point_the_wrong_way_are_turned_round(run, files, tmp_path):
+    lines = [line.split() for line in files[0].read_text().splitlines()]
+    turned = tmp_path / "turned.scores"
+    turned.write_text("".join(f"{' '.join(line[:-1])} {-float(line[-1])}\n" for line in lines))
+    few = ("--key", files[1], "--intervals", 0, "--null", 0, "-f", "json")
+    wrong, right, plain = (
+        json.loads(run("evaluate", path, *few, *more)[1])["rows"][0]
+        for path, more in ((turned, ()), (turned, ("--negate",)), (files[0], ()))
+    )
+    (flag,) = (flag for flag in wrong["flags"] if flag["code"] == "eer-above-half")
+    assert "--negate turns them round" in flag["sentence"]
+    assert right["metrics"]["eer"]["value"] == plain["metrics"]["eer"]["value"]
+    assert f"negated:{len(lines)}" in right["signature"]
+    assert "negated" not in plain["signature"]
+
+
+def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
+    draws = np.random.default_rng(1).normal(size=400)
+    path = tmp_path / "forensic.csv"
+    lines = [f"{(mean + 2.0 * x) / np.log(10.0)},{label}" for mean, label in ((2.0, 1), (-2.0, 0)) for x in draws]
+    path.write_text("\n".join(["score,label", *lines]) + "\n")
+    few = ("--intervals", 0, "--null", 0, "-f", "json")
+    rows = [
+        json.loads(run("evaluate", path, *few, *more)[1])["rows"][0]
+        for more in ((), ("--llr-base", "10"), ("--llr-base", "2"))
+    ]
+    codes = [{flag["code"]: flag["sentence"] for flag in row["flags"]} for row in rows]
+    assert "say --llr-base 10." in codes[0]["llr-base-suspected"]
+    assert "llr-base-suspected" not in codes[1]
+    assert "to base 10" in codes[1]["llr-base"]
+    costs = [row["metrics"]["cllr"]["value"] for row in rows]
+    assert costs[1] == min(costs)
+    assert costs[1] < costs[0] - 0.1
+
+
+def test_a_report_shows_the_measures_that_were_asked_for(run, files, tmp_path):
+    page = tmp_path / "page.html"
+    few = ("--intervals", "0", "--null", "0")
+    assert run("report", files[0], "--key", files[1], *few, "--measure", "cllr_min", "-o", page)[0] == 0
+    body = page.read_text().partition('id="numbers"')[2].partition("</section>")[0]
+    assert "min Cllr" in body
+    assert "top-1" not in body
+
+
 def test_labelled_file_needs_no_key(run, tmp_path):
     path = tmp_path / "labelled.csv"
     path.write_text("score,label\n0.9,target\n0.2,nontarget\n0.1,0\n0.8,1\n")

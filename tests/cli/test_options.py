@@ -21,7 +21,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.measure.views import LinkabilityMethod
-from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod
+from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod
 from zeroevidence.protect.attributes import names
 from zeroevidence.report import FORMATS as OUTPUT_FORMATS
 from zeroevidence.report.document import DOCUMENT_FORMATS
@@ -61,7 +61,7 @@ CHOICES = [
     (("tandem",), "--format", TANDEM_FORMATS),
     (("protect", "fit"), "--protector", names()),
     (("protect", "evaluate"), "--protector", names()),
-    (("protect", "evaluate"), "--attacker", CLASSIFIERS),
+    (("protect", "evaluate"), "--attacker", tuple(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
     (("protect", "evaluate"), "--map", get_args(MapMethod)),
 ]
 

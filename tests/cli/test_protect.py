@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from zeroevidence.evaluation.jsonfile import read_results
+
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
@@ -95,6 +97,21 @@ def test_evaluate_fits_what_it_is_asked_to(files, zeroevidence):
     assert "adversarial" not in done.stdout
 
 
+def test_the_published_flow_is_evaluated(files, zeroevidence):
+    pytest.importorskip("torch")
+    asked = ("protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--protector", "flow", *QUICK)
+    rows = []
+    for more in ((), ("--paper",)):
+        out = files / f"flow{len(more)}.json"
+        done = zeroevidence(*asked, "--set", "epochs=2", *more, "-f", "json", "-o", str(out))
+        assert done.exit_code == 0, done.stderr
+        rows.append(next(row for row in read_results(out) if "mu_over_epochs" in row.curves))
+    usual, paper = (row.curves["mu_over_epochs"].y for row in rows)
+    assert paper[0] == 10.0
+    assert usual[0] != 10.0
+    assert len(paper) == 3
+
+
 def test_fewer_people_and_all_attackers(files, zeroevidence):
     asked = ("protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear")
     more = ("--attacker", "qda", "--attacker", "fusion", "--people-curve", "--people-for", "0.2")
@@ -151,6 +168,13 @@ def test_labels_from_a_file(files, zeroevidence):
         (("evaluate", "train.npz", "--attribute", "sex", "--model", "m"), 3, "was trained on"),
         (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--protector", "flow"), 2, "--model"),
         (("evaluate", "other.npz", "--attribute", "sex", "--set", "epochs=1"), 2, "--protector"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--paper"), 2, "--paper"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--front", "--paper"), 2, "--paper"),
+        (
+            ("evaluate", "train.npz", "--attribute", "sex", "--protector", "linear", "--paper"),
+            2,
+            "none of linear",
+        ),
         (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--people-curve"), 2, "--people-curve"),
         (("evaluate", "other.npz", "--attribute", "sex", "--attacker", "fusion"), 2, "fusion combines"),
     ],

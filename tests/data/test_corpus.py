@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.audio import write_audio
-from zeroevidence.data.formats import diagnose_corpus, examine_corpus, read_corpus, read_segments
+from zeroevidence.data.formats import diagnose_corpus, examine_corpus, examine_pairs, read_corpus, read_segments
 from zeroevidence.data.speech import Corpus, Utterance
 from zeroevidence.errors import InputError
 
@@ -363,3 +363,53 @@ def test_segments_problems(tmp_path):
         read_segments(tmp_path / "s.tsv")
     with pytest.raises(InputError, match="no segments for utterance 's00-0'"):
         Corpus([Utterance("s00-0", "s", "p", "trial", "dev")]).cut({})
+
+
+def test_links_to_folders_are_followed_and_loops_refused(tmp_path):
+    home = tree(tmp_path / "real")
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    for folder in home.iterdir():
+        (linked / folder.name).symlink_to(folder)
+    assert len(read_corpus(linked)) == len(read_corpus(home)) == 12
+    (home / "anna" / "again").symlink_to(home)
+    with pytest.raises(InputError, match="is a link back to real, which it is in"):
+        read_corpus(home)
+
+
+@pytest.mark.parametrize("suffix", ["mp3", "ogg", "opus"])
+def test_compressed_speech_is_read(tmp_path, suffix):
+    home = tree(tmp_path / "speech", suffix=suffix)
+    assert len(read_corpus(home)) == 12
+    assert not [one for one in examine_corpus(home).problems if "cannot" in one.reason]
+
+
+def test_what_nothing_decodes_names_the_command_that_converts_it(tmp_path):
+    home = tree(tmp_path / "speech")
+    (home / "anna" / "phone call.m4a").write_bytes(b"\0" * 100)
+    with pytest.raises(InputError, match=r"ffmpeg -i 'phone call.m4a' 'phone call.wav'"):
+        read_corpus(home)
+    only = tmp_path / "only" / "anna"
+    only.mkdir(parents=True)
+    (only / "a.m4a").write_bytes(b"\0" * 100)
+    assert "ffmpeg -i a.m4a a.wav" in reasons(diagnose_corpus(tmp_path / "only"))
+
+
+def test_pairs_that_do_not_match_are_listed(tmp_path):
+    home = tree(tmp_path / "original")
+    other = tree(tmp_path / "anonymised")
+    rng = np.random.default_rng(1)
+    for file in other.rglob("*.wav"):
+        write_audio(file, rng.normal(0, 0.1, 5000))
+    assert not examine_pairs(home, other).problems
+    write_audio(other / "anna" / "anna0.wav", rng.normal(0, 0.1, 9000))
+    (other / "bert" / "bert1.wav").unlink()
+    (other / "cleo" / "cleo0.wav").write_bytes((home / "cleo" / "cleo0.wav").read_bytes())
+    write_audio(other / "bert" / "someone.wav", rng.normal(0, 0.1, 4800))
+    report = examine_pairs(home, other)
+    found = reasons(report.problems)
+    assert "0.56 s, but the original of 'anna0' has 0.30 s; are they the same utterance?" in found
+    assert "no audio for utterance 'bert1'" in found
+    assert "is the original of 'cleo0', sample by sample" in found
+    assert len(report.problems) == 3
+    assert "someone.wav: belongs to no original utterance" in reasons(report.notes)

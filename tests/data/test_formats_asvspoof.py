@@ -350,3 +350,23 @@ def test_arrays_are_checked():
             TandemScores.of(**bad)
     with pytest.raises(InputError, match="attacks: expected 2"):
         TrialScores(np.array([1.0, 2.0]), attacks=np.array(["A01"]))
+
+
+def test_bona_fide_lines_may_name_no_attack_by_a_number(tmp_path):
+    path = tmp_path / "cm"
+    path.write_text("u1 A00 bonafide 2.5\nu2 A07 spoof -1.5\nu3 A00 bonafide 1.5\n")
+    loaded = read_tandem(path)
+    assert loaded.loosened == (Loosened("no-attack", 2, side="cm"),)
+    assert loaded.data.cm_spoof.attacks.tolist() == ["A07"]
+    path.write_text("u1 A01 bonafide 2.5\nu2 A07 spoof -1.5\nu3 - bonafide 1.5\n")
+    with pytest.raises(InputError, match="bonafide speech with the attack 'A01'"):
+        read_tandem(path)
+
+
+def test_sides_are_turned_round_and_rescaled(tmp_path):
+    path = tmp_path / "cm"
+    path.write_text("u1 - bonafide -2.5\nu2 A07 spoof 1.5\n")
+    loaded = read_tandem(path, negate=("cm",), llr_base="10")
+    assert loaded.data.cm_bonafide.scores[0] == pytest.approx(2.5 * np.log(10.0))
+    assert [str(one) for one in loaded.loosened] == ["cm-negated:2", "cm-llr-base:10:2"]
+    assert read_tandem(path, negate=("asv",)).loosened == ()

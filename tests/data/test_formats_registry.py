@@ -122,7 +122,7 @@ def read(file):
     return Embeddings(np.array([row[1:] for row in rows], float), np.array([row[0] for row in rows]))
 
 
-VECTOR_FORMATS.add(VectorFormat(name="csv", words="CSV", read=read, suffix=".csv"))
+VECTOR_FORMATS.add(VectorFormat(name="dat", words="DAT", read=read, suffix=".dat"))
 """
 
 
@@ -230,7 +230,7 @@ def test_a_container_of_matrices(drill, tmp_path):
 
 
 def test_an_embedding_format(drill, tmp_path):
-    path = tmp_path / "vectors.csv"
+    path = tmp_path / "vectors.dat"
     path.write_text("u1,1,2\nu2,3,4\n")
     with pytest.raises(InputError):
         read_embeddings(path)
@@ -247,7 +247,7 @@ def test_a_name_is_taken_once():
 def test_names_and_their_order():
     assert FORMATS == ("auto", "kaldi", "voxceleb", "two-column", "labelled", "table", "matrix", "bosaris")
     assert tuple(SCORE_FORMATS) == FORMATS[1:]
-    assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "kaldi scp", "kaldi ark"]
+    assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "csv", "tsv", "kaldi scp", "kaldi ark"]
 
 
 def test_the_command_line_takes_every_format():

@@ -160,3 +160,30 @@ def test_files_that_are_not_there_or_damaged(tmp_path):
     np.savez(tmp_path / "w.npz", y=VECTORS)
     with pytest.raises(InputError, match="no array named vectors"):
         read_embeddings(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
+def test_tables_of_features(tmp_path, suffix, separator):
+    path = tmp_path / f"features.{suffix}"
+    lines = [
+        ("name", "F0", "loudness", "speaker", "sex"),
+        ("u1", "1.5", "2", "ada", "f"),
+        ("u2", "-1e3", "3", "bob", "m"),
+    ]
+    path.write_text("".join(separator.join(line) + "\n" for line in lines))
+    found = read_embeddings(path)
+    assert found.vectors.tolist() == [[1.5, 2.0], [-1000.0, 3.0]]
+    assert found.ids.tolist() == ["u1", "u2"]
+    assert found.speakers.tolist() == ["ada", "bob"]
+    assert found.attributes["sex"].tolist() == ["f", "m"]
+
+
+def test_tables_without_features_are_refused(tmp_path):
+    path = tmp_path / "features.csv"
+    path.write_text("name,sex\nu1,f\n")
+    with pytest.raises(InputError, match="no columns of numbers"):
+        read_embeddings(path)
+    path.write_text("name,a,b\nu1,1,2\nu2,,3\n")
+    with pytest.raises(InputError, match="column a is empty") as caught:
+        read_embeddings(path)
+    assert caught.value.line == 3

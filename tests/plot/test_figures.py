@@ -5,6 +5,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.special import expit, ndtri
 from zeroevidence import plot
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import About, Curve, Evaluation, Measured, People
+from zeroevidence.evaluation import About, Curve, Evaluation, Measured, People, Points
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.words import row_names, shortened
 
@@ -22,8 +23,9 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors", "cmc", "rank-disclosure")
-SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "bars", "scatter", "eer-lid", "similarity")
-ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training")
+OVER_ROWS = ("bars", "scatter", "eer-lid")
+SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", *OVER_ROWS, "similarity")
+ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training", "over-epochs")
 
 
 def line(ax, start):
@@ -34,8 +36,9 @@ def line(ax, start):
 def sample_of(kind, rows, tandem, mapped):
     curve = {"d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))}
     fewer = replace(rows[0], curves=curve)
-    special = {"tandem-scores": tandem, "t-dcf": tandem, "t-dcf-surface": tandem}
-    return (special | {"map": mapped, "over-training": fewer}).get(kind, rows[0])
+    trained = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.5))})
+    own = {"map": mapped, "over-training": fewer, "over-epochs": trained}
+    return (own | dict.fromkeys(("tandem-scores", "t-dcf", "t-dcf-surface"), tandem)).get(kind, rows[0])
 
 
 def test_every_kind_is_there_with_words():
@@ -449,3 +452,86 @@ def test_disclosure_over_priors_passes_through_alid(rows):
     ax = plot.lid_over_priors(rows)
     curve, dot = ax.lines[0], ax.lines[1]
     assert np.interp(dot.get_xdata(), curve.get_xdata(), curve.get_ydata()) == pytest.approx(dot.get_ydata(), abs=2e-3)
+
+
+def test_a_latent_map_has_an_axis_of_llrs_and_the_densities_of_its_model(rows):
+    points = Points((-4.0, -2.0, 3.0, 5.0), (0.0, 1.0, 0.5, -1.0), ("f", "f", "m", "m"), mu=4.0)
+    ax = plot.map(replace(rows[0], maps={"latent": points}))
+    assert ax.get_xlabel() == "LLR of m (nats)"
+    assert len(ax.get_xticks()) > 2
+    densities = [one for one in ax.get_lines() if len(one.get_xdata()) > 100]
+    assert len(densities) == 2
+    for one, mean in zip(densities, (-4.0, 4.0), strict=True):
+        x, y = one.get_data()
+        share = y / y.sum()
+        assert x[y.argmax()] == pytest.approx(mean, abs=0.1)
+        assert share @ (x - share @ x) ** 2 == pytest.approx(8.0, rel=0.05)
+    plain = plot.map(replace(rows[0], maps={"latent": replace(points, mu=None)}))
+    assert list(plain.get_xticks()) == []
+
+
+def test_mu_is_drawn_over_epochs(rows):
+    curves = [Curve((0.0, 1.0, 2.0), values) for values in ((10.0, 7.0, 6.5), (2.0, 4.0, 6.0))]
+    made = [
+        replace(rows[0], labels={"system": name}, curves={"mu_over_epochs": curve})
+        for name, curve in zip(("from 10", "from 2"), curves, strict=True)
+    ]
+    ax = plot.over_epochs(made)
+    assert [list(one.get_ydata()) for one in ax.get_lines()] == [[10.0, 7.0, 6.5], [2.0, 4.0, 6.0]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["from 10", "from 2"]
+
+
+def many(rows, count):
+    """So many rows of several attackers and back-ends."""
+    threats = [ThreatModel(name, "original", "anonymised") for name in ("ignorant", "lazy-informed", "semi-informed")]
+    return [
+        replace(
+            rows[place % 2],
+            labels={"system": "mcadams:0.5..0.9:utterance+pitch:-4..4", "backend": f"backend-{place // 3}"},
+            about=About.against(threats[place % 3]),
+        )
+        for place in range(count)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["tippett", "ece", "det", "lid-ccdf", "cmc"])
+def test_no_colour_stands_for_two_rows(rows, kind):
+    """More rows than colours are put into panels, in each of which every row has a colour of its own."""
+    figure = plot.draw(kind, many(rows, 14))
+    panels = [ax for ax in figure.axes if ax.get_title(loc="left")]
+    assert [ax.get_title(loc="left") for ax in panels] == ["ignorant", "lazy-informed", "semi-informed"]
+    for ax in panels:
+        said = [line for line in ax.get_lines() if "backend-" in str(line.get_label())]
+        assert 4 <= len(said) <= 5
+        assert len({line.get_color() for line in said}) == len(said)
+    assert len(plot.draw(kind, many(rows, 7)).axes) == 1
+
+
+def test_panels_do_not_cover_each_other(rows):
+    figure = plot.draw("tippett", many(rows, 14))
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    boxes = [ax.get_tightbbox(renderer) for ax in figure.axes]
+    for place, box in enumerate(boxes):
+        assert not any(box.shrunk(0.98, 0.98).overlaps(other) for other in boxes[place + 1 :])
+
+
+def test_names_of_many_systems_do_not_overlap(rows):
+    figure = plot.draw("eer-lid", many(rows, 14))
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    (ax, *_) = figure.axes
+    texts = [text for text in ax.get_yticklabels() if text.get_text()]
+    assert len(texts) == 14
+    boxes = sorted((text.get_window_extent(renderer) for text in texts), key=lambda box: box.y0)
+    assert all(above.y0 >= below.y1 for below, above in pairwise(boxes))
+    assert min(box.x0 for box in boxes) >= 0.0
+    assert "…" not in "".join(text.get_text() for text in texts)
+
+
+def test_two_classes_are_named(rows):
+    about = About(question="attribute", attribute="sex", target_class="f", other_class="m")
+    row = replace(rows[0], about=about)
+    said = [text.get_text() for text in plot.draw("histogram", row).axes[0].get_legend().get_texts()]
+    assert any(text.startswith("f (") for text in said)
+    assert any(text.startswith("m (") for text in said)

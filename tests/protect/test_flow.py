@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
+from zeroevidence.evaluation.jsonfile import read_results, save_results
 from zeroevidence.measure.verification import cllr, cllr_min
 from zeroevidence.measure.zebra import d_ece
-from zeroevidence.protect import LinearNuller, ZeroEvidenceFlow
+from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment import attribute_scores
 from zeroevidence.protect.front import Front
 from zeroevidence.protect.latent import Evidence, simplex
@@ -174,10 +176,34 @@ def test_paper_preset_and_parameters():
     paper = clone(ZeroEvidenceFlow.paper(epochs=2))
     assert (paper.front, paper.batch, paper.learning_rate, paper.mu, paper.alpha) == ("none", 64, 1e-4, 10.0, 0.99)
     x, y, _ = classes.gaussian(np.random.default_rng(8), 400)
-    paper.fit(x, y)
+    rare = (y == "a") | (np.arange(400) % 4 == 0)
+    paper.fit(x[rare], y[rare])
     assert paper.network_.couplings[0].first.shape == (2 * 16, 4)
     assert len(paper.network_.couplings) == 6
-    assert paper.history_.losses[1] < paper.history_.losses[0]
+    assert paper.history_.losses == ()  # nobody is held out
+    np.testing.assert_allclose(paper.front_.mean, x[rare].mean(axis=0))  # vectors count alike
+    balanced = ZeroEvidenceFlow.paper(epochs=1, weights="balanced").fit(x[rare], y[rare])
+    middle = 0.5 * sum(x[rare & (y == label)].mean(axis=0) for label in "ab")
+    np.testing.assert_allclose(balanced.front_.mean, middle)
+
+
+def test_mu_after_a_batch_is_that_of_equation_six():
+    x, y, _ = classes.gaussian(np.random.default_rng(8), 64)
+    paper = ZeroEvidenceFlow.paper(epochs=1, mu=4.0).fit(x, y)  # one batch, before which the network is the identity
+    square = float(np.mean(((x[:, 0] - x[:, 0].mean()) / x[:, 0].std()) ** 2))
+    assert paper.history_.mus == pytest.approx((4.0, 0.99 * 4.0 + 0.01 * (np.sqrt(1.0 + square) - 1.0)), rel=1e-5)
+    assert paper.evidence_[0].mu == pytest.approx(paper.history_.mus[-1])
+
+
+def test_mu_forgets_where_it_started():
+    x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
+    made = [
+        ZeroEvidenceFlow.paper(epochs=15, learning_rate=1e-3, hidden=64, alpha=0.9, mu=mu).fit(x, y)
+        for mu in (2.0, 10.0, 30.0)
+    ]
+    ends = [one.history_.mus[-1] for one in made]
+    assert max(ends) - min(ends) < 0.8
+    assert 3.5 < np.mean(ends) < 7.0  # on its way to 6
 
 
 def test_imbalance_does_not_move_the_boundary():
@@ -193,6 +219,7 @@ def test_imbalance_does_not_move_the_boundary():
     [
         (lambda x, y: ZeroEvidenceFlow(front="svd").fit(x, y), UsageError, "lda, pca or none"),
         (lambda x, y: ZeroEvidenceFlow(precision="half").fit(x, y), UsageError, "auto, float32 or bfloat16"),
+        (lambda x, y: ZeroEvidenceFlow(weights="people").fit(x, y), UsageError, "balanced or none"),
         (lambda x, y: ZeroEvidenceFlow(epochs=0).fit(x, y), UsageError, "at least 1"),
         (lambda x, y: ZeroEvidenceFlow(held_out=1.0).fit(x, y), UsageError, "share"),
         (lambda x, y: ZeroEvidenceFlow(epochs=1).fit(x, y, keep=["u"]), InputError, "one per row"),
@@ -249,3 +276,29 @@ def test_a_gpu_learns_the_same_problem(precision):
     assert cllr(target, other) - cllr_min(target, other) < 0.02
     assert flow.inversion_error_ < 1e-4
     np.testing.assert_allclose(flow.llr(flow.transform(test)), 0.0, atol=1e-3)
+
+
+def test_rows_of_a_flow_have_its_latent_map_and_its_training(tmp_path):
+    rng = np.random.default_rng(13)
+    who = np.repeat(np.arange(24), 6)
+    sex = np.array(["f", "m"])[who % 2]
+    x = rng.normal(size=(144, 5)) + 2.0 * (sex == "m")[:, None]
+    roles = Roles.split(Embeddings(x, np.arange(144).astype(str), who.astype(str), {"sex": sex}), "sex")
+    train = roles.train
+    made = {
+        name: ZeroEvidenceFlow(epochs=2, covariances=name).fit(train.vectors, train.attributes["sex"])
+        for name in ("shared", "classes")
+    }
+    rows = assess(
+        made, roles, "sex", classifiers=["logistic"], verification=False, options=Options(intervals=0, null=0)
+    )
+    save_results(rows, tmp_path / "rows.json")
+    first = {}
+    for row in read_results(tmp_path / "rows.json"):
+        first.setdefault(row.labels["system"], row)
+    assert first["shared"].maps["latent"].mu == pytest.approx(made["shared"].evidence_[0].mu)
+    assert first["shared"].maps["vectors"].mu is None
+    assert first["classes"].maps["latent"].mu is None  # its first coordinate is not the LLR
+    for name, flow in made.items():
+        assert first[name].curves["mu_over_epochs"].y == pytest.approx(flow.history_.mus)
+    assert "mu_over_epochs" not in first["unprotected"].curves

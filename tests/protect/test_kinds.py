@@ -37,7 +37,9 @@ def modules_after(code):
 def test_names_cost_nothing_and_facts_do_not_need_torch():
     listing = "from zeroevidence.protect.attributes import names; assert 'flow' in names()"
     assert not {"numpy", "sklearn", "torch"} & modules_after(listing)
-    facts = "from zeroevidence.protect.attributes import kinds; assert all(k.words and k.parameters for k in kinds())"
+    facts = (
+        "from zeroevidence.protect.attributes import kinds; assert all(k.words and k.parameters for k in kinds(None))"
+    )
     assert "torch" not in modules_after(facts)
     assert not {"sklearn", "torch"} & modules_after("from zeroevidence.protect.voices import kinds; assert kinds()")
 
@@ -56,7 +58,7 @@ def test_facts_of_attribute_protectors(name):
 
 
 def test_what_needs_nothing_comes_first():
-    order = kinds()
+    order = kinds(None)
     assert {kind.name for kind in order} == set(names())
     assert order[0].name == "classmeans"
     needs = [kind.extra is not None for kind in order]
@@ -83,7 +85,7 @@ def test_the_command_line_offers_every_attribute_protector(command):
 
 def test_pages_list_every_protector():
     page = (DOCS / "attribute-protectors.md").read_text(encoding="utf-8")
-    for kind in kinds():
+    for kind in kinds(None):
         assert f"| `{kind.name}` | `{kind.cls.__name__}` |" in page
     page = (DOCS / "protectors.md").read_text(encoding="utf-8")
     for kind in voices.kinds().values():

@@ -26,7 +26,7 @@ def fitted(request):
     x, y = classes.three(rng, 300) if more == "three" else classes.gaussian(rng, 300)[:2]
     keep = {"keep": rng.integers(0, 2, len(x))} if more == "keep" else {}
     quick = {"epochs": 2} if "epochs" in find(kind).parameters else {}
-    return make_protector(kind, quick).fit(x, y, **keep), x
+    return make_protector(kind, quick).fit(x, classes.target(find(kind).conceals, y), **keep), x
 
 
 def test_a_saved_model_gives_the_same_vectors(fitted, tmp_path):
@@ -82,7 +82,11 @@ def edited(folder, **changes):
         (lambda f: (f / "model.safetensors").write_bytes(b"x"), "digest"),
         (lambda f: edited(f, protector="magic"), "unknown protector"),
         (lambda f: edited(f, parameters={"depth": 3}), "no parameter"),
-        (lambda f: edited(f, dimension=None), "cannot be used"),
+        (lambda f: edited(f, dimension=None), "model.dimension: expected a whole number, got None"),
+        (lambda f: edited(f, dimension=7), "cannot be used"),
+        (lambda f: edited(f, classes=["f", "f"]), "classes: expected at least two, each once"),
+        (lambda f: edited(f, speakers=[["ada"]]), r"model.speakers\[0\]: expected text"),
+        (lambda f: edited(f, guess=1), "model: has no field 'guess'"),
     ],
 )
 def test_a_damaged_model_is_refused(folder, damage, words):

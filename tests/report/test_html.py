@@ -75,6 +75,7 @@ def test_sections_in_order_and_tags_nested(page):
     assert page.stack == []
     assert page.headings == [
         "Protected voices are still recognised",
+        "In short",
         "Who attacks",
         "The numbers behind it",
         "What to keep in mind",
@@ -422,7 +423,10 @@ def test_people_whose_names_come_up_for_everybody_are_marked(hub):
 
 
 def test_what_nothing_leaked_looks_like_is_explained(audit_rows):
-    shown = {one.name: one for one in content.numbers(audit_rows, verdict(audit_rows).finding)}
+    shown = {
+        one.name: one
+        for one in content.numbers(audit_rows, verdict(audit_rows).finding, content.shown_measures(audit_rows))
+    }
     assert shown["alid"].null.startswith("-")
     assert "Below 0 where nothing leaks" in shown["alid"].meaning
     assert shown["singling_out"].null == f"{100 * 0.95**19:.2f}"

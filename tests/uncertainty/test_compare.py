@@ -112,7 +112,7 @@ def test_measures_that_cannot_be_compared():
     with pytest.raises(ze.UsageError, match="at least two systems"):
         compare(rows[:1], ("eer",))
     without = [replace(row, replicates=None) for row in rows]
-    with pytest.raises(ze.UsageError, match="1: has no values without single people"):
+    with pytest.raises(ze.UsageError, match="eer has no interval in these results"):
         compare(without, ("eer",))
 
 

@@ -1,12 +1,16 @@
 """The process that does one job, without a server around it."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import zeroevidence
 from zeroevidence.errors import Problem
+from zeroevidence.web.words import on_the_page
 from zeroevidence.web.work import Request, Upload, _titles
 
 pytest.importorskip("jinja2")
@@ -23,6 +27,28 @@ def test_problems_carry_the_names_of_the_user(tmp_path):
     request = Request((Upload(place, "mine.txt"),))
     found = request.problems([Problem(place, 3, f"is in {place}")])
     assert found == [{"file": "mine.txt", "line": 3, "reason": "is in mine.txt"}]
+
+
+def test_problems_speak_of_the_page(tmp_path):
+    request = Request((Upload(str(tmp_path / "0"), "mine.txt"),))
+    (found,) = request.problems([Problem("", None, "no labels; expected a key (--key KEY) or a label column")])
+    assert found["reason"] == "no labels; expected a key (the field “Key”) or a label column"
+
+
+def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
+    """What readers of scores and warnings on results tell people to do must be possible on the page."""
+    source = Path(zeroevidence.__file__).parent
+    files = [*(source / "data" / "formats" / "scores").glob("*.py"), source / "evaluation" / "flags.py"]
+    said = {
+        option
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if '"' in line and "``" not in line
+        for option in re.findall(r"--[a-z][a-z-]+", line)
+    }
+    assert {"--key", "--negate", "--speakers"} <= said
+    for option in said:
+        assert "--" not in on_the_page(f"say {option} 10." if option == "--llr-base" else f"say {option}.")
 
 
 def test_systems_are_told_apart():

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -75,6 +76,8 @@ def extract(
 
 
 _Outcomes = list[tuple[int, Vector | Problem]]
+_PATIENCE = 5.0  # seconds of work that an interruption may cost
+_SOUND = 300.0  # seconds of sound that are embedded at once
 
 
 def _check(wanted: list[Utterance], batch: int, workers: int) -> None:
@@ -126,6 +129,7 @@ class _Job:
         """The vector of each utterance, or what is wrong with it."""
         outcomes: _Outcomes = []
         waiting: list[tuple[int, Utterance, Wave, str]] = []
+        begun = monotonic()
         for at, one in part:
             try:
                 wave = hear_speech(one, self.extractor.sample_rate).wave
@@ -137,6 +141,16 @@ class _Job:
                     outcomes.append((at, stored))
             except InputError as error:
                 outcomes.append((at, _problem(one, error)))
+            seconds = sum(len(wave) for _, _, wave, _ in waiting) / self.extractor.sample_rate
+            # A slow protector or long recordings: what is there is stored before more is begun.
+            if waiting and (monotonic() - begun > _PATIENCE or seconds > _SOUND):
+                outcomes += self._stored(waiting)
+                waiting, begun = [], monotonic()
+        return outcomes + self._stored(waiting)
+
+    def _stored(self, waiting: list[tuple[int, Utterance, Wave, str]]) -> _Outcomes:
+        """The vectors of waveforms, kept on disk."""
+        outcomes: _Outcomes = []
         for at, key, outcome in self._embedded(waiting):
             if self.store is not None and not isinstance(outcome, Problem):
                 self.store.save(key, outcome)

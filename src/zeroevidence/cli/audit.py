@@ -13,8 +13,9 @@ from zeroevidence.attack.extractors import expected_names
 from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
-from zeroevidence.cli.output import signatures_option, terminal_progress, wrote
+from zeroevidence.cli.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
+from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ cutting_options = grouped(
 @click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @workers_option
+@measure_option
 @signatures_option
+@click.option("--report", metavar="FILE", help="Where the HTML report is written [default: OUT/report.html].")
 @click.option("-o", "--output", "folder", required=True, metavar="OUT", help="Folder for the results.")
 @click.option("--overwrite", is_flag=True, help="Replace results that are there already.")
 def command(
@@ -89,7 +92,9 @@ def command(
     cache: str | None,
     options: Options,
     workers: int,
+    measures: tuple[str, ...] | None,
     signatures: bool,
+    report: str | None,
     folder: str,
     overwrite: bool,
 ) -> None:
@@ -97,32 +102,43 @@ def command(
 
     CORPUS is a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path. Roles
     and a speaker-disjoint split are drawn where it names none, and few people are cross-validated. Embeddings are kept,
-    so an interrupted audit goes on where it stopped.
+    so an interrupted audit goes on where it stopped. OUT holds the results as files that other commands read, and the
+    report.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.report.auditfolder import audit_text, check_folder, save_audit
+    from zeroevidence.data.locking import exclusive
+    from zeroevidence.report.auditfolder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
-    audit = audit_corpora(
-        corpus,
-        anonymised=anonymised,
-        protect=protect,
-        extractor=extractor,
-        extractor_anonymised=extractor_anonymised,
-        cache=home / "cache" if cache is None else cache,
-        attackers=attackers,
-        effort=effort,
-        backends=backends or None,
-        cutting=cutting,
-        folds=folds,
-        options=options,
-        workers=workers,
-        progress=terminal_progress,
-        say=partial(click.echo, err=True),
-    )
-    for path in save_audit(audit, home, overwrite=overwrite):
+    refuse_existing(report, overwrite)
+    with exclusive(home):
+        audit = audit_corpora(
+            corpus,
+            anonymised=anonymised,
+            protect=protect,
+            extractor=extractor,
+            extractor_anonymised=extractor_anonymised,
+            cache=home / "cache" if cache is None else cache,
+            attackers=attackers,
+            effort=effort,
+            backends=backends or None,
+            cutting=cutting,
+            folds=folds,
+            options=options,
+            workers=workers,
+            progress=terminal_progress,
+            say=partial(click.echo, err=True),
+        )
+        written = save_audit(audit, home, overwrite=overwrite)
+    for path in written:
         wrote(path)
-    click.echo(audit_text(audit, signatures=signatures), nl=False)
+    try:
+        wrote(save_report(audit, home / "report.html" if report is None else report, measures=measures))
+    except MissingExtra as error:
+        if report is not None:
+            raise
+        click.echo(f"no report: {error}", err=True)
+    click.echo(audit_text(audit, signatures=signatures, measures=measures), nl=False)

@@ -35,19 +35,21 @@ def command(inputs: ScoreInputs, measures: tuple[str, ...], options: Options, wo
     """Rank systems that were scored on the same trials, and say which differences are more than chance.
 
     All systems are measured without the same speakers in turn, so what the trials have in common cancels. Systems with
-    other trials are refused. SCORES may also be folders that `link` wrote.
+    other trials are refused. SCORES may also be result folders of a challenge, whose rows are compared where data set,
+    sex and attacker are the same, folders that `link` wrote, or other finished results, whose trials are not paired.
 
     \b
     zeroevidence compare a.scores b.scores c.scores --key trials
     zeroevidence compare a_f b_f --key trials_f --dev a_m --dev b_m --dev-key trials_m --measure alid
+    zeroevidence compare ours/exp theirs/exp --system ours --system theirs
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.evaluation.systems import compare_files, compare_searches
+    from zeroevidence.evaluation.systems import compare_files, compare_results
     from zeroevidence.report.comparisons import render_comparisons
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
     if inputs.all_finished:
-        found = compare_searches(inputs.scores, inputs.names, measures=measures or None, options=options)
+        found = compare_results(inputs.scores, inputs.names, measures=measures or None, options=options)
     else:
         files = inputs.files()
         found = compare_files(

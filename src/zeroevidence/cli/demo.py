@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.output import emit, output_options, terminal_progress
+from zeroevidence.cli.output import emit, table_options, terminal_progress
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("demo")
 @click.option("--files", metavar="DIR", help="Only write the bundled scores, keys and embeddings to DIR.")
 @click.option("--report", metavar="FILE", help="Also write the HTML report of the audit.")
-@output_options
+@table_options
 def command(files: str | None, report: str | None, output: Output) -> None:
     """Audit bundled embeddings of real speech: spoken digits, protected in two ways, and read sentences, in a third.
 
@@ -32,7 +32,6 @@ def command(files: str | None, report: str | None, output: Output) -> None:
     if files is not None:
         _write_files(files, report, output)
         return
-    from zeroevidence.report import render
     from zeroevidence.report.auditfolder import audit_text
     from zeroevidence.report.document import document
     from zeroevidence.report.material import Material
@@ -53,9 +52,9 @@ def command(files: str | None, report: str | None, output: Output) -> None:
         emit(document(material, title=title, command="zeroevidence demo --report report.html"), report)
     if output.format == "text" and output.path is None:
         for audit in audits:
-            click.echo(audit_text(audit, signatures=output.signatures))
+            click.echo(audit_text(audit, signatures=output.signatures, measures=output.measures))
     else:
-        output.emit(render(material.rows, output.format, signatures=output.signatures))
+        output.emit(output.rendered(material.rows))
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:

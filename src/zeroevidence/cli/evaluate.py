@@ -9,7 +9,7 @@ import click
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.inputs import file_progress, score_inputs
 from zeroevidence.cli.measuring import ALL_OPTIONS, measuring_options, workers_option
-from zeroevidence.cli.output import emit_table, output_options
+from zeroevidence.cli.output import emit_table, table_options
 
 if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="Also write each speaker's disclosure and own EER, and test whether people differ.",
 )
 @gate_option("lid_max>1.0")
-@output_options
+@table_options
 def command(
     inputs: ScoreInputs,
     options: Options,
@@ -62,7 +62,6 @@ def command(
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.files import evaluate_files
     from zeroevidence.evaluation.finding import together
-    from zeroevidence.report import render
     from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
 
     output.reserve(per_trial, per_speaker)
@@ -77,7 +76,7 @@ def command(
         if fuse:
             fused = evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers)
             rows = together([*rows, fused])
-    text = render(rows, output.format, signatures=output.signatures)
+    text = output.rendered(rows)
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
         emit_table(frame, path)

@@ -10,7 +10,8 @@ import click
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import terminal_progress
 from zeroevidence.data.formats import FORMATS, Duplicates
-from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, score_files
+from zeroevidence.data.scale import Base, Scale
+from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.jsonfile import is_result
 from zeroevidence.uncertainty.draws import Progress
 
@@ -25,6 +26,8 @@ class ScoreInputs:
         As in `score_files`.
     reading
         How the files are read.
+    pool
+        The label whose groups are pooled, None for none.
     """
 
     scores: tuple[str, ...]
@@ -34,6 +37,7 @@ class ScoreInputs:
     dev: tuple[str, ...]
     dev_keys: tuple[str, ...]
     reading: Reading
+    pool: str | None = None
 
     @property
     def finished(self) -> list[str]:
@@ -53,9 +57,10 @@ class ScoreInputs:
     def files(self) -> list[ScoreFile]:
         """The score files among SCORES with their keys."""
         raw = [path for path in self.scores if path not in self.finished]
-        return score_files(
+        found = score_files(
             raw, self.keys, speakers=self.speakers, systems=self.systems, dev=self.dev, dev_keys=self.dev_keys
         )
+        return found if self.pool is None else pool_files(found, self.pool)
 
 
 def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None]:
@@ -73,9 +78,12 @@ def _inputs(
     systems: tuple[str, ...] = (),
     dev: tuple[str, ...] = (),
     dev_keys: tuple[str, ...] = (),
+    negate: bool = False,
+    llr_base: Base = "e",
+    pool: str | None = None,
 ) -> ScoreInputs:
-    reading = Reading(file_format, duplicates, allow_missing)
-    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading)
+    reading = Reading(file_format, duplicates, allow_missing, Scale(negate, llr_base))
+    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading, pool)
 
 
 _FILES = (
@@ -92,6 +100,10 @@ _FILES = (
     setting(Reading, "duplicates", help="What to do with a pair that is scored twice."),
     setting(Reading, "allow_missing", help="Evaluate the trials that are in both files, instead of refusing."),
 )
+_SCALE = (
+    setting(Scale, "negate", help="Negate the scores: higher ones speak against the target."),
+    setting(Scale, "llr_base", help="Base of the logarithm, for scores that are log-likelihood ratios."),
+)
 _SYSTEMS = (
     click.option("--system", "systems", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES."),
     click.option(
@@ -101,7 +113,8 @@ _SYSTEMS = (
         help="Scores of other speakers to calibrate on; once for all SCORES, or once for each.",
     ),
     click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
+    click.option("--pool", metavar="LABEL", help="Take rows of a folder together that differ in this alone: sex."),
 )
 
-score_inputs = grouped("inputs", _inputs, *_FILES, *_SYSTEMS)
+score_inputs = grouped("inputs", _inputs, *_FILES, *_SCALE, *_SYSTEMS)
 files_to_check = grouped("inputs", _inputs, *_FILES)

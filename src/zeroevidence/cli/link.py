@@ -90,25 +90,27 @@ def command(output: str, overwrite: bool, **given: Any) -> None:
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --backend triton -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.output import terminal_progress
+    from zeroevidence.data.door import named
 
     settings = LinkSettings(**{one.name: given[one.name] for one in fields(LinkSettings)})
     search, development = _read(given)
     labels = {"table": given["table"], "system": given["system"] or Path(given["trial"]).stem}
-    found = link_resumable(
-        search,
-        output,
-        settings,
-        development=development,
-        labels=labels,
-        device=given["device"],
-        threads=given["threads"],
-        scheduler=given["scheduler"],
-        write=partial(_write, search, Path(output), labels),
-        outputs=("result.json", *(f"trials.{table}" for table in _TABLES)),
-        overwrite=overwrite,
-        progress=terminal_progress("linking", "blocks"),
-        say=partial(click.echo, err=True),
-    )
+    with named(f"{given['trial']} and {given['enrol']}"):
+        found = link_resumable(
+            search,
+            output,
+            settings,
+            development=development,
+            labels=labels,
+            device=given["device"],
+            threads=given["threads"],
+            scheduler=given["scheduler"],
+            write=partial(_write, search, Path(output), labels),
+            outputs=("result.json", *(f"trials.{table}" for table in _TABLES)),
+            overwrite=overwrite,
+            progress=terminal_progress("linking", "blocks"),
+            say=partial(click.echo, err=True),
+        )
     if found is None:
         click.echo(f"{output}: this search is done; --overwrite does it again", err=True)
 

@@ -13,21 +13,25 @@ import click
 from zeroevidence.cli.groups import Decorator, grouped
 from zeroevidence.data.writing import refuse_existing
 from zeroevidence.data.writing import write_whole as written_whole
-from zeroevidence.report import FORMATS
+from zeroevidence.measure.registry import find_measure
+from zeroevidence.report import FORMATS, render
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from zeroevidence.evaluation import Evaluation
     from zeroevidence.uncertainty.draws import Progress
 
 __all__ = [
     "Output",
     "emit",
     "emit_table",
+    "measure_option",
     "output_options",
     "overwrite_option",
     "refuse_existing",
     "signatures_option",
+    "table_options",
     "terminal_progress",
     "write_whole",
 ]
@@ -47,12 +51,15 @@ class Output:
         Whether files that exist are replaced.
     signatures
         Whether text tables end in the lines that make their numbers reproducible.
+    measures
+        The measures to show, None for the usual ones.
     """
 
     format: str
     path: str | None
     overwrite: bool
     signatures: bool = False
+    measures: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         self.reserve(self.path)
@@ -66,10 +73,29 @@ class Output:
         """Print, or write to the file."""
         emit(text, self.path)
 
+    def rendered(self, rows: Sequence[Evaluation]) -> str:
+        """Results in the format."""
+        return render(rows, self.format, signatures=self.signatures, measures=self.measures)
+
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 signatures_option = click.option(
     "--signatures", is_flag=True, help="Print the signature of each row below text tables."
+)
+
+
+def _known_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names, refused where one is unknown; None where there are none."""
+    return tuple(find_measure(name).name for name in names) or None
+
+
+measure_option = click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    callback=_known_measures,
+    help="Measure to show; repeat for several [default: the usual ones]. JSON holds all.",
 )
 
 
@@ -87,11 +113,18 @@ def output_to(*more: Decorator, formats: Sequence[str] = FORMATS, help: str = "O
     )
 
 
-def _output(output_format: str, path: str | None, overwrite: bool, signatures: bool = False) -> Output:
-    return Output(output_format, path, overwrite, signatures)
+def _output(
+    output_format: str,
+    path: str | None,
+    overwrite: bool,
+    signatures: bool = False,
+    measures: tuple[str, ...] | None = None,
+) -> Output:
+    return Output(output_format, path, overwrite, signatures, measures)
 
 
 output_options = output_to(signatures_option)
+table_options = output_to(measure_option, signatures_option)
 
 
 def terminal_progress(what: str, units: str = "replicates") -> Progress | None:

@@ -10,7 +10,7 @@ import click
 
 from zeroevidence.cli.inputs import file_progress, score_inputs
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
-from zeroevidence.cli.output import output_to
+from zeroevidence.cli.output import measure_option, output_to
 from zeroevidence.errors import UsageError
 from zeroevidence.report.document import DOCUMENT_FORMATS
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @workers_option
 @click.option("--title", metavar="WORDS", help="Heading of the report.")
 @click.option("--hide-ids", is_flag=True, help="Write people as numbers; their names do not appear in the file.")
-@output_to(formats=DOCUMENT_FORMATS, help="A page, or the tables of all results.")
+@output_to(measure_option, formats=DOCUMENT_FORMATS, help="A page, or the tables of all results.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -63,7 +63,16 @@ def command(
         material.add_rows(
             evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
         )
-    output.emit(document(material, output.format, title=title, command=command_line(ctx), hide=hide_ids))
+    output.emit(
+        document(
+            material,
+            output.format,
+            title=title,
+            command=command_line(ctx),
+            hide=hide_ids,
+            measures=output.measures,
+        )
+    )
 
 
 def command_line(ctx: click.Context) -> str:

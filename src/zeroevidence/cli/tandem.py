@@ -10,10 +10,10 @@ import click
 
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped, setting
-from zeroevidence.cli.output import output_options
+from zeroevidence.cli.output import table_options
 from zeroevidence.cli.policy import policy_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
-from zeroevidence.data.formats.asvspoof.layout import Phase
+from zeroevidence.data.formats.asvspoof.layout import Phase, Side
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.files import distinct_names
 from zeroevidence.evaluation.tandem import evaluate_tandem
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from zeroevidence.cli.output import Output
     from zeroevidence.errors import Problem
     from zeroevidence.measure.tandem.cost import CostModel
+
+
+_SCALE = ("negate", "llr_base")  # what is done with scores that were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class TandemInputs:
 
     def problems(self) -> list[Problem]:
         """Everything that is wrong with the files."""
-        return diagnose_tandem(**self.arguments)
+        return diagnose_tandem(**{name: one for name, one in self.arguments.items() if name not in _SCALE})
 
 
 tandem_inputs = grouped(
@@ -61,6 +64,13 @@ tandem_inputs = grouped(
     setting(read_tandem, "format", choices=TANDEM_FORMATS, help="Format of the score files."),
     setting(read_tandem, "duplicates", help="What to do with a trial that is scored twice."),
     setting(read_tandem, "allow_missing", help="Evaluate the trials that scores and key have in common."),
+    click.option(
+        "--negate",
+        multiple=True,
+        type=click.Choice(get_args(Side)),
+        help="Negate the scores of this side: higher ones speak against acceptance.",
+    ),
+    setting(read_tandem, "llr_base", help="Base of the logarithm, for scores that are log-likelihood ratios."),
 )
 
 
@@ -78,7 +88,7 @@ tandem_inputs = grouped(
 @click.option("--system", metavar="NAME", help="Name of the system; the name of its score file unless given.")
 @click.option("--check", is_flag=True, help="Only list every problem of the files as `file:line: reason`.")
 @gate_option("tdcf_min>0.1")
-@output_options
+@table_options
 def command(
     inputs: TandemInputs,
     policy: CostModel | str,
@@ -102,8 +112,6 @@ def command(
     zeroevidence tandem --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem --sasv scores.txt --preset adcf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.report import render
-
     if check:
         _list_problems(inputs)
         return
@@ -118,7 +126,7 @@ def command(
         loosened=loaded.loosened,
         phase=loaded.phase,
     )
-    output.emit(render(rows, output.format, signatures=output.signatures))
+    output.emit(output.rendered(rows))
     gates.judge(rows)
 
 

@@ -6,6 +6,7 @@ resampling leave them, are limited to it; a file whose samples are far beyond wa
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.speech import SEGMENT_RATE, Utterance
+from zeroevidence.data.speech import SEGMENT_RATE, UNDECODED, Utterance
 from zeroevidence.errors import InputError, MissingExtra
 
 Wave = NDArray[np.float32]
@@ -21,6 +22,7 @@ Wave = NDArray[np.float32]
 _BEYOND = 8.0
 _FULL = 0.999
 _CLIPPED_RUN = 3
+_LOSSY = {".ogg": ("OGG", "VORBIS"), ".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
 SILENCE = 1e-4
 LEAST_SECONDS = 0.2  # of sound in which a voice can be heard
 
@@ -77,6 +79,20 @@ def unheard(seconds: float, silent: bool) -> str:
     return ""
 
 
+def undecoded(path: Path) -> str:
+    """What to do with a kind of file that cannot be decoded here; empty where that is not known.
+
+    Examples
+    --------
+    >>> undecoded(Path("a/talk.m4a"))
+    '.m4a cannot be decoded here; convert it: ffmpeg -i talk.m4a talk.wav'
+    """
+    if path.suffix.lower() not in UNDECODED:
+        return ""
+    names = shlex.quote(path.name), shlex.quote(f"{path.stem}.wav")
+    return f"{path.suffix} cannot be decoded here; convert it: ffmpeg -i {names[0]} {names[1]}"
+
+
 def load_audio(
     source: Utterance | str | Path, rate: int = SEGMENT_RATE, start: int | None = None, end: int | None = None
 ) -> Wave:
@@ -100,15 +116,15 @@ def load_audio(
 
 
 def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = SEGMENT_RATE) -> None:
-    """A waveform as 16-bit PCM (wav, flac; ogg as Vorbis by its suffix); values beyond full scale are limited to it."""
+    """A waveform as 16-bit PCM (wav, flac) or by its suffix as ogg, opus or mp3; values are limited to full scale."""
     soundfile = _soundfile(path)
     values = np.asarray(wave)
     if values.ndim not in (1, 2) or not np.isfinite(values).all():
         raise InputError(f"shape {values.shape}; expected finite samples (x channels)", path=path)
     file = Path(path)
-    subtype = "VORBIS" if file.suffix.lower() == ".ogg" else "PCM_16"
+    format, subtype = _LOSSY.get(file.suffix.lower(), (None, "PCM_16"))
     try:
-        soundfile.write(file, np.clip(values, -1.0, 1.0), rate, subtype=subtype)
+        soundfile.write(file, np.clip(values, -1.0, 1.0), rate, subtype=subtype, format=format)
     except (OSError, RuntimeError, ValueError, TypeError) as error:
         raise InputError(f"cannot be written: {_words(error)}", path=path) from None
 
@@ -171,7 +187,7 @@ def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.fl
             else:
                 samples = file.read(dtype="float32", always_2d=True)
     except (OSError, RuntimeError, TypeError) as error:
-        raise InputError(f"cannot be read as audio: {_words(error)}", path=path) from None
+        raise InputError(undecoded(path) or f"cannot be read as audio: {_words(error)}", path=path) from None
     if not len(samples):
         raise InputError("empty: no samples", path=path)
     if len(samples) < total < 1 << 62:  # decoders that do not know the length say so with a huge one

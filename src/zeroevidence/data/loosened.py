@@ -1,23 +1,27 @@
-"""Which rule was loosened while reading, and how often: a value that words and signatures are made of."""
+"""Which rule was loosened while reading, or what scores were changed, and how often: what signatures are made of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base", "pooled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Loosened:
-    """One rule that was not applied because the caller said so.
+    """One rule that was not applied, or one change to the scores.
 
     Parameters
     ----------
     rule
-        "duplicates" (trials that are scored more than once), or "missing" (trials that one of two files lacks).
+        "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
+        "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
+        the target), "llr-base" (logarithms to another base than e), "pooled" (groups of people taken together).
     count
-        How many scores were left out, or counted again; how many trials were left out.
+        How many scores were left out, counted again or changed; how many trials were left out, or groups pooled.
     how
-        What was done with duplicates.
+        What was done with duplicates, the base, or the label that groups differ by.
     side
         Whose trials they are where there are several systems: "cm", "asv" or "sasv" of a tandem.
 
@@ -29,9 +33,9 @@ class Loosened:
     'cm-missing:3'
     """
 
-    rule: Literal["duplicates", "missing"]
+    rule: Rule
     count: int
-    how: Literal["keep-last", "keep-all"] | None = None
+    how: str | None = None
     side: str | None = None
 
     def __str__(self) -> str:

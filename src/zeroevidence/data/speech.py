@@ -16,7 +16,8 @@ from zeroevidence.errors import InputError, Problem
 
 ROLES = ("enrol", "trial", "train")
 SPLITS = ("dev", "eval")
-SUFFIXES = (".wav", ".flac", ".ogg")
+SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3")
+UNDECODED = (".m4a", ".aac", ".mp4", ".wma", ".amr", ".3gp", ".webm")  # speech that nothing here can decode
 SEGMENT_RATE = 16_000  # `start` and `end` count samples at this rate, whatever the file's own
 
 _Place = tuple[Path, int | None, int | None]
@@ -135,22 +136,28 @@ class Corpus:
         InputError
             Naming a file that is missing, and how many more are.
         """
+        found, problems = self.counterparts(folder)
+        if problems:
+            raise InputError.of(problems)
+        return Corpus(tuple(found.values()), Path(folder))
+
+    def counterparts(self, folder: str | Path) -> tuple[dict[str, Utterance], list[Problem]]:
+        """The utterances that `replaced` would read, by identifier, and what is wrong with the others."""
         home = Path(folder)
         if not home.is_dir():
             raise InputError("no such folder; expected anonymised speech", path=folder)
-        found, problems = [], []
+        found: dict[str, Utterance] = {}
+        problems = []
         for one in self.utterances:
             there = _counterpart(one, self.root, home)
             if there is not None and one.path.exists() and there.path.samefile(one.path):
                 problems.append(Problem(str(there.path), None, "is the original file; expected anonymised speech"))
             elif there is None:
-                expected = f"{_relative(one, self.root)} or {one.id}.wav (.flac, .ogg)"
+                expected = f"{_relative(one, self.root)} or {one.id}.wav ({', '.join(SUFFIXES[1:])})"
                 problems.append(Problem(str(folder), None, f"no audio for utterance {one.id!r}; expected {expected}"))
             else:
-                found.append(there)
-        if problems:
-            raise InputError.of(problems)
-        return Corpus(tuple(found), home)
+                found[one.id] = there
+        return found, problems
 
     def cut(self, segments: Mapping[str, Sequence[tuple[int, int]]], count: int = 1, *, role: str = "trial") -> Corpus:
         """The same corpus with the utterances of a role cut into parts of `count` consecutive segments.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from zeroevidence.errors import OutputError, UsageError
+
+TEMPORARY = ".zeroevidence-"  # how the names of files begin that are not whole yet
 
 
 def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
@@ -23,11 +25,18 @@ def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
         raise UsageError(f"{path}: the folder {place.parent} does not exist")
 
 
-def refuse_used_folder(path: str | Path) -> None:
-    """Say before any work that a folder would not be new: it holds something, or is a file."""
+def refuse_used_folder(path: str | Path, *, unfinished: Sequence[str] = ()) -> None:
+    """Say before any work that a folder would not be new: it is a file, or holds more than a killed process leaves.
+
+    `unfinished` names files that are written before the last one, which makes a folder whole.
+    """
     place = Path(path)
-    if _exists(place) and (not place.is_dir() or any(place.iterdir())):
+    if _exists(place) and (not place.is_dir() or any(not _is_left(one, unfinished) for one in place.iterdir())):
         raise UsageError(f"{path}: exists; expected a new folder")
+
+
+def _is_left(path: Path, unfinished: Sequence[str]) -> bool:
+    return path.name.startswith(TEMPORARY) or path.name in unfinished
 
 
 def _is_device(place: Path) -> bool:
@@ -50,7 +59,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """
     device = _is_device(path)
     try:
-        handle, name = tempfile.mkstemp(dir=None if device else path.absolute().parent, prefix=".zeroevidence-")
+        handle, name = tempfile.mkstemp(dir=None if device else path.absolute().parent, prefix=TEMPORARY)
     except OSError as error:
         raise OutputError(error, path) from None
     os.close(handle)

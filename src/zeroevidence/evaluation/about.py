@@ -48,6 +48,8 @@ class About:
         The attacker, where the attacker is known.
     attribute, of_class
         The attribute in question and, for more than two classes, the class that is told from the rest.
+    target_class, other_class
+        Of an attribute with two classes: which one target scores are of, and the other.
     protector, strength
         The kind of protector and its strength, where several strengths were tried.
     attack
@@ -71,6 +73,8 @@ class About:
     threat: ThreatModel | None = None
     attribute: str | None = None
     of_class: str | None = None
+    target_class: str | None = None
+    other_class: str | None = None
     protector: str | None = None
     strength: float | None = None
     attack: str | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy as np
 from zeroevidence._typing import StrArray
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.matching import Matched, matched
 from zeroevidence.evaluation.replicates import Replicates
-from zeroevidence.evaluation.results import Evaluation
+from zeroevidence.evaluation.results import Evaluation, Measured
 from zeroevidence.evaluation.setup import joint_signature
 from zeroevidence.measure.registry import find_measure
-from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups
+from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
 from zeroevidence.uncertainty.level import ALPHA
 
 USUAL = (
@@ -54,6 +55,15 @@ class PairwiseDifference:
 class Comparison:
     """One measure over all systems, the one that discloses least first.
 
+    Parameters
+    ----------
+    measure, ranking, pairs, signature
+        What was compared, and what came out.
+    labels
+        What the systems were compared on, where there are several such comparisons.
+    paired
+        Whether the trials were paired.
+
     Examples
     --------
     >>> least = Placed("a", 0.1, 0.05, 0.2, 1)
@@ -65,17 +75,28 @@ class Comparison:
     ranking: tuple[Placed, ...]
     pairs: tuple[PairwiseDifference, ...]
     signature: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    paired: bool = True
 
 
-def compare(results: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[Comparison]:
-    """Compare systems that were evaluated on the same trials with the same options and seed.
+def compare(
+    results: Sequence[Evaluation], measures: Sequence[str] | None = None, *, sources: Sequence[str] = ()
+) -> list[Comparison]:
+    """Compare systems on the same data; rows about several data sets, groups of people or attackers group by group.
+
+    Systems that were evaluated on the same trials with the same options and seed are paired: what trials have in
+    common cancels. Results from files hold no values without single people. Their differences rest on both intervals,
+    which finds less.
 
     Parameters
     ----------
     results
-        Evaluations with intervals; the label ``system`` names each, its number where there is none.
+        Evaluations with intervals; the label ``system`` names each, its number where there is none. Other labels and
+        the attacker say which rows belong together.
     measures
         Names of the measures; the usual ones that all results have unless given.
+    sources
+        Where each result came from, which names systems with one label.
 
     Examples
     --------
@@ -94,15 +115,34 @@ def compare(results: Sequence[Evaluation], measures: Sequence[str] | None = None
     """
     if len(results) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(results)}")
-    drawn = [_replicates(row, name) for row, name in zip(results, _names(results), strict=True)]
-    _check_paired(results, drawn)
+    origins = list(sources) or [""] * len(results)
+    groups = matched([row.labels for row in results], [row.about for row in results], origins)
+    return [one for group in groups for one in _within(group, [results[place] for place in group.places], measures)]
+
+
+def _within(group: Matched, results: Sequence[Evaluation], measures: Sequence[str] | None) -> list[Comparison]:
+    """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
+    paired = any(row.replicates is not None for row in results)
+    if paired:
+        drawn = [_replicates(row, name) for row, name in zip(results, group.names, strict=True)]
+        _check_paired(results, group.names, drawn)
+        comparable = [set(one.left_out) for one in drawn]
+    else:
+        drawn = []
+        _check_counts(results, group.names)
+        comparable = [{name for name, one in row.metrics.items() if one.spread is not None} for row in results]
     if measures is None:
-        measures = [name for name in USUAL if all(name in one.left_out for one in drawn)][:_MOST_USUAL]
-    return [_compared(results, drawn, name) for name in measures]
+        measures = [name for name in USUAL if all(name in own for own in comparable)][:_MOST_USUAL]
+        if not measures:
+            raise UsageError("nothing to compare by; expected results with intervals")
+    return [_compared(group, results, drawn, name) for name in measures]
 
 
-def _names(results: Sequence[Evaluation]) -> list[str]:
-    return [row.labels.get("system", str(number)) for number, row in enumerate(results, 1)]
+def _check_counts(results: Sequence[Evaluation], names: Sequence[str]) -> None:
+    """Refuse results from files that cannot be about the same trials."""
+    for row, name in zip(results[1:], names[1:], strict=True):
+        if dict(row.counts) != dict(results[0].counts):
+            raise InputError(f"{name} and {names[0]} count other trials; expected the same trials in all systems")
 
 
 def _replicates(row: Evaluation, name: str) -> Replicates:
@@ -114,9 +154,8 @@ def _replicates(row: Evaluation, name: str) -> Replicates:
     return row.replicates
 
 
-def _check_paired(results: Sequence[Evaluation], drawn: Sequence[Replicates]) -> None:
+def _check_paired(results: Sequence[Evaluation], names: Sequence[str], drawn: Sequence[Replicates]) -> None:
     """Refuse systems whose replicates are not paired: other trials, options or seeds."""
-    names = _names(results)
     first = results[0].setup
     for row, name in zip(results[1:], names[1:], strict=True):
         if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
@@ -145,35 +184,21 @@ def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
             )
 
 
-def _compared(results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
-    entry, systems = find_measure(name), _names(results)
-    values, plain = [], []
-    for row, replicates, system in zip(results, drawn, systems, strict=True):
+def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
+    entry, systems = find_measure(name), group.names
+    for row, system in zip(results, systems, strict=True):
         if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
             raise UsageError(f"{system} has no {name}")
-        value = row.metrics[name].value
-        if not isinstance(value, float) or name not in replicates.left_out:
-            raise UsageError(f"{name} is not a measure that can be compared")
-        values.append(value)
-        plain.append(row.metrics[name].uncorrected)  # few people flatter all systems alike, which cancels
+    metrics = [row.metrics[name] for row in results]
     pairs = list(combinations(range(len(results)), 2))
-    whose = drawn[0].people[name]
-    found = [
-        difference(
-            plain[i],
-            plain[j],
-            (drawn[i].left_out[name], drawn[j].left_out[name]),
-            whose.shares,
-            whose.effective,
-        )
-        for i, j in pairs
-    ]
+    found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
+    values = [float(one) for one in metrics]
     adjusted = holm([one.p_value for one in found])
     sign = -1.0 if entry.discloses == "down" else 1.0
     order = sorted(range(len(results)), key=lambda i: sign * values[i])
     significant = {frozenset(pair) for pair, p in zip(pairs, adjusted, strict=True) if p < ALPHA}
     groups = tie_groups(order, significant)
-    metrics = [row.metrics[name] for row in results]
+    how = ("holm",) if drawn else ("holm", "unpaired")
     return Comparison(
         name,
         tuple(
@@ -184,8 +209,28 @@ def _compared(results: Sequence[Evaluation], drawn: Sequence[Replicates], name: 
             PairwiseDifference(systems[i], systems[j], one, p)
             for (i, j), one, p in zip(pairs, found, adjusted, strict=True)
         ),
-        joint_signature([row.signature for row in results], f"compare:{name}", "holm"),
+        joint_signature([row.signature for row in results], f"compare:{name}", *how),
+        group.labels,
+        bool(drawn),
     )
+
+
+def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:
+    """The difference from values of both systems without the same people."""
+    if any(metrics[place].number is None or name not in drawn[place].left_out for place in (i, j)):
+        raise UsageError(f"{name} is not a measure that can be compared")
+    whose = drawn[0].people[name]
+    # few people flatter all systems alike, which cancels
+    plain = metrics[i].uncorrected, metrics[j].uncorrected
+    return difference(*plain, (drawn[i].left_out[name], drawn[j].left_out[name]), whose.shares, whose.effective)
+
+
+def _unpaired(metrics: Sequence[Measured], name: str, i: int, j: int) -> Difference:
+    """The difference from the intervals of both systems."""
+    one, other = metrics[i].spread, metrics[j].spread
+    if one is None or other is None:
+        raise UsageError(f"{name} has no interval in these results; expected a measure that can be compared")
+    return unpaired_difference(float(metrics[i]), float(metrics[j]), one, other)
 
 
 def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:

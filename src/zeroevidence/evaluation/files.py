@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.paths import is_folder
+from zeroevidence.data.pooling import pooled
+from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import Problem, UsageError
 from zeroevidence.evaluation.about import About
@@ -32,6 +34,10 @@ class ScoreFile:
         What the row will be called, and what it is about.
     dev
         The file of other speakers that the search is calibrated on.
+    source
+        What was named to find it: itself, or the folder that it is in.
+    parts, pooled
+        Files whose scores are taken together, and the label that they differ by; then `scores` names them for people.
     """
 
     scores: str
@@ -40,6 +46,9 @@ class ScoreFile:
     labels: dict[str, str] = field(default_factory=dict)
     about: About = field(default_factory=About)
     dev: ScoreFile | None = None
+    source: str = ""
+    parts: tuple[ScoreFile, ...] = ()
+    pooled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +58,13 @@ class Reading:
     file_format: str = "auto"
     duplicates: Duplicates = "error"
     allow_missing: bool = False
+    scale: Scale = field(default_factory=Scale)
 
     def read(self, file: ScoreFile) -> Loaded:
-        """The scores of one file."""
-        return read_scores(
+        """The scores of one file, or of several that are taken together."""
+        if file.parts:
+            return pooled([self.read(part) for part in file.parts], file.pooled)
+        loaded = read_scores(
             file.scores,
             file.key,
             format=self.file_format,
@@ -60,9 +72,12 @@ class Reading:
             allow_missing=self.allow_missing,
             speakers=file.speakers,
         )
+        return self.scale.of(loaded)
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""
+        if file.parts:
+            return [problem for part in file.parts for problem in self.problems(part)]
         return diagnose(
             file.scores,
             file.key,
@@ -103,10 +118,7 @@ def score_files(
         raise UsageError(
             f"expected one development file, or one for each of the {len(files)} score files, got {len(others)}"
         )
-    return [
-        ScoreFile(one.scores, one.key, one.speakers, one.labels, one.about, others[i if len(others) > 1 else 0])
-        for i, one in enumerate(files)
-    ]
+    return [replace(one, dev=others[i if len(others) > 1 else 0]) for i, one in enumerate(files)]
 
 
 def _resolved(
@@ -127,15 +139,51 @@ def _resolved(
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 found = None if row.speakers is None else str(row.speakers)
                 about = About.against(row.threat)
-                files.append(ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about))
+                files.append(
+                    ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about, source=titles[index])
+                )
         else:
-            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}))
+            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
     return files
+
+
+def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
+    """Files that differ in one label alone, such as the sex of the people, as one file each.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    label
+        What they may differ in; the pooled file has the values with a plus between.
+
+    Examples
+    --------
+    >>> own = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
+    >>> [one.labels for one in pool_files(own, "sex")]
+    [{'system': 'a', 'sex': 'f+m'}]
+    """
+    if not any(label in file.labels for file in files):
+        known = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
+        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {known})")
+    groups: dict[Hashable, list[ScoreFile]] = {}
+    for file in files:
+        others = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
+        groups.setdefault((others, file.about.threat, file.source), []).append(file)
+    return [own[0] if len(own) == 1 else _pooled_file(own, label) for own in groups.values()]
+
+
+def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
+    if any(file.dev is not None for file in files):
+        raise UsageError("development scores calibrate a search, and pooled groups have none; leave them out")
+    labels = {**files[0].labels, label: "+".join(file.labels.get(label, "") for file in files)}
+    names = " + ".join(file.scores for file in files)
+    return replace(files[0], scores=names, labels=labels, parts=tuple(files), pooled=label)
 
 
 def distinct_names(paths: Sequence[str]) -> list[str]:
     """File names without their ending, with as much of the path before them as it takes to tell them apart."""
-    parts = [_named(path).parts if path != "-" else ("stdin",) for path in paths]
+    parts = [_name_parts(path) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -143,10 +191,12 @@ def distinct_names(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-def _named(path: str) -> Path:
-    """A path without the ending of its file; a folder such as ``.`` by its whole name."""
-    place = Path(path)
-    return place.with_suffix("") if place.name else place.absolute()
+def _name_parts(path: str) -> tuple[str, ...]:
+    """The parts of a path that may name a system: those of a file without its ending, of ``.`` those of the folder."""
+    if path == "-":
+        return ("stdin",)
+    place = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
+    return place.parts if place.is_dir() else place.with_suffix("").parts
 
 
 def evaluate_files(

@@ -43,8 +43,29 @@ not given; collect at least 10.')
 FLAGS: Mapping[str, tuple[Severity, str]] = {
     "eer-above-half": (
         "fault",
-        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind}, and "
-        "check the key, before reading this as privacy.",
+        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind} "
+        "(--negate turns them round), and check the key, before reading this as privacy.",
+    ),
+    "llr-base-suspected": (
+        "warning",
+        "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
+        "bits); if they are that, say --llr-base {base}.",
+    ),
+    "joint-above-fixed": (
+        "note",
+        "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
+        "different scales: min t-DCF {why}; compare each with its own kind only.",
+    ),
+    "pooled": (
+        "note",
+        "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
+        "is no search through all of them.",
+    ),
+    "negated": ("note", "{count} scores were negated, as asked."),
+    "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
+    "no-attack": (
+        "note",
+        "{count} lines of bona fide speech name the attack A00, which was taken for none.",
     ),
     "attacker-at-chance": (
         "warning",
@@ -127,6 +148,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "on the tested people {better} clearly learns more than this attacker, who was chosen on the people that "
         "attackers learned from; read the larger number, and give attackers more people to choose on.",
+    ),
+    "bits-negative": (
+        "note",
+        "fewer than 0 bits: what this attacker says of the tested people is worse than saying nothing, so nothing was "
+        "learned that could be used; it does not mean that there is nothing.",
     ),
     "not-cross-validated": (
         "warning",

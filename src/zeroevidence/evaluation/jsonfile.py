@@ -12,26 +12,22 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.door import door
 from zeroevidence.data.paths import is_folder
-from zeroevidence.data.threat import ThreatModel
+from zeroevidence.data.typed import read_json
 from zeroevidence.data.writing import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import legacy
-from zeroevidence.evaluation.about import About, Spent
-from zeroevidence.evaluation.flags import Flag
+from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface
-from zeroevidence.evaluation.setup import Resampling, SearchSetup, Setup, TandemSetup, joint_signature
-from zeroevidence.uncertainty.null import Null
-from zeroevidence.uncertainty.spread import Spread
+from zeroevidence.evaluation.rowfile import read_row
+from zeroevidence.evaluation.setup import Setup, joint_signature
 
 SCHEMA = "zeroevidence/evaluation/2"
-_NAMES = ("speaker", "label")
 _ITEM = r'(?:-?\d[\d.eE+-]*|"-?inf"|null)'
 _NUMBERS = re.compile(rf"\[\n\s*{_ITEM}(?:,\n\s*{_ITEM})*\n\s*\]")
-T = TypeVar("T")
 
 
 def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: bool = False) -> None:
@@ -123,21 +119,16 @@ def to_json(rows: Sequence[Evaluation]) -> str:
 
 def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
     """Rows of a text written by `to_json`, in this format or the one before."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
-    except RecursionError:
-        raise InputError("not a result: lists within lists without end", path=path) from None
+    document = read_json(text, path)
     found = document.get("schema") if isinstance(document, dict) else None
     if found not in (SCHEMA, legacy.SCHEMA):
-        raise InputError(f"expected a result with schema {SCHEMA!r}, got {found!r}", path=path)
-    try:
-        return [_evaluation(legacy.upgraded(row) if found == legacy.SCHEMA else row) for row in document["rows"]]
-    except KeyError as error:
-        raise InputError(f"a result row is not complete: it has no {error}", path=path) from None
-    except (TypeError, AttributeError, ValueError, UsageError) as error:
-        raise InputError(f"a result row is not complete: {error}", path=path) from None
+        raise InputError(f"expected a result with schema {SCHEMA!r}, got {str(found)[:40]!r}", path=path)
+    rows = document.get("rows")
+    if not isinstance(rows, list):
+        raise InputError("has no rows; expected a list of them", path=path)
+    with door(path, "a result"):
+        old = found == legacy.SCHEMA
+        return [read_row(legacy.upgraded(row, n) if old else row, n) for n, row in enumerate(rows, 1)]
 
 
 def to_record(row: Evaluation) -> dict[str, Any]:
@@ -166,97 +157,10 @@ def _without_defaults(record: About | Setup) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if isinstance(value, float) or value not in (None, [], False)}
 
 
-def _evaluation(row: Mapping[str, Any]) -> Evaluation:
-    return Evaluation(
-        metrics={name: _metric_from(name, one) for name, one in row["metrics"].items()},
-        counts={name: _expected(count, int, name) for name, count in row["counts"].items()},
-        setup=_setup(row["setup"]),
-        labels={name: _expected(label, str, name) for name, label in row["labels"].items()},
-        about=_about(row["about"]),
-        flags=tuple(_flag(one) for one in row["flags"]),
-        curves={name: Curve(**_columns(curve)) for name, curve in row.get("curves", {}).items()},
-        surfaces={name: _surface(surface) for name, surface in row.get("surfaces", {}).items()},
-        maps={name: Points(**_columns(points)) for name, points in row.get("maps", {}).items()},
-        people=People(**_columns(row["people"])) if "people" in row else None,
-        recordings=Recordings(**_columns(row["recordings"])) if "recordings" in row else None,
-    )
-
-
-def _flag(record: Mapping[str, Any]) -> Flag:
-    code, severity, sentence = (_expected(record[name], str, name) for name in ("code", "severity", "sentence"))
-    return Flag(code, severity, sentence)
-
-
-def _about(record: Mapping[str, Any]) -> About:
-    given = dict(record)
-    if given.get("threat") is not None:
-        given["threat"] = _filled(ThreatModel, given["threat"])
-    if given.get("spent") is not None:
-        given["spent"] = _filled(Spent, {name: _expected(one, int, name) for name, one in given["spent"].items()})
-    return _filled(About, given)
-
-
-def _setup(record: Mapping[str, Any]) -> Setup:
-    given = dict(record)
-    given.pop("interval_method", None)  # of files from when intervals were bootstrapped
-    for name, kind in (
-        ("search", SearchSetup),
-        ("tandem", TandemSetup),
-        ("intervals", Resampling),
-        ("null", Resampling),
-    ):
-        if given.get(name) is not None:
-            given[name] = _filled(kind, _tuples(given[name]))
-    given["families"] = tuple(given.get("families", ()))
-    given["loosened"] = tuple(_filled(Loosened, one) for one in given.get("loosened", ()))
-    return _filled(Setup, given)
-
-
-def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with tuples where the file has lists of whole numbers."""
-    return {
-        name: tuple(_expected(one, int, name) for one in value) if isinstance(value, list) else value
-        for name, value in record.items()
-    }
-
-
-def _filled(kind: type[T], record: Mapping[str, Any]) -> T:
-    """A record of a known kind; fields that it does not have are refused by name."""
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    unknown = sorted(set(record) - known)
-    if unknown:
-        raise TypeError(f"{kind.__name__} has no field {unknown[0]!r}")
-    return kind(**record)
-
-
 def _lists(record: Curve | Surface | Points | People | Recordings) -> dict[str, Any]:
     """The tuples of a record as lists."""
     found = {field.name: getattr(record, field.name) for field in fields(record)}
     return {name: _jsonable(values) for name, values in found.items() if values is not None}
-
-
-def _columns(record: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The lists of a record as tuples of numbers or, where the field says so, names; all of one length."""
-    found = {
-        name: tuple(str(value) if name in _NAMES else _entry(value) for value in values)
-        for name, values in record.items()
-    }
-    if len({len(values) for values in found.values()}) > 1:
-        raise TypeError(f"{', '.join(found)} are not equally long")
-    return found
-
-
-def _surface(record: Mapping[str, Any]) -> Surface:
-    x, y = (_ticks(record[name]) for name in ("x", "y"))
-    z = tuple(tuple(_entry(value) for value in line) for line in record["z"])
-    if len(z) != len(x) or any(len(line) != len(y) for line in z):
-        raise TypeError("a surface does not have a number for each x and y")
-    return Surface(x, y, z)
-
-
-def _ticks(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Names where nothing but strings is there (so that a speaker may be called "inf"), numbers else."""
-    return tuple(values) if all(isinstance(value, str) for value in values) else tuple(map(_entry, values))
 
 
 def _metric(one: Measured) -> dict[str, Any]:
@@ -279,47 +183,3 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
-
-
-def _metric_from(name: str, record: Mapping[str, Any]) -> Measured:
-    """A measure read back; a value that is null was not a number."""
-    given = dict(record)
-    value, null, p_value = given.pop("value"), given.pop("null", None), given.pop("p_value", None)
-    several = isinstance(value, Mapping)
-    told = {key: _entry(one) for key, one in value.items()} if several else value if _is_text(value) else _entry(value)
-    if given.get("spread") is not None:
-        given["spread"] = _filled(Spread, {key: _entry(one) for key, one in given["spread"].items()})
-    for key in ("low", "high", "bound", "plain"):
-        if given.get(key) is not None:
-            given[key] = _entry(given[key])
-    _expected(given.get("unit"), str, f"unit of {name}")
-    return Measured(told, null=None if null is None else _null(null, p_value), **given)
-
-
-def _null(record: Mapping[str, Any], p_value: Any) -> Null:
-    numbers = {name: _entry(record.get(name)) for name in ("mean", "q95", "corrected")}
-    draws = tuple(_entry(one) for one in record.get("draws", ()))
-    tested_by = record.get("tested_by", "exchanged")
-    return Null(p_value=_entry(p_value), draws=draws, tested_by=tested_by, **numbers)
-
-
-def _expected(value: Any, kind: type, name: str) -> Any:
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}, expected {'a whole number' if kind is int else 'text'}")
-    return value
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value not in ("inf", "-inf")
-
-
-def _number(value: Any) -> Any:
-    return float(value) if isinstance(value, str) and value in ("inf", "-inf") else value
-
-
-def _entry(value: Any) -> Any:
-    """One number of a curve, surface or map."""
-    number = math.nan if value is None else _number(value)
-    if not isinstance(number, (int, float)) or isinstance(number, bool):
-        raise TypeError(f"{value!r} is not a number")
-    return number

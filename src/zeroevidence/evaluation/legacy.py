@@ -11,6 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, threat_from_sides
+from zeroevidence.data.typed import mapping, typed
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation.flags import FLAGS
 
 SCHEMA = "zeroevidence/evaluation/1"
@@ -36,11 +38,16 @@ def _known_attackers() -> dict[tuple[str, str | None], ThreatModel]:
 _ATTACKERS = _known_attackers()
 
 
-def upgraded(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of format 1 as one of format 2."""
-    if not isinstance(row["signature"], str):
-        raise TypeError(f"signature is {row['signature']!r}, expected text")
-    labels = dict(row["labels"])
+def upgraded(row: Any, place: int) -> dict[str, Any]:
+    """A row of format 1 as one of format 2; `place` counts from 1."""
+    where = f"row {place}"
+    row = mapping(Any, row, where)
+    lacking = [name for name in ("signature", "labels", "flags", "metrics") if name not in row]
+    if lacking:
+        raise InputError(f"{where} is not complete: it has no {lacking[0]!r}")
+    typed(str, row["signature"], f"{where}.signature")
+    mapping(Any, row["metrics"], f"{where}.metrics")
+    labels = mapping(str, row["labels"], f"{where}.labels")
     threat = _ATTACKERS.get((labels.get("attacker", ""), labels.get("trial")))
     about = _about(labels, threat, row)
     if about.get("role", "attack") != "attack" and labels.get("system") in _SYSTEMS:
@@ -52,7 +59,7 @@ def upgraded(row: Mapping[str, Any]) -> dict[str, Any]:
         "labels": labels,
         "about": about,
         "setup": {"recorded": row["signature"], "version": "before format 2"},
-        "flags": [_flag(text) for text in row["flags"]],
+        "flags": [_flag(text) for text in typed(tuple[str, ...], row["flags"], f"{where}.flags")],
     }
 
 
@@ -71,10 +78,8 @@ def _about(labels: Mapping[str, str], threat: ThreatModel | None, row: Mapping[s
     return {"role": role, "threat": asdict(threat)}
 
 
-def _flag(text: object) -> dict[str, str]:
+def _flag(text: str) -> dict[str, str]:
     """A warning of format 1, which began with its code."""
-    if not isinstance(text, str):
-        raise TypeError(f"a flag is {text!r}, expected text")
     code = next((code for code in FLAGS if text.startswith(f"{code}: ")), "note")
     return {
         "code": code,

@@ -116,7 +116,12 @@ def read_search(folder: str | Path, options: Options, *, system: str | None = No
     row = read_results(folder)[0]
     if not row.is_search:
         raise InputError("has no search; expected a folder that `zeroevidence link` wrote", path=folder)
-    found = read_linked(folder, row.counts["identities"])
+    counts, identities = row.counts, row.counts["identities"]
+    if counts.get("nontarget") != counts.get("trials", 0) * (identities - 1):
+        raise InputError("its numbers of trials, identities and scores do not agree", path=folder)
+    found = read_linked(folder, identities)
+    if len(found.trial) != counts["trials"]:
+        raise InputError(f"{len(found.trial)} trials in the table, {counts['trials']} in the result", path=folder)
     evidence = RowEvidence(found.lid, found.greater, found.equal, found.identities)
     return replace(
         row,

@@ -20,6 +20,7 @@ from zeroevidence.data.order import in_name_order, places_in
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
+from zeroevidence.evaluation.bases import base_flags
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.folded import people_of_folds, search_folds
@@ -147,7 +148,7 @@ def _measured(
         setup=job.setup(view.ranked, found, trusted, loosened),
         labels=labels,
         about=about,
-        flags=tuple(job.flags(replicates, counts, loosened)),
+        flags=(*job.flags(replicates, counts, loosened), *_base_flags(loosened, view, metrics)),
         curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
         trials=None if found is None else found.trials,
         people=job.people(found),
@@ -156,6 +157,13 @@ def _measured(
         scores=job.scores,
     )
     return alone(result)
+
+
+def _base_flags(loosened: Sequence[Loosened], view: ScoreView, metrics: Mapping[str, Measured]) -> list[Flag]:
+    """A warning on the base of the logarithm, unless it was named."""
+    if any(one.rule == "llr-base" for one in loosened):
+        return []
+    return base_flags(view.ranked.target, view.ranked.nontarget, metrics)
 
 
 def _given(

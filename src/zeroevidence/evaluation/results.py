@@ -107,11 +107,16 @@ class Surface:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """A two-dimensional map: where each item lies and which group it belongs to."""
+    """A two-dimensional map: where each item lies and which group it belongs to.
+
+    Where `x` is the LLR between the two groups in alphabetical order, a model may say that it is N(-mu, 2 mu) in the
+    first and N(mu, 2 mu) in the second.
+    """
 
     x: tuple[float, ...]
     y: tuple[float, ...]
     label: tuple[str, ...]
+    mu: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from zeroevidence.data.formats.linked import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparison import Comparison, check_same_trials, compare
 from zeroevidence.evaluation.files import Reading, ScoreFile
+from zeroevidence.evaluation.jsonfile import read_results
 from zeroevidence.evaluation.linked import read_search
+from zeroevidence.evaluation.matching import matched
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
 from zeroevidence.measure.registry import find_measure
@@ -27,10 +30,13 @@ def compare_files(
 ) -> list[Comparison]:
     """Evaluate score files of the same trials and compare them; other trials are refused before any is evaluated.
 
+    Files of several data sets, groups of people or attackers, as a challenge's folders hold them, are compared group by
+    group.
+
     Parameters
     ----------
     files
-        As `score_files` finds them, one for each system.
+        As `score_files` finds them.
     reading
         How to read them.
     measures
@@ -42,9 +48,14 @@ def compare_files(
     """
     _check(len(files), measures)
     how = reading or Reading()
+    groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
+    files = [files[place] for group in groups for place in group.places]
     loaded = [how.read(file) for file in files]
     scores = [one.data.to_scores() if isinstance(one.data, ScoreMatrix) else one.data for one in loaded]
-    check_same_trials([(file.scores, one) for file, one in zip(files, scores, strict=True)])
+    start = 0
+    for group in groups:
+        own = range(start, start := start + len(group.places))
+        check_same_trials([(files[i].scores, scores[i]) for i in own])
     rows = [
         evaluate(
             one,
@@ -57,23 +68,38 @@ def compare_files(
         )
         for number, (file, one) in enumerate(zip(files, loaded, strict=True))
     ]
-    return compare(rows, measures)
+    return compare(rows, measures, sources=[file.source for file in files])
 
 
-def compare_searches(
-    folders: Sequence[str | Path],
+def compare_results(
+    paths: Sequence[str | Path],
     systems: Sequence[str],
     *,
     measures: Sequence[str] | None = None,
     options: Options | None = None,
 ) -> list[Comparison]:
-    """Compare searches that `zeroevidence link` wrote into folders, each by the name of its system."""
-    _check(len(folders), measures)
-    if len(systems) != len(folders):
-        raise UsageError(f"expected one name for each of the {len(folders)} systems, got {len(systems)}")
+    """Compare finished results: searches that `link` wrote by their trials, all others by their intervals.
+
+    Parameters
+    ----------
+    paths
+        Files and folders of results.
+    systems
+        A name for each.
+    measures, options
+        As in `compare_files`.
+    """
+    for name in measures or ():
+        find_measure(name)
+    if len(systems) != len(paths):
+        raise UsageError(f"expected one name for each of the {len(paths)} systems, got {len(systems)}")
     how = options or Options()
-    rows = [read_search(folder, how, system=name) for folder, name in zip(folders, systems, strict=True)]
-    return compare(rows, measures)
+    found = [read_results(path) for path in paths]
+    if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, found, strict=True)):
+        searches = [read_search(path, how, system=name) for path, name in zip(paths, systems, strict=True)]
+        return compare(searches, measures)
+    rows = [row for own in found for row in own]
+    return compare(rows, measures, sources=[name for name, own in zip(systems, found, strict=True) for _ in own])
 
 
 def _check(systems: int, measures: Sequence[str] | None) -> None:

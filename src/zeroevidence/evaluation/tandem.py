@@ -13,14 +13,14 @@ from zeroevidence.data.order import name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
-from zeroevidence.evaluation.flags import Flag, flag, resampling_flags
+from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.profiles import as_curve, thinned
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, Surface
 from zeroevidence.evaluation.setup import Resampling, Setup, TandemSetup, digest
 from zeroevidence.evaluation.tandem_profiles import tandem_profiles
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
-from zeroevidence.measure.tandem.tdcf import tdcf_curve, tdcf_surface, view_rates
+from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_surface
 from zeroevidence.measure.tandem.view import TandemView
 from zeroevidence.uncertainty.draws import generator, groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
@@ -167,7 +167,12 @@ def _row(
         setup=replace(setup, tandem=replace(setup.tandem, attack=attack), data=digest(view.scores.values())),
         labels=labels,
         about=About(question="spoofing", attack=attack),
-        flags=(*_flags(measured), *(() if drawn is None else drawn.flags[attack])),
+        flags=(
+            *_flags(measured),
+            *(() if drawn is None else drawn.flags[attack]),
+            *_scale_flags(measured, view.model),
+            *loosened_flags(setup.loosened),
+        ),
         curves=_curves(view) | tandem_profiles(view),
         surfaces=_surfaces(view) if attack == ALL else {},  # large, so once
     )
@@ -206,7 +211,7 @@ def _by_attack(classes: Mapping[str, _Class], attacks: Sequence[str]) -> dict[st
 
 def _curves(view: TandemView) -> dict[str, Curve]:
     """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
-    rates = view_rates(view)
+    rates = constrained_rates(view)
     if rates is None or view.cm is None:
         return {}
     cost = tdcf_curve(*view.cm, rates, view.model)
@@ -404,8 +409,17 @@ def _named_costs(model: CostModel | str) -> tuple[str, CostModel]:
     return _named(replace(model, asv_threshold=None, cm_threshold=None))[0], model
 
 
+def _scale_flags(values: Mapping[str, float], model: CostModel) -> tuple[Flag, ...]:
+    """A note where the joint minimum is above the other one, which looks impossible."""
+    joint, fixed = values.get("tdcf_joint_min"), values.get("tdcf_min")
+    above = joint is not None and fixed is not None and joint > fixed
+    why = "leaves out the verifier's own errors" if model.form == "legacy" else "is divided by another cost"
+    return (flag("joint-above-fixed", why=why),) if above else ()
+
+
 def _named(model: CostModel | str) -> tuple[str, CostModel]:
     if isinstance(model, str):
         return model, CostModel.preset(model)
     name = next((name for name, preset in PRESETS.items() if preset == model), None)
-    return name or "/".join(f"{value:g}" for value in astuple(model) if isinstance(value, float)), model
+    numbers = [value for value in (*astuple(model), *(model.asv or ())) if isinstance(value, float)]
+    return name or "/".join(f"{value:g}" for value in numbers), model

@@ -6,7 +6,7 @@ from zeroevidence.data.tandem import KINDS
 from zeroevidence.evaluation.profiles import histograms
 from zeroevidence.evaluation.results import Curve
 from zeroevidence.measure.tandem.cost import adcf_min
-from zeroevidence.measure.tandem.tdcf import tdcf_min, view_rates
+from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_min, view_rates
 from zeroevidence.measure.tandem.view import TandemView
 
 
@@ -31,11 +31,12 @@ def tandem_profiles(view: TandemView) -> dict[str, Curve]:
 
 
 def _threshold(view: TandemView, side: str) -> float | None:
-    rates = view_rates(view)
     if side == "asv":
-        return None if rates is None else rates.threshold
+        own = view_rates(view)
+        return None if own is None else own.threshold
     if side == "sasv":
         return None if view.sasv is None else adcf_min(*view.sasv, view.model).threshold
+    rates = constrained_rates(view)
     if view.model.cm_threshold is not None or rates is None or view.cm is None:
         given: float | None = view.model.cm_threshold
         return given

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
+from zeroevidence.data.door import named
 from zeroevidence.data.embeddings import Embeddings, mated_rows
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.scoring import Scoring
@@ -84,9 +83,9 @@ def read_pairing(
     from zeroevidence.data.formats.vectors.read import read_embeddings
 
     trials, enrolled = read_embeddings(trial, ids=trial_ids), read_embeddings(enrol, ids=enrol_ids)
-    with _named(enrol):
+    with named(enrol):
         enrolled = one_each(enrolled, scoring=scoring)
-    with _named(trial):
+    with named(trial):
         return pair(trials, enrolled, scoring=scoring)
 
 
@@ -98,12 +97,3 @@ def check_other_people(search: Pairing, development: Pairing) -> None:
             f"development and evaluation share {len(common)} speaker(s), among them {str(common[0])!r}; "
             "expected other people in the development embeddings"
         )
-
-
-@contextmanager
-def _named(path: str | Path) -> Iterator[None]:
-    """Say which file it was that something is wrong with."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(error.reason, path=path) from None

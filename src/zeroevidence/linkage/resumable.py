@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from zeroevidence.data.locking import exclusive
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.checkpoints import Checkpoints, Work, open_work
 from zeroevidence.linkage.crossfit import SearchCalibration, calibrate_search
@@ -95,13 +96,14 @@ def link_resumable(
     request = settings.request(device, threads, scheduler)
     _check(search, development, settings, request)
     described = {**asdict(settings), **(labels or {}), **_digests(search, development)}
-    work = open_work(folder, described, outputs=outputs, overwrite=overwrite)
-    if work.done:
-        return None
-    found = _link(search, development, settings, request, work, progress, say)
-    if write is not None:
-        write(found)
-        work.finish()
+    with exclusive(folder):
+        work = open_work(folder, described, outputs=outputs, overwrite=overwrite)
+        if work.done:
+            return None
+        found = _link(search, development, settings, request, work, progress, say)
+        if write is not None:
+            write(found)
+            work.finish()
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
@@ -45,5 +47,7 @@ def mutual_information(
     headline=70,
     method="k nearest neighbours",
 )
-def _mutual_information(view: AttributeView) -> float:
+def _mutual_information(view: Any) -> float | None:
+    if not isinstance(view, AttributeView):
+        return None
     return float(mutual_information(view.vectors, view.labels, seed=view.seed).mean())

@@ -23,7 +23,16 @@ Direction: TypeAlias = Literal["up", "down", "none"]
 # kernel: the same with a density. # entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
 IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme"]
 Unit: TypeAlias = Literal[
-    "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension"
+    "rate",
+    "bit",
+    "relative cost",
+    "log10 LR",
+    "category",
+    "count",
+    "fraction",
+    "dB",
+    "bit per dimension",
+    "unit of the attribute",
 ]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 3.5, 2.7  # inches: one column of a paper
+ROWS = 5  # for which the height of a figure is made
 FORMATS = ("pdf", "svg", "png")
 _LINE = 50  # letters of a legend that fit into one column
 

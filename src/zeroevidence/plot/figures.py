@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import FORMATS, WIDTH, file_bytes, need_matplotlib, parent_figure, style, svg_text
+from zeroevidence.plot.canvas import FORMATS, ROWS, WIDTH, file_bytes, need_matplotlib, parent_figure, style, svg_text
 from zeroevidence.plot.registry import Kind, find, rows_with
 from zeroevidence.plot.rows import Results
-from zeroevidence.plot.words import row_names, shortened
+from zeroevidence.plot.words import label_of, row_names, shortened
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 24
+_FEW_PANELS = 10
+_LEGEND_LINE = 0.15  # inches
+_PANEL_LABELS = ("attacker", "system", "dataset", "sex", "attack", "backend", "encoder")  # the first that helps
 
 
 def draw(kind: str, results: Results, *, hide: bool = False, width: float | None = None, **options: Any) -> Figure:
@@ -31,7 +35,8 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     hide
         Number people instead of naming them.
     width
-        In inches; one column of a paper unless given. A kind that shows one result gets a panel for each.
+        In inches; one column of a paper unless given. A kind that shows one result gets a panel for each, and more
+        results than can be told apart get panels too.
     options
         Options of the kind, such as ``x`` and ``y`` of ``scatter``; None counts as not given.
 
@@ -49,23 +54,45 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     if hide and "hide" in found.options:
         given["hide"] = True
     need_matplotlib()
-    panels = [] if found.together else _panels(found, rows, given)
+    if found.together:
+        panels = _groups(rows, found.most, given) if found.most is not None and len(rows) > found.most else []
+    else:
+        panels = _panels(found, rows, given)
     if len(panels) < 2:
         figure = parent_figure(found.function(rows, **given))
-        legend = figure.axes[0].get_legend()
-        said = [] if legend is None or len(rows) == 1 else [text.get_text() for text in legend.get_texts()]
-        lines = sum(text.count("\n") + 1 for text in said)
+        lines = _legend_lines(figure.axes[0]) if len(rows) > 1 else 0
         # Wider figures grow less in height; a long legend below gets room of its own.
         scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
-        figure.set_size_inches(width or WIDTH, found.height * scale + 0.13 * lines)
+        more = found.per_row * max(0, len(rows) - ROWS)
+        figure.set_size_inches(width or WIDTH, found.height * scale + 0.13 * lines + more)
         return figure
     return _paneled(found, panels, width)
 
 
 class _Panel(NamedTuple):
     title: str
-    row: Evaluation
+    rows: list[Evaluation]
     options: dict[str, Any]
+
+
+def _groups(rows: Sequence[Evaluation], most: int, options: dict[str, Any]) -> list[_Panel]:
+    """Panels of rows that share a label, several where too many rows do."""
+    for label in _PANEL_LABELS:
+        groups: dict[str, list[Evaluation]] = {}
+        for row in rows:
+            groups.setdefault(shortened(label_of(row, label), 40), []).append(row)
+        panels = [_Panel(*part, options) for name, own in groups.items() for part in _cut(name, own, most)]
+        if len(groups) > 1 and len(panels) <= _FEW_PANELS:
+            return panels
+    return [_Panel(*part, options) for part in _cut("", rows, most)]
+
+
+def _cut(name: str, rows: Sequence[Evaluation], most: int) -> list[tuple[str, list[Evaluation]]]:
+    """A group of rows as groups of about the same size that are not too large, numbered where there are several."""
+    parts = math.ceil(len(rows) / most)
+    size = math.ceil(len(rows) / parts)
+    names = [name] if parts == 1 else [f"{name} ({number + 1})".strip() for number in range(parts)]
+    return [(title, list(rows[i * size : (i + 1) * size])) for i, title in enumerate(names)]
 
 
 def _panels(kind: Kind, rows: Sequence[Evaluation], options: dict[str, Any]) -> list[_Panel]:
@@ -74,11 +101,11 @@ def _panels(kind: Kind, rows: Sequence[Evaluation], options: dict[str, Any]) -> 
     for row, name in zip(rows, row_names(rows), strict=True):
         parts = () if kind.parts is None or "name" in options else kind.parts(row)
         if len(parts) < 2:
-            panels.append(_Panel(name, row, options))
+            panels.append(_Panel(name, [row], options))
             continue
         for part in parts:
             title = f"{name}, {shortened(part)}" if len(rows) > 1 else shortened(part)
-            panels.append(_Panel(title, row, {**options, "name": part}))
+            panels.append(_Panel(title, [row], {**options, "name": part}))
     return panels
 
 
@@ -95,11 +122,23 @@ def _paneled(kind: Kind, panels: Sequence[_Panel], width: float | None) -> Figur
     with style():
         figure = Figure(figsize=(width or columns * WIDTH, lines * kind.height), layout="constrained")
         FigureCanvasAgg(figure)
-        for number, panel in enumerate(panels, 1):
-            ax = figure.add_subplot(lines, columns, number)
-            kind.function(panel.row, ax=ax, **panel.options)
+        grid = figure.add_gridspec(lines, columns)
+        heights = [kind.height] * lines
+        for number, panel in enumerate(panels):
+            at = divmod(number, columns)
+            ax = figure.add_subplot(grid[at])
+            kind.function(panel.rows, ax=ax, **panel.options)
             ax.set_title(panel.title, loc="left")
+            if kind.together:
+                heights[at[0]] = max(heights[at[0]], kind.height + _LEGEND_LINE * _legend_lines(ax))
+        grid.set_height_ratios(heights)
+        figure.set_size_inches(width or columns * WIDTH, sum(heights))
     return figure
+
+
+def _legend_lines(ax: Axes) -> int:
+    legend = ax.get_legend()
+    return 0 if legend is None else sum(text.get_text().count("\n") + 1 for text in legend.get_texts())
 
 
 def to_svg(kind: str, results: Results, *, hide: bool = False, **options: Any) -> str:

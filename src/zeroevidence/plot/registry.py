@@ -64,6 +64,8 @@ class Kind:
     options: Mapping[str, Option]
     parts: Parts | None  # names of what a row may have several of, each with a panel of its own
     height: float  # in inches
+    most: int | None  # rows that can be told apart on one pair of axes; more get panels
+    per_row: float  # inches that a figure grows by each row
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Raise `UsageError` for an option that this kind does not take, or not with that value."""
@@ -75,6 +77,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
+_MOST = 7  # as many colours as can be told apart
 _TAKEN = frozenset({"results", "nontarget", "ax", "kind", "width", "format"})  # parameters that every kind has
 
 
@@ -89,6 +92,8 @@ def figure(
     from_scores: bool = False,
     parts: Parts | None = None,
     height: float = HEIGHT,
+    most: int | None = _MOST,
+    per_row: float = 0.0,
 ) -> Callable[[Painter], FigureFunction]:
     """Enter a painter into the registry, and make it a function that draws results.
 
@@ -110,6 +115,11 @@ def figure(
         For a kind that draws one of several things in a result: their names, which its option ``name`` picks from.
     height
         In inches, for a figure one column wide.
+    most
+        How many rows can be told apart on one pair of axes: more are put into panels, by a label that they share. None
+        for a figure that takes any number.
+    per_row
+        In inches, what a figure of many rows grows by each of them.
     """
 
     def enter(paint: Painter) -> FigureFunction:
@@ -128,7 +138,23 @@ def figure(
         doc = public_doc(paint, options, needs=needs, together=together, from_scores=from_scores)
         publish(draw, paint, signature, doc)
         name = paint.__name__.replace("_", "-")
-        kind = Kind(name, title, place, needs, caption, paint, draw, has, together, from_scores, options, parts, height)
+        kind = Kind(
+            name,
+            title,
+            place,
+            needs,
+            caption,
+            paint,
+            draw,
+            has,
+            together,
+            from_scores,
+            options,
+            parts,
+            height,
+            most,
+            per_row,
+        )
         _enter(kind)
         return draw
 

@@ -11,36 +11,50 @@ from zeroevidence.measure.registry import MEASURES
 # In the order in which they are tried as names of rows.
 _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
 
+_LONG = 40  # letters of a name from which labels that are not needed are left out
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def row_names(rows: Sequence[Evaluation]) -> list[str]:
-    """The shortest names, made of labels, that tell rows apart; rows with the same labels are numbered."""
+    """Short names, made of labels, that tell rows apart; rows with the same labels are numbered."""
     if len(rows) == 1:
-        return [_label(rows[0], "system") or "these scores"]
+        return [label_of(rows[0], "system") or "these scores"]
     others = sorted({label for row in rows for label in row.labels} - set(_LABELS))
-    parts: list[list[str]] = [[] for _ in rows]
+    chosen: list[str] = []
     for label in (*_LABELS, *others):
-        values = [_label(row, label) for row in rows]
-        added = [[*part, value] if value else part for part, value in zip(parts, values, strict=True)]
-        if len({tuple(part) for part in added}) > len({tuple(part) for part in parts}):
-            parts = added
-        if len({tuple(part) for part in parts}) == len(rows):
+        if _told_apart(rows, [*chosen, label]) > _told_apart(rows, chosen):
+            chosen.append(label)
+        if _told_apart(rows, chosen) == len(rows):
             break
-    names = [", ".join(part) or _label(row, "system") for part, row in zip(parts, rows, strict=True)]
+    names = _joined(rows, chosen)
+    for label in sorted(chosen, key=lambda one: -max(len(label_of(row, one)) for row in rows)):
+        rest = [one for one in chosen if one != label]
+        if max(map(len, names)) > _LONG and _told_apart(rows, rest) == _told_apart(rows, chosen):
+            chosen, names = rest, _joined(rows, rest)
     return [
         name if name and names.count(name) == 1 else f"{name} ({number})".strip()
         for number, name in enumerate(names, 1)
     ]
 
 
+def _told_apart(rows: Sequence[Evaluation], labels: Sequence[str]) -> int:
+    return len({tuple(label_of(row, label) for label in labels) for row in rows})
+
+
+def _joined(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
+    parts = ([label_of(row, label) for label in labels] for row in rows)
+    return [", ".join(filter(None, part)) or label_of(row, "system") for part, row in zip(parts, rows, strict=True)]
+
+
 def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
     """What target and non-target scores are of: pairs of one person and of two, or classes of an attribute."""
     if not all("attribute" in row.labels for row in rows):
         return "mated", "non-mated"
-    named = {row.labels.get("class") for row in rows}
-    (one,) = named if len(named) == 1 else (None,)
-    return (shortened(one, 40), "other classes") if one else ("one class", "other class")
+    named = {(row.labels.get("class") or row.about.target_class, row.about.other_class) for row in rows}
+    one, other = named.pop() if len(named) == 1 else (None, None)
+    if one is None:
+        return "one class", "other class"
+    return shortened(one, 40), "other classes" if other is None else shortened(other, 40)
 
 
 def printable(text: str) -> str:
@@ -69,7 +83,8 @@ def shortened(name: str, most: int = 24) -> str:
     return f"{clean}…"
 
 
-def _label(row: Evaluation, label: str) -> str:
+def label_of(row: Evaluation, label: str) -> str:
+    """A label as figures write it: an attacker by name alone."""
     threat = row.about.threat
     return shortened(threat.name if label == "attacker" and threat is not None else row.labels.get(label, ""), 60)
 

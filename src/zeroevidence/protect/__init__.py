@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from zeroevidence.protect.assessment import Roles, assess
     from zeroevidence.protect.attributes.adversarial import AdversarialAutoencoder
     from zeroevidence.protect.attributes.classmeans import ClassMeans
+    from zeroevidence.protect.attributes.conditional import Conditional
     from zeroevidence.protect.attributes.flow import ZeroEvidenceFlow
     from zeroevidence.protect.attributes.inlp import Inlp
     from zeroevidence.protect.attributes.leace import Leace
@@ -28,6 +29,7 @@ _HOMES = {
     "assessment": ("Roles", "assess"),
     "attributes.adversarial": ("AdversarialAutoencoder",),
     "attributes.classmeans": ("ClassMeans",),
+    "attributes.conditional": ("Conditional",),
     "attributes.flow": ("ZeroEvidenceFlow",),
     "attributes.inlp": ("Inlp",),
     "attributes.leace": ("Leace",),
@@ -44,6 +46,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AdversarialAutoencoder",
     "ClassMeans",
+    "Conditional",
     "External",
     "FormantShift",
     "Inlp",

@@ -11,14 +11,17 @@ import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.assessment.numbers import attribute_numbers, banded
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import find, kinds
+from zeroevidence.protect.bands import Bands
 from zeroevidence.protect.models import Model, load_model, make_protector, new_model
 from zeroevidence.protect.tradeoff import Limit, choose, tradeoffs
 from zeroevidence.protect.transformers import EmbeddingProtector
 from zeroevidence.uncertainty.draws import Progress
 
 USUAL_PROTECTOR = "flow"
+USUAL_OF_NUMBERS = "conditional"
 
 
 def keeping_protectors() -> list[str]:
@@ -103,7 +106,8 @@ def _fitted(
         "progress": progress,
     }
     more = {name: value for name, value in given.items() if value is not None and name in chosen.fit_options}
-    made.fit(data.vectors, attribute_labels(data, attribute), **more)
+    labels = attribute_numbers if chosen.conceals == "number" else attribute_labels
+    made.fit(data.vectors, labels(data, attribute), **more)
     return new_model(made, attribute, keep=keep, speakers=data.speakers)
 
 
@@ -114,14 +118,19 @@ def fit_protectors(
     *,
     keep: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> dict[str, EmbeddingProtector]:
-    """Fit several kinds of protectors, all unless named, to the same embeddings.
+    """Fit several kinds of protectors, all of classes unless named, to the same embeddings.
 
-    Parameters are those of `fit_protector`. Protectors that can keep a second attribute do; `progress` is given the
-    name of a protector. Noise is drawn by the seed, so that an assessment can be repeated.
+    Parameters are those of `fit_protector`. Protectors that can keep a second attribute do, and those that have the
+    preset start from it; `progress` is given the name of a protector. Noise is drawn by the seed, so that an assessment
+    can be repeated.
     """
+    chosen = names or [one.name for one in kinds()]
+    if preset is not None and not any(preset in find(kind).presets for kind in chosen):
+        raise UsageError(f"none of {', '.join(chosen)} has a preset {preset!r}")
     fixed = {"noise_seed": seed, **(parameters or {})}
     return {
         kind: fit_protector(
@@ -130,11 +139,40 @@ def fit_protectors(
             kind,
             keep=keep if kind in keeping_protectors() else None,
             parameters=fixed,
+            preset=preset if preset in find(kind).presets else None,
             seed=seed,
             progress=progress(kind),
         ).protector
-        for kind in (names or [one.name for one in kinds()])
+        for kind in chosen
     }
+
+
+def fit_number_protectors(
+    names: Sequence[str] | None,
+    data: Embeddings,
+    attribute: str,
+    *,
+    bands: Bands | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: Callable[[str], Progress | None] = lambda _: None,
+) -> dict[str, EmbeddingProtector]:
+    """Fit protectors against an attacker of a number; those of classes conceal bands of it.
+
+    Unless named, all that conceal a number are fitted and, with bands, all others too.
+    """
+    usual = (*kinds("number"), *(kinds() if bands else ()))
+    chosen = [find(name) for name in names] if names else usual
+    found: dict[str, EmbeddingProtector] = {}
+    for kind in chosen:
+        given = data
+        if kind.conceals == "classes":
+            if bands is None:
+                usable = ", ".join(one.name for one in kinds("number"))
+                raise UsageError(f"{kind.name} conceals classes; give bands of {attribute} for it, or use {usable}")
+            given = banded(data, attribute, bands)
+        found |= fit_protectors([kind.name], given, attribute, parameters=parameters, seed=seed, progress=progress)
+    return found
 
 
 def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str) -> dict[str, EmbeddingProtector]:

@@ -1,8 +1,8 @@
 """Training of the flow: batches, class densities and early stopping stay on the device; needs only torch and NumPy.
 
 On a GPU one step is captured as a graph and replayed, with products in bfloat16 on request: launching many small
-kernels would otherwise take longer than running them. Residual coordinates have unit variance, so no covariance matrix
-is ever built.
+kernels would otherwise take longer than running them. Covariances are diagonal in the latent space, so no covariance
+matrix is ever built.
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
+
+from zeroevidence._typing import IntArray
+from zeroevidence.protect.latent import Evidence
 from zeroevidence.protect.networks import need_torch
+from zeroevidence.protect.orbits import ClassGaussians
 
 _WARM_UP = 3  # steps before a graph is captured
 _PAPER_BATCH = 64  # to which the rate of the moving averages belongs
@@ -41,6 +46,28 @@ class History:
     losses: tuple[float, ...]
     best: int  # the epoch whose state was kept
     diverged: bool = False  # no state with finite weights and loss was reached
+    mus: tuple[float, ...] = ()  # mean evidence of the concealed attribute, in nats, at the same times
+
+
+class Densities(Protocol):
+    """Latent class densities as tensors that follow the data."""
+
+    leading: int  # coordinates that stand before all others
+
+    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
+        """Negative log-likelihood of each vector."""
+
+    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
+        """Move towards what a batch is like."""
+
+    def evidence(self) -> list[Evidence] | list[ClassGaussians]:
+        """As they are now, for each attribute."""
+
+    def state(self) -> list[Any]:
+        """Copies of all tensors."""
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Put copies back."""
 
 
 class ClassDensities:
@@ -51,7 +78,7 @@ class ClassDensities:
         torch = need_torch("a normalising flow")
         self.means = [torch.as_tensor(means, dtype=torch.float32, device=device).clone() for means, _ in blocks]
         self.variances = [torch.tensor(float(v), dtype=torch.float32, device=device) for _, v in blocks]
-        self.width = sum(means.shape[1] for means in self.means)
+        self.leading = sum(means.shape[1] for means in self.means)
 
     def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
         """Negative log-likelihood of each vector; `labels` has a column per attribute."""
@@ -61,7 +88,7 @@ class ClassDensities:
             start += means.shape[1]
             total = total + 0.5 * ((part - means[labels[:, a]]) ** 2).sum(dim=1) / variance
             total = total + 0.5 * means.shape[1] * variance.log()
-        return total + 0.5 * (z[:, self.width :] ** 2).sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi)
+        return total + 0.5 * (z[:, self.leading :] ** 2).sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi)
 
     def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
         """Move towards the maximum-likelihood values of a batch: eq. 6 for two classes, class means for more."""
@@ -82,6 +109,13 @@ class ClassDensities:
                 found = torch.where(count > 0.0, share.T @ part / count.clamp(min=1e-12), means)
                 means.lerp_(found, 1.0 - alpha)
 
+    def evidence(self) -> list[Evidence]:
+        """As they are now, for each attribute."""
+        return [
+            Evidence(means.double().cpu().numpy(), float(variance))
+            for means, variance in zip(self.means, self.variances, strict=True)
+        ]
+
     def state(self) -> list[Any]:
         """Copies of all tensors."""
         return [tensor.clone() for tensor in (*self.means, *self.variances)]
@@ -89,6 +123,65 @@ class ClassDensities:
     def restore(self, state: Sequence[Any]) -> None:
         """Put copies back."""
         for tensor, kept in zip((*self.means, *self.variances), state, strict=True):
+            tensor.copy_(kept)
+
+
+class SpreadDensities:
+    """Two classes with a mean and variances of their own in all coordinates, which follow the data by moving averages.
+
+    In each coordinate the means keep their middle at zero and the variances a product of one: the flow could stretch
+    both at no cost otherwise.
+    """
+
+    leading = 0
+
+    def __init__(self, start: ClassGaussians, order: IntArray, shrinkage: float, device: Any) -> None:
+        """Start from these; the network has their coordinates in that order.
+
+        A share of each variance, `shrinkage`, is always that of both classes.
+        """
+        torch = need_torch("a normalising flow")
+        self.order, self.shrinkage = order, shrinkage
+        self.means, self.variances = (
+            torch.as_tensor(part[:, order], dtype=torch.float32, device=device)
+            for part in (start.means, start.variances)
+        )
+        self.seen = self.variances.clone()  # before shrinking
+
+    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
+        """Negative log-likelihood of each vector."""
+        of = labels[:, 0]
+        total = (z - self.means[of]) ** 2 / self.variances[of] + self.variances.log()[of]
+        return 0.5 * total.sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi) - log_det
+
+    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
+        """Move towards means and variances of a batch."""
+        torch = need_torch("a normalising flow")
+        of = labels[:, 0]
+        share = torch.nn.functional.one_hot(of, 2).to(z.dtype) * weights[:, None]
+        count = share.sum(dim=0)[:, None]
+        there, count = count > 0.0, count.clamp(min=1e-12)
+        square = torch.where(there, share.T @ (z - self.means[of]) ** 2 / count, self.seen)
+        means = torch.lerp(self.means, torch.where(there, share.T @ z / count, self.means), 1.0 - alpha)
+        self.seen.lerp_(square, 1.0 - alpha)
+        shrunk = torch.lerp(self.seen, self.seen.mean(dim=0), self.shrinkage)
+        scale = shrunk.log().mean(dim=0).exp()
+        self.variances.copy_(shrunk / scale)
+        self.means.copy_((means - means.mean(dim=0)) / scale.sqrt())
+
+    def evidence(self) -> list[ClassGaussians]:
+        """As they are now, in the order of the coordinates that were given."""
+        back = np.argsort(self.order)
+        means, variances = (part.double().cpu().numpy()[:, back] for part in (self.means, self.variances))
+        return [ClassGaussians(means, variances)]
+
+    def state(self) -> list[Any]:
+        """Copies of all tensors."""
+        return [self.means.clone(), self.variances.clone(), self.seen.clone()]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Put copies back."""
+        for tensor, kept in zip((self.means, self.variances, self.seen), state, strict=True):
             tensor.copy_(kept)
 
 
@@ -106,7 +199,7 @@ class Data:
 
 def train(
     network: Any,
-    densities: ClassDensities,
+    densities: Densities,
     data: Data,
     held: Data | None,
     recipe: Recipe,
@@ -123,6 +216,7 @@ def train(
     generator = torch.Generator(device=data.x.device).manual_seed(recipe.seed)
     step = _Step(torch, network, densities, data, recipe, batch, steps_per_epoch * recipe.epochs)
     losses = [held_out_loss(network, densities, held)] if held is not None else []
+    mus = [densities.evidence()[0].mu]
     best, kept = 0, _copy(network, densities)
     for epoch in range(1, recipe.epochs + 1):
         order = torch.randperm(len(data), generator=generator, device=data.x.device)
@@ -130,6 +224,7 @@ def train(
             step(order[number * batch : (number + 1) * batch])
         if progress is not None:
             progress(epoch, recipe.epochs)
+        mus.append(densities.evidence()[0].mu)
         if held is None:
             if not _finite(torch, network):
                 break
@@ -140,13 +235,13 @@ def train(
         elif epoch - best >= recipe.patience or not math.isfinite(losses[-1]):
             break
     if held is None:
-        return History((), recipe.epochs, diverged=not _finite(torch, network))
+        return History((), recipe.epochs, not _finite(torch, network), tuple(mus))
     network.load_state_dict(kept[0])
     densities.restore(kept[1])
-    return History(tuple(losses), best, diverged=best == 0 and not math.isfinite(losses[-1]))
+    return History(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
 
 
-def held_out_loss(network: Any, densities: ClassDensities, held: Data, rows: int = 65536) -> float:
+def held_out_loss(network: Any, densities: Densities, held: Data, rows: int = 65536) -> float:
     """Weighted mean of the negative log-likelihood, in the precision of the vectors."""
     torch = need_torch("a normalising flow")
     total = weight = 0.0
@@ -167,7 +262,7 @@ class _Step:
         self,
         torch: Any,
         network: Any,
-        densities: ClassDensities,
+        densities: Densities,
         data: Data,
         recipe: Recipe,
         batch: int,
@@ -252,5 +347,5 @@ def _finite(torch: Any, network: Any) -> bool:
     return bool(torch.stack([value.isfinite().all() for value in network.parameters()]).all())
 
 
-def _copy(network: Any, densities: ClassDensities) -> tuple[dict[str, Any], list[Any]]:
+def _copy(network: Any, densities: Densities) -> tuple[dict[str, Any], list[Any]]:
     return {name: value.detach().clone() for name, value in network.state_dict().items()}, densities.state()

@@ -2,7 +2,8 @@
 
 In its coordinates the classes already lie where the latent densities expect them under the linear Gaussian model. So a
 flow that is still the identity equals linear discriminant analysis. The front has an exact inverse. The flow works on
-the leading coordinates; the others, the complement, are left as they are.
+the leading coordinates; the others, the complement, are left as they are. If classes have covariances of their own, it
+makes these diagonal, and the identity then equals quadratic discriminant analysis.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.protect.latent import Evidence, simplex
+from zeroevidence.protect.orbits import ClassGaussians
 
 FrontKind = Literal["lda", "pca", "none"]
 _FLOOR = 1e-6  # of the largest variance: a direction with less counts as having none
@@ -72,6 +74,46 @@ class Front:
         turn, shift, evidence = _discriminants(a, labels, counts, whiten, effects)
         return cls(mean, scale, basis, turn, shift), evidence
 
+    @classmethod
+    def fit_spread(
+        cls,
+        x: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        *,
+        kind: FrontKind,
+        components: int,
+        shrinkage: float,
+    ) -> tuple[Front, ClassGaussians]:
+        """Fit to weighted vectors of two classes with covariances of their own; also the densities to start from.
+
+        In each coordinate the class means have their middle at zero and the variances a product of one. With ``lda``
+        both covariances are diagonal, and coordinates that tell most come first.
+        """
+        front, _ = cls.fit(
+            x,
+            labels,
+            weights,
+            kind="pca" if kind == "lda" else kind,
+            components=components,
+            shrinkage=shrinkage,
+            mu=1.0,
+        )
+        share = weights / weights.sum()
+        u = front.forward(x)[:, : front.width]
+        turn: FloatArray = np.eye(front.width)
+        if kind == "lda":
+            turn, _ = _within(u, labels, [2], share, shrinkage)
+            turn = turn @ _both_diagonal(*(_covariance(u @ turn, labels[:, 0] == k, share, shrinkage) for k in (0, 1)))
+        means, variances = _diagonal_moments(u @ turn, labels[:, 0], share, shrinkage)
+        scale = np.sqrt(variances).prod(axis=0) ** -0.5
+        means, variances = means * scale, variances * scale**2
+        shift = means.mean(axis=0)
+        found = ClassGaussians(means - shift, variances)
+        order = np.argsort(-found.told(), kind="stable") if kind == "lda" else np.arange(front.width)
+        turned = cls(front.mean, front.scale, front.basis, (front.turn @ turn * scale)[:, order], shift[order])
+        return turned, ClassGaussians(found.means[:, order], found.variances[:, order])
+
     @property
     def width(self) -> int:
         """Number of coordinates that the flow works on."""
@@ -112,6 +154,33 @@ def _within(
     values, directions = np.linalg.eigh(within)
     whiten: FloatArray = directions / np.sqrt(np.maximum(values, _FLOOR * values[-1]))
     return whiten, effects @ whiten
+
+
+def _covariance(u: FloatArray, rows: BoolArray, share: FloatArray, shrinkage: float) -> FloatArray:
+    """Covariance of some rows, where that within classes is the identity, shrunk towards it."""
+    own = share[rows] / share[rows].sum()
+    centred = u[rows] - own @ u[rows]
+    found: FloatArray = (1.0 - shrinkage) * (centred * own[:, None]).T @ centred
+    return found + max(shrinkage, _FLOOR) * np.eye(u.shape[1])
+
+
+def _both_diagonal(first: FloatArray, second: FloatArray) -> FloatArray:
+    """A map after which both covariances are diagonal."""
+    root = np.linalg.cholesky(first)
+    inner = np.linalg.solve(root, np.linalg.solve(root, second).T)
+    _, directions = np.linalg.eigh((inner + inner.T) / 2.0)
+    found: FloatArray = np.linalg.solve(root.T, directions)
+    return found
+
+
+def _diagonal_moments(
+    u: FloatArray, labels: IntArray, share: FloatArray, shrinkage: float
+) -> tuple[FloatArray, FloatArray]:
+    """Means of two classes and variances, of which a share is that of both classes."""
+    means = np.stack([np.average(u[labels == k], axis=0, weights=share[labels == k]) for k in (0, 1)])
+    own = np.stack([np.average((u[labels == k] - means[k]) ** 2, axis=0, weights=share[labels == k]) for k in (0, 1)])
+    own = np.maximum(own, _FLOOR * own.max())
+    return means, (1.0 - shrinkage) * own + shrinkage * own.mean(axis=0)
 
 
 def _discriminants(

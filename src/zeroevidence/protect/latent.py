@@ -41,6 +41,22 @@ class Evidence:
         """Number of classes."""
         return len(self.means)
 
+    @property
+    def width(self) -> int:
+        """Number of coordinates that tell about the classes."""
+        return int(self.means.shape[1])
+
+    @property
+    def leading(self) -> int:
+        """How many coordinates stand before all others because they alone tell about the classes."""
+        return self.width
+
+    @property
+    def mu(self) -> float:
+        """Mean evidence for the true class against another, in nats: for two classes the mean of the LLR."""
+        gaps = ((self.means[:, None] - self.means) ** 2).sum(axis=2)[np.triu_indices(self.classes, 1)]
+        return float(0.5 * gaps.mean() / self.variance)
+
     def log_likelihoods(self, z: FloatArray) -> FloatArray:
         """Log-likelihood of each class, n x K, without the terms that all classes share."""
         found: FloatArray = (z @ self.means.T - 0.5 * (self.means**2).sum(axis=1)) / self.variance
@@ -62,6 +78,10 @@ class Evidence:
         except np.linalg.LinAlgError:
             raise InputError("the class means do not span their space, so no point is equally likely in all") from None
         return found
+
+    def placed(self, z: FloatArray, log_likelihoods: FloatArray) -> FloatArray:  # noqa: ARG002 (all go to one place)
+        """Where to move rows so that the classes have these log-likelihoods, up to one constant per row."""
+        return self.point(log_likelihoods)
 
     def centre(self) -> FloatArray:
         """The circumcentre, where all classes are equally likely."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._version import __version__
-from zeroevidence.data.writing import refuse_used_folder
+from zeroevidence.data.door import door, reason_of
+from zeroevidence.data.typed import read_json, typed
+from zeroevidence.data.writing import refuse_used_folder, write_whole
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import find
 from zeroevidence.protect.transformers import EmbeddingProtector
@@ -132,13 +134,13 @@ def save_model(model: Model, folder: str | Path) -> None:
     ['model.json', 'model.safetensors']
     """
     tensors = _safetensors()
-    path = Path(folder)
-    refuse_used_folder(path)
+    path = check_new(folder)
     protector = model.protector
     check_is_fitted(protector, "classes_")
     if find(protector.kind).cls is not type(protector):
         raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
     arrays = {name: np.ascontiguousarray(array) for name, array in protector.numbers().items()}
+    _check_numbers(arrays)
     numbers = tensors.save(arrays)
     description = {
         "schema": SCHEMA,
@@ -160,6 +162,13 @@ def save_model(model: Model, folder: str | Path) -> None:
     _write(path / _DESCRIPTION, (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
+def check_new(folder: str | Path) -> Path:
+    """The folder of a model to come: new, empty, or left by a process that was killed before its model was whole."""
+    path = Path(folder)
+    refuse_used_folder(path, unfinished=() if (path / _DESCRIPTION).exists() else (_NUMBERS,))
+    return path
+
+
 def load_model(folder: str | Path) -> Model:
     """Read a model that `save_model` wrote.
 
@@ -176,34 +185,83 @@ def load_model(folder: str | Path) -> Model:
     """
     path = Path(folder)
     try:
-        description = json.loads((path / _DESCRIPTION).read_text(encoding="utf-8"))
+        text = (path / _DESCRIPTION).read_text(encoding="utf-8")
         numbers = (path / _NUMBERS).read_bytes()
     except OSError as error:
         raise InputError(f"no model: {error.strerror} ({Path(str(error.filename)).name})", path=path) from None
     except ValueError as error:
-        raise InputError(f"not JSON: {error}", path=path / _DESCRIPTION) from None
-    found = description.get("schema") if isinstance(description, dict) else None
-    if found != SCHEMA:
-        raise InputError(f"expected a model with schema {SCHEMA!r}, got {found!r}", path=path / _DESCRIPTION)
-    if hashlib.sha256(numbers).hexdigest() != description.get("sha256"):
+        raise InputError(f"not text: {error}", path=path / _DESCRIPTION) from None
+    description = _described(text, path / _DESCRIPTION)
+    if hashlib.sha256(numbers).hexdigest() != description.sha256:
         raise InputError("does not belong to the model.json beside it (another digest)", path=path / _NUMBERS)
-    tensors = _safetensors()
+    with door(path / _NUMBERS, "safetensors"):
+        arrays = _safetensors().load(numbers)
+        _check_numbers(arrays)
+    protector = _restored(description, arrays, path)
+    known = frozenset(description.speakers)
+    return Model(protector, description.attribute, description.keep, dict(description.trained_on), known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What `model.json` holds."""
+
+    schema: str
+    version: str
+    protector: str
+    parameters: Mapping[str, Any]
+    attribute: str
+    classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...]
+    dimension: int
+    sha256: str
+    trained_on: Mapping[str, int]
+    speakers: tuple[str, ...]
+    keep: str | None = None
+    kept_classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.dimension < 1:
+            raise UsageError(f"dimension: expected at least 1, got {self.dimension}")
+        for name, classes in (("classes", self.classes), ("kept_classes", self.kept_classes)):
+            if len(set(classes)) < len(classes) or len(classes) == 1 or (name == "classes" and not classes):
+                raise UsageError(f"{name}: expected at least two, each once")
+        if any(isinstance(one, (list, Mapping)) for one in self.parameters.values()):
+            raise UsageError("parameters: expected numbers and words")
+
+
+def _described(text: str, path: Path) -> _Description:
+    found = read_json(text, path)
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
+    with door(path, "a model"):
+        return typed(_Description, found, "model")
+
+
+def _check_numbers(arrays: Mapping[str, Any]) -> None:
+    """Refuse numbers that are none: what they are multiplied with would be lost."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+            raise InputError(f"{name} has entries that are not finite numbers")
+
+
+def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) -> EmbeddingProtector:
+    """The protector, once it has shown on a vector that its numbers fit together."""
     try:
-        protector = make_protector(description["protector"], description["parameters"])
-        protector.classes_ = np.array(description["classes"])
-        if description["kept_classes"]:
-            protector.kept_classes_ = np.array(description["kept_classes"])
-        protector.n_features_in_ = int(description["dimension"])
-        protector.restore(tensors.load(numbers))
-        return Model(
-            protector,
-            description["attribute"],
-            description["keep"],
-            description["trained_on"],
-            frozenset(description["speakers"]),
-        )
-    except (KeyError, TypeError, ValueError, RuntimeError, UsageError) as error:
-        raise InputError(f"a model that cannot be used: {error}", path=path) from None
+        protector = make_protector(description.protector, description.parameters)
+        protector.classes_ = np.array(description.classes)
+        if description.kept_classes:
+            protector.kept_classes_ = np.array(description.kept_classes)
+        protector.n_features_in_ = description.dimension
+        protector.restore(dict(arrays))
+        with np.errstate(all="ignore"), warnings.catch_warnings(), suppress(InputError):  # an odd vector is no fault
+            warnings.simplefilter("ignore")
+            protector.transform(np.ones((2, description.dimension)))
+    except MissingExtra:
+        raise
+    except Exception as error:  # numbers of another shape fail wherever they meet
+        raise InputError(f"a model that cannot be used: {reason_of(error)}", path=path) from None
+    return protector
 
 
 def _digest(name: str) -> str:
@@ -219,13 +277,4 @@ def _safetensors() -> Any:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, lambda temporary: temporary.write_bytes(data))

@@ -16,8 +16,9 @@ from zeroevidence.protect.assessment.attacks import attacked_samples, protected
 from zeroevidence.protect.assessment.classifiers import find_classifier
 from zeroevidence.protect.assessment.learning import Sample, judged, learn_all, tested_classes, told_evidence
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
+from zeroevidence.protect.attributes import find
 from zeroevidence.protect.extrapolation import Needed, people_needed
-from zeroevidence.protect.fitting import fit_protector, keeping_protectors
+from zeroevidence.protect.fitting import fit_protectors
 from zeroevidence.uncertainty.draws import Progress
 
 WANTED = 0.1
@@ -152,13 +153,15 @@ def refits(
     *,
     keep: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     seed: int = 0,
 ) -> dict[str, Callable[[Embeddings], Any]]:
-    """For each kind of protector a function that fits it to embeddings, with the parameters of `fit_protector`."""
+    """For each kind of protector a function that fits it to embeddings, with the parameters of `fit_protectors`."""
 
     def fitting(kind: str) -> Callable[[Embeddings], Any]:
-        kept = keep if kind in keeping_protectors() else None
-        return lambda data: fit_protector(data, attribute, kind, keep=kept, parameters=parameters, seed=seed).protector
+        how: dict[str, Any] = {"keep": keep, "parameters": parameters, "seed": seed}
+        own = preset if preset in find(kind).presets else None
+        return lambda data: fit_protectors([kind], data, attribute, preset=own, **how)[kind]
 
     return {kind: fitting(kind) for kind in names}
 

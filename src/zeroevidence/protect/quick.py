@@ -11,10 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.measure.zebra import d_ece
 from zeroevidence.protect.assessment.classifiers import find_classifier
+from zeroevidence.protect.assessment.learning import tested_classes, told_evidence
 from zeroevidence.protect.assessment.roles import attribute_labels
 from zeroevidence.protect.transformers import balanced_weights
 
@@ -38,7 +37,7 @@ def quick_attacks(
     (['kernel', 'logistic', 'qda'], True)
     """
     classes, labels = np.unique(attribute_labels(attack, attribute), return_inverse=True)
-    truth = attribute_labels(test, attribute)
+    truth = np.searchsorted(classes, attribute_labels(test, attribute))
     _, people = np.unique(speaker_names(attack), return_inverse=True)
     x, tested = (np.asarray(side.vectors, dtype=np.float64) for side in (attack, test))
     weights = balanced_weights(labels[:, None], people)
@@ -49,10 +48,5 @@ def quick_attacks(
             warnings.simplefilter("ignore")  # an attacker who stops early is still an attacker
             attacker.fit(x, labels, weights, people)
             told = attacker.log_posteriors(tested)
-        found[name] = max(_against_others(told, k, truth == classes[k]) for k in range(1, len(classes)))
+        found[name] = max(told_evidence(told, truth, k) for k in tested_classes(len(classes)))
     return found
-
-
-def _against_others(told: FloatArray, k: int, own: BoolArray) -> float:
-    score = told[:, k] - np.delete(told, k, axis=1).max(axis=1)
-    return float(d_ece(score[own], score[~own]))

@@ -177,7 +177,7 @@ def measured_at(
 
 
 def quick_kinds() -> tuple[str, ...]:
-    """Protectors that are fitted in a moment: those that need no optional part."""
+    """Protectors of classes that are fitted in a moment: those that need no optional part."""
     return tuple(kind.name for kind in kinds() if kind.extra is None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -17,6 +17,8 @@ from zeroevidence.protect.noise import NoiseShape, check_noise, drawn_for_people
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
 _NOISE = "noise.root"
+# classes: labels that are equal or not; number: values in an order, at distances
+Target: TypeAlias = Literal["classes", "number"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +55,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     """
 
     kind: ClassVar[str]  # its name
+    conceals: ClassVar[Target] = "classes"
     dial: ClassVar[str] = "noise"  # the parameter that is its strength
     strengths: ClassVar[tuple[float, ...]] = (
         0.0,
@@ -155,19 +158,23 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         largest = float(np.abs(X).max())
         if largest > _LARGEST:
             raise InputError(f"vectors: entries as large as {largest:.3g} cannot be squared; scale the vectors first")
-        self.classes_, labels = _labels("y", y, len(X))
-        columns = [labels]
-        if keep is not None:
-            self.kept_classes_, kept = _labels("keep", keep, len(X))
-            columns.append(kept)
         names = np.arange(len(X)) if speakers is None else np.asarray(speakers).astype(np.str_)
         if names.shape != (len(X),):
             raise InputError(f"speakers: expected {len(X)}, one per row, got shape {names.shape}")
         _, people = np.unique(names, return_inverse=True)
+        self.classes_, labels = self._labels(y, people)
+        columns = [labels]
+        if keep is not None:
+            self.kept_classes_, kept = _labels("keep", keep, len(X))
+            columns.append(kept)
         stacked = np.stack(columns, axis=1)
         data = Training(X, stacked, balanced_weights(stacked, people), people)
         self.noise_root_ = noise_root(data, self.noise_shape)
         return data
+
+    def _labels(self, y: Any, people: IntArray) -> tuple[Any, IntArray]:
+        """The classes, and the number of each row's class; whose rows they are is known."""
+        return _labels("y", y, len(people))
 
     def _learned(self) -> Self:
         """The protector itself, if what it has learnt can be used."""

@@ -26,8 +26,8 @@ def render(
     signatures
         Whether text holds the signature of each of several rows; the other formats always do.
     measures
-        Names of the measures that text, Markdown and LaTeX show; unless given those of a short table, and for a single
-        row of text all. JSON and CSV always hold all.
+        Names of the measures to show; unless given as many of a short table as the format has room for, and in CSV and
+        for a single row of text all. JSON always holds all.
 
     Examples
     --------
@@ -49,9 +49,7 @@ def render(
         return to_json(rows)
     from zeroevidence.report import tables
 
-    if format == "csv":
-        return tables.to_csv(rows)
-    return {"md": tables.to_markdown, "latex": tables.to_latex}[format](rows, measures)
+    return {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format](rows, measures)
 
 
 def check_format(format: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from zeroevidence.auditing import Audit
@@ -10,6 +11,8 @@ from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.jsonfile import to_json
 from zeroevidence.report import render
+from zeroevidence.report.document import document
+from zeroevidence.report.material import Material
 from zeroevidence.report.text.console import terminal_console, wrapped
 from zeroevidence.report.trialtable import speaker_table, trial_table, write_table
 from zeroevidence.report.verdict import verdict
@@ -58,6 +61,20 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
     return [home / name for name in (*tables, *texts)]
 
 
+def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None) -> Path:
+    """Write the HTML report of an audit, replacing one that is there.
+
+    Raises
+    ------
+    MissingExtra
+        Without what draws figures and fills templates.
+    """
+    material = Material()
+    material.add_audit(audit)
+    _write(Path(path), document(material, measures=measures))
+    return Path(path)
+
+
 def summary(audit: Audit) -> str:
     """The finding in words: one line, five sentences for everybody, and the reasons for them."""
     words = verdict(audit.rows)
@@ -65,7 +82,7 @@ def summary(audit: Audit) -> str:
     return f"{words.headline}\n\n{short}{words.paragraph}\n"
 
 
-def audit_text(audit: Audit, *, signatures: bool = False) -> str:
+def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
     """The finding, the strongest attacker's card and a table of all, for a terminal."""
     width = terminal_console().width
     card = audit.cards[audit.finding.strongest].to_text(width)
@@ -73,7 +90,7 @@ def audit_text(audit: Audit, *, signatures: bool = False) -> str:
         card += f"\n{audit.protector.to_text(width)}"
     left_out = [f"Not tried: {one}" for one in audit.left_out]
     found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
-    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures)
+    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures, measures=measures)
 
 
 def _json(value: object) -> str:

@@ -8,16 +8,23 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from zeroevidence.data.cells import safe_cell
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed
 from zeroevidence.measure.registry import MEASURES, find_measure
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 from zeroevidence.uncertainty.compare import Difference
 
 SCHEMA = "zeroevidence/comparison/1"
-NOTE = "Systems of one group are not told apart by these trials; the first discloses least. p is Holm-corrected."
+GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
+NOTE = f"{GROUPS} p is Holm-corrected."
+UNPAIRED = (
+    "The trials are not paired: these files hold no values without single people, so the differences rest on both "
+    "intervals. Comparing the scores themselves finds more."
+)
 
 
 def render_comparisons(comparisons: Sequence[Comparison], format: str, signatures: bool = False) -> str:
@@ -33,13 +40,24 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
     if format == "text":
         from zeroevidence.report.text import grids_to_text
 
-        return grids_to_text(grids, [NOTE], [], own, all_of_them=signatures)
-    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, [NOTE], own)
+        return grids_to_text(grids, comparison_notes(comparisons), [], own, all_of_them=signatures)
+    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, comparison_notes(comparisons), own)
+
+
+def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """What groups and p-values mean, and what the differences rest on where that is not the trials."""
+    return [NOTE, *([] if all(one.paired for one in comparisons) else [UNPAIRED])]
+
+
+def comparison_title(comparison: Comparison) -> str:
+    """The measure, and what systems were compared on where that differs."""
+    labels = ", ".join(f"{name}: {text}" for name, text in comparison.labels.items())
+    return f"{heading(comparison.measure)} ({labels})" if labels else heading(comparison.measure)
 
 
 def _grids(comparison: Comparison) -> list[Grid]:
     unit = MEASURES[comparison.measure].unit
-    title = heading(comparison.measure)
+    title = comparison_title(comparison)
     ranking = Grid(
         title,
         ("group", "system", "value", "95 % interval"),
@@ -51,7 +69,7 @@ def _grids(comparison: Comparison) -> list[Grid]:
     )
     pairs = Grid(
         f"{title}: differences",
-        ("first", "second", "first - second", "95 % interval", "p"),
+        ("A", "B", "A - B", "95 % interval", "p"),
         tuple(_pair(one, unit) for one in comparison.pairs),
         2,
     )
@@ -70,13 +88,17 @@ def _bounds(low: float | None, high: float | None, unit: str) -> str:
 def _csv(comparisons: Sequence[Comparison]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["measure", "first", "second", "difference", "low", "high", "p_value", "p_holm", "signature"])
+    labels = list(dict.fromkeys(name for one in comparisons for name in one.labels))
+    columns = ("first", "second", "difference", "low", "high", "p_value", "p_holm", "signature")
+    writer.writerow(["measure", *labels, *columns])
     for comparison in comparisons:
         for pair in comparison.pairs:
             one = pair.difference
             writer.writerow(
                 [
-                    *(comparison.measure, pair.first, pair.second, one.value, one.low, one.high),
+                    comparison.measure,
+                    *(safe_cell(comparison.labels.get(name, "")) for name in labels),
+                    *(safe_cell(pair.first), safe_cell(pair.second), one.value, one.low, one.high),
                     *(one.p_value, pair.p_holm, comparison.signature),
                 ]
             )
@@ -102,6 +124,8 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
                     for pair in one["pairs"]
                 ),
                 signature=one["signature"],
+                labels=one.get("labels", {}),
+                paired=one.get("paired", True),
             )
             for one in document["comparisons"]
             if find_measure(one["measure"])
@@ -119,7 +143,7 @@ def _check(comparison: Comparison) -> None:
     """Raise TypeError where something else stands in the place of names and numbers."""
     if not comparison.ranking:
         raise TypeError("nothing is ranked")
-    names: list[object] = [comparison.signature]
+    names: list[object] = [comparison.signature, *comparison.labels, *comparison.labels.values()]
     numbers: list[object] = []
     for entry in comparison.ranking:
         names.append(entry.system)

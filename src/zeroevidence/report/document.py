@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroevidence.errors import UsageError
 from zeroevidence.report.material import Material
 
@@ -15,6 +17,7 @@ def document(
     title: str | None = None,
     command: str | None = None,
     hide: bool = False,
+    measures: Sequence[str] | None = None,
 ) -> str:
     """The report in one of `DOCUMENT_FORMATS`.
 
@@ -26,6 +29,8 @@ def document(
         ``html`` for the page, else the tables alone.
     title, command, hide
         Of the page, as in `to_html`.
+    measures
+        Names of the measures that its tables show.
     """
     if format == "html":
         from zeroevidence.report.html.page import to_html
@@ -38,12 +43,13 @@ def document(
             comparisons=material.comparisons,
             command=command,
             hide=hide,
+            measures=measures,
         )
     if format not in DOCUMENT_FORMATS:
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(DOCUMENT_FORMATS)}")
     from zeroevidence.report import render
     from zeroevidence.report.comparisons import render_comparisons
 
-    parts = [render(material.rows, format)] if material.rows else []
+    parts = [render(material.rows, format, measures=measures)] if material.rows else []
     parts += [render_comparisons(material.comparisons, format)] if material.comparisons else []
     return "\n".join(parts)

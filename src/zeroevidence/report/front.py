@@ -8,7 +8,8 @@ from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.protect.tradeoff import front_points
 from zeroevidence.report import check_format, render
 from zeroevidence.report.cells import cell, flagged, heading, under_null
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 
 _MEASURES = ("eer", "top1")
 NOTE = (

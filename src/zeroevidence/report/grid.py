@@ -1,9 +1,11 @@
-"""Plain tables, and how Markdown and LaTeX write them."""
+"""Plain tables, and how Markdown writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from zeroevidence.plot.words import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +36,18 @@ def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: S
         if grid.title:
             parts.insert(-1, f"**{_markdown_escape(grid.title)}**")
     parts += [_markdown_escape(note) for note in notes]
-    parts.append("\n".join(f"`{signature}`  " for signature in signatures))
+    parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in signatures))
     return "\n\n".join(parts) + "\n"
 
 
+_MARKDOWN = {"<": "&lt;", **{c: "\\" + c for c in "\\|_`*"}}
+
+
 def _markdown_escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("_", "\\_")
+    """One line of text without emphasis, code, tags, links or images; brackets alone do no harm."""
+    return "".join(_MARKDOWN.get(c, c) for c in one_line(text)).replace("](", "]\\(")
 
 
-def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Booktabs tables; notes, numbers of rows and signatures as comments."""
-    lines = [f"% {' '.join(text.split())}" for text in (*notes, *signatures)]
-    for grid in grids:
-        cells = [" & ".join(_latex_escape(text) for text in line) + r" \\" for line in (grid.headings, *grid.body)]
-        if grid.numbers:
-            cells[1:] = [f"{line} % row {number}" for line, number in zip(cells[1:], grid.numbers, strict=True)]
-        columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
-        lines += [f"% {' '.join(grid.title.split())}"] if grid.title else []
-        lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", cells[0], r"\midrule", *cells[1:]]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{c: "\\" + c for c in "&%$#_{}"},
-}
-
-
-def _latex_escape(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in text).replace("\n", " ")
+def one_line(text: str) -> str:
+    """Text without line ends and signs that are not seen."""
+    return " ".join(printable(text).split())

@@ -18,7 +18,8 @@ from zeroevidence.evaluation.simulated import Design
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number, one_line, title
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.planning import MOST_PEOPLE
 

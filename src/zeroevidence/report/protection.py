@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.report import check_format, render
 from zeroevidence.report.cells import cell, flagged, heading, p_value, row_numbers, under_null
-from zeroevidence.report.grid import Grid, grids_to_latex, grids_to_markdown
+from zeroevidence.report.grid import Grid, grids_to_markdown
+from zeroevidence.report.latex import grids_to_latex
 
 _TAGS = "0ABCDEF"
+_INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together
 _CURVE = "d_ece_over_people"
 NOTE = (
     "The strongest of the attackers' classifiers is shown; they were trained on vectors protected in the same way, of "
@@ -147,9 +149,13 @@ def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
 def _information(strongest: Sequence[Evaluation]) -> Grid:
     """Of each system and attribute, whatever the class."""
     names = tuple(name for name in _named(strongest) if name != "class")
-    body = {_cells(row, names): cell(row.metrics.get("mutual_information"), "\n") for row in strongest}
-    title = heading("mutual_information")
-    return Grid("Mutual information", (*names, title), tuple((*k, v) for k, v in body.items()), len(names))
+    measures = [name for name in _INFORMATION if any(name in row.metrics for row in strongest)]
+    body = {
+        _cells(row, names): tuple(cell(row.metrics.get(name), "\n") for name in measures)
+        for row in reversed(strongest)  # of several classes the first row counts
+    }
+    lines = tuple((*key, *cells) for key, cells in reversed(body.items()))
+    return Grid("Mutual information", (*names, *map(heading, measures)), lines, len(names))
 
 
 def _verification(rows: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from zeroevidence.data.cells import safe_table
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
@@ -61,7 +62,7 @@ def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
     place = Path(path)
-    write_whole(place, frame.write_parquet if place.suffix == ".parquet" else frame.write_csv)
+    write_whole(place, frame.write_parquet if place.suffix == ".parquet" else safe_table(frame).write_csv)
 
 
 def _stacked(rows: Sequence[Evaluation], parts: Sequence[Mapping[str, object]]) -> pl.DataFrame:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.uncertainty.spread import spread_of
+from zeroevidence.uncertainty.spread import Spread, spread_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,24 @@ def difference(
     # rounding must not make two equal systems differ
     alike = abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
     return Difference(value, low, high, 1.0 if alike else found.p_value(value))
+
+
+def unpaired_difference(first: float, second: float, one: Spread, other: Spread) -> Difference:
+    """Difference of a measure between two systems of which only the spreads are known.
+
+    What their trials have in common does not cancel, so the interval is wider than that of a paired difference.
+
+    Examples
+    --------
+    >>> spread = Spread(error=0.1, people=30.0, freedom=29.0, below=0.0, above=0.0)
+    >>> found = unpaired_difference(1.0, 0.5, spread, spread)
+    >>> found.value, round(found.low, 2), round(found.high, 2), round(found.p_value, 4)
+    (0.5, 0.22, 0.78, 0.0008)
+    """
+    value = first - second
+    both = one.beside(replace(other, below=other.above, above=other.below))
+    low, high = both.limits(value)
+    return Difference(value, low, high, both.p_value(value))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

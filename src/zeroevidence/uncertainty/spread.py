@@ -168,7 +168,8 @@ def spread_of(
     if groups < 2 or people < 2.0 or not np.isfinite(value):
         return None
     values, shares = left_out[known], shares[known]
-    moved = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
+    with np.errstate(over="ignore"):
+        moved = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
     error = float(np.hypot(moved, more_error))
     if not np.isfinite(error):
         return None  # values so large that their squares are not numbers

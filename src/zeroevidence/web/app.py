@@ -21,7 +21,7 @@ from zeroevidence._version import __version__
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, TIMEOUT
-from zeroevidence.web.guard import Body, Guard, TooLarge
+from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
 from zeroevidence.web.jobs import Job, Jobs
 from zeroevidence.web.work import MOST_PROBLEMS, Upload
 from zeroevidence.web.work import Request as Work
@@ -118,6 +118,8 @@ class _Page:
                 return await self._begun(form)
         except ClientDisconnect:  # the page was closed in the middle of an upload; nobody reads the answer
             return Response(status_code=400)
+        except TooSlow:
+            raise HTTPException(408, "The upload came too slowly and was cut off.", {"Connection": "close"}) from None
         except TooLarge:
             await body.drain()
             raise HTTPException(413, f"These files are larger than {self.max_bytes / 1e6:g} MB together.") from None
@@ -152,6 +154,8 @@ class _Page:
                 hide="hide" in form,
                 allow_missing="allow_missing" in form,
                 keep_last="keep_last" in form,
+                negate="negate" in form,
+                log10="log10" in form,
             )
             job = self.jobs.start(folder, work, ", ".join(upload.name for upload in work.scores))
         except BaseException:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -77,18 +79,39 @@ class TooLarge(Exception):
     """More was sent than is allowed."""
 
 
-class Body:
-    """A request's body, passed on while it stays within `limit` bytes, whatever its header claims."""
+class TooSlow(Exception):
+    """So little was sent in so long a time that nobody should wait for the rest."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
+
+class Body:
+    """A request's body, passed on while it stays within `limit` bytes, whatever its header claims, and keeps coming.
+
+    Parameters
+    ----------
+    receive, limit
+        Where parts come from, and how many bytes they may be.
+    patience, least_rate
+        Seconds after which a sender must have sent so many bytes in each of them, or is cut off.
+    """
+
+    def __init__(self, receive: Receive, limit: int, *, patience: float = 30.0, least_rate: float = 8192.0) -> None:
         self._receive = receive
         self._limit = limit
+        self._patience, self._least_rate = patience, least_rate
+        self._began = time.monotonic()
         self._seen = 0
         self._ended = False
 
     async def receive(self) -> Message:
-        """The next part; raises `TooLarge` when it is one too many."""
-        message = await self._next()
+        """The next part; raises `TooLarge` when it is one too many, and `TooSlow` when it does not come."""
+        try:
+            async with asyncio.timeout(self._patience):
+                message = await self._next()
+        except TimeoutError:
+            raise TooSlow from None
+        elapsed = time.monotonic() - self._began
+        if not self._ended and elapsed > self._patience and self._seen < self._least_rate * elapsed:
+            raise TooSlow
         if self._seen > self._limit:
             raise TooLarge
         return message

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import socket
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.data.locking import exclusive
+from zeroevidence.errors import MissingExtra, UsageError, ZeroEvidenceError
 from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
 
 if TYPE_CHECKING:
     from uvicorn import Server
+
+_PREFIX = "zeroevidence-serve-"
 
 
 def serve(
@@ -45,12 +51,22 @@ def serve(
         if isinstance(error, MissingExtra):
             raise
         raise MissingExtra("web", "the page") from None
-    with tempfile.TemporaryDirectory(prefix="zeroevidence-", ignore_cleanup_errors=True) as home:
+    clear_left()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as home, exclusive(home):
         app = make_app(Path(home), max_bytes=max_bytes, timeout=timeout)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
         server = uvicorn.Server(config)
         _stop_like_ctrl_c(server)
         _run(server, port, ready)
+
+
+def clear_left() -> None:
+    """Delete uploads of servers that were killed; a folder whose server still runs is locked, and left alone."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError, ZeroEvidenceError):
+            if left.is_dir() and not left.is_symlink() and left.stat().st_uid == os.getuid():
+                with exclusive(left):
+                    shutil.rmtree(left)
 
 
 def _stop_like_ctrl_c(server: Server) -> None:

@@ -12,16 +12,20 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zeroevidence.data.scale import Scale
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.evaluation.files import Reading, ScoreFile, evaluate_files, score_files
+from zeroevidence.evaluation.flags import Flag
 from zeroevidence.report.document import document
 from zeroevidence.report.material import Material
 from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.web.words import on_the_page
 
+MOST_MEMORY = 8 << 30  # bytes that a job may take
 MOST_PROBLEMS = 500
 
 
@@ -46,6 +50,8 @@ class Request:
     hide: bool = False
     allow_missing: bool = False
     keep_last: bool = False
+    negate: bool = False
+    log10: bool = False
 
     def uploads(self) -> list[Upload]:
         """All files."""
@@ -73,7 +79,7 @@ class Request:
     def problems(self, found: Sequence[Problem]) -> list[dict[str, Any]]:
         """Problems with the names that the user knows in the place of ours."""
         return [
-            {"file": self.named(one.path), "line": one.line, "reason": self.named(one.reason)}
+            {"file": self.named(one.path), "line": one.line, "reason": on_the_page(self.named(one.reason))}
             for one in found[:MOST_PROBLEMS]
         ]
 
@@ -87,6 +93,7 @@ class Request:
 def main(folder: str) -> int:
     """Do the job of a folder."""
     threading.Thread(target=_end_with_server, daemon=True).start()
+    _limit_memory()
     home = Path(folder)
     request = Request.from_json((home / "request.json").read_text(encoding="utf-8"))
     try:
@@ -100,10 +107,19 @@ def main(folder: str) -> int:
     except ZeroEvidenceError as error:
         problems = [Problem("", None, str(error))]
     except MemoryError:
-        problems = [Problem("", None, "these files need more memory than this machine has")]
+        problems = [Problem("", None, f"these files need more memory than {MOST_MEMORY >> 30} GiB")]
     document = {"count": len(problems), "problems": request.problems(problems)}
     (home / "problems.json").write_text(json.dumps(document), encoding="utf-8")
     return InputError.exit_code
+
+
+def _limit_memory() -> None:
+    """Refuse what one job alone would take from everything else on the machine."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows has no such limit
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _end_with_server() -> None:
@@ -145,7 +161,10 @@ def _score_files(request: Request) -> list[ScoreFile]:
 
 
 def _reading(request: Request) -> Reading:
-    return Reading(duplicates="keep-last" if request.keep_last else "error", allow_missing=request.allow_missing)
+    scale = Scale(request.negate, "10" if request.log10 else "e")
+    return Reading(
+        duplicates="keep-last" if request.keep_last else "error", allow_missing=request.allow_missing, scale=scale
+    )
 
 
 def _problems(request: Request) -> list[Problem]:
@@ -169,9 +188,14 @@ def _report(request: Request) -> str:
     def progress(number: int) -> Progress:
         return lambda done, total: _tell(f"measuring {raw[number].name}", done, total)
 
-    material.add_rows(evaluate_files(_score_files(request), _reading(request), progress=progress))
+    rows = evaluate_files(_score_files(request), _reading(request), progress=progress)
+    material.add_rows([replace(row, flags=tuple(map(_flag, row.flags))) for row in rows])
     _tell("drawing the report", 0, 0)
     return document(material, title=request.title or None, hide=request.hide)
+
+
+def _flag(one: Flag) -> Flag:
+    return replace(one, sentence=on_the_page(one.sentence))
 
 
 def _titles(uploads: Sequence[Upload]) -> list[str]:

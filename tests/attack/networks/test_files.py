@@ -181,3 +181,12 @@ for call in (*(one.make for one in ARCHITECTURES.values()), lambda: load_onnx("x
 def test_the_table_needs_neither_torch_nor_onnx():
     done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["torch"] * (len(ARCHITECTURES) + 2)
+
+
+def test_weights_outside_the_folder_are_refused(onnx_model, external_tensor, tmp_path):
+    (tmp_path / "secret.bin").write_bytes(bytes(1024))
+    home = tmp_path / "model"
+    home.mkdir()
+    (home / "m.onnx").write_bytes(onnx_model(tensors=[external_tensor("../secret.bin")]))
+    with pytest.raises(InputError, match="outside its folder"):
+        read_layers(home / "m.onnx")

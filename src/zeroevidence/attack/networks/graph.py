@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence.attack.extractors.weights import external_files
 from zeroevidence.errors import InputError, MissingExtra
 
 EXTRA = "torch"  # the optional part that brings torch and onnx
@@ -76,9 +77,12 @@ def read_layers(path: str | Path) -> tuple[Layer, ...]:
     """
     onnx = need_onnx("reading the weights of a speaker encoder")
     try:
+        external_files(Path(path).read_bytes(), Path(path))  # refuses a model whose weights lie elsewhere
         graph = onnx.load(str(path)).graph
         stored = _stored(onnx, graph)
         return tuple(_layers(onnx, graph, stored))
+    except InputError:
+        raise
     except KeyError as error:
         raise InputError(f"the tensor {error} is not stored in it; expected plain weights", path=path) from None
     except Exception as error:  # protobuf and onnx have their own families of errors

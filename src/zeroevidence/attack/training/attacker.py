@@ -21,6 +21,7 @@ from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.data.formats import read_corpus
+from zeroevidence.data.locking import exclusive
 from zeroevidence.data.speech import Utterance
 from zeroevidence.data.writing import refuse_used_folder, write_whole
 from zeroevidence.errors import InputError, MissingExtra
@@ -101,13 +102,14 @@ def train_attacker(
     network = load_onnx(card.file)
     utterances = _learnable(corpus, evaluation)
     people, held = _cut(np.array([one.speaker for one in utterances]), chosen.seed)
-    frames, converted = read_features(utterances, card, store=home / _FEATURES, workers=workers, progress=progress)
-    for sentence in converted.sentences():
-        say(sentence)
-    training, development = (frames.take(np.isin(frames.speakers, group)) for group in (people, held))
-    say(estimate_words(network, training, development, chosen, place))
-    found = fine_tune(card, training, development, home, chosen, device=place, told=told, say=say)
-    shutil.rmtree(home / _FEATURES)
+    with exclusive(home):
+        frames, converted = read_features(utterances, card, store=home / _FEATURES, workers=workers, progress=progress)
+        for sentence in converted.sentences():
+            say(sentence)
+        training, development = (frames.take(np.isin(frames.speakers, group)) for group in (people, held))
+        say(estimate_words(network, training, development, chosen, place))
+        found = fine_tune(card, training, development, home, chosen, device=place, told=told, say=say)
+        shutil.rmtree(home / _FEATURES)
     return found
 
 

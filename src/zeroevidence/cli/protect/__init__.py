@@ -24,7 +24,7 @@ def command() -> None:
     """Remove the evidence about an attribute from embeddings: fit a protector, apply it, evaluate what is left.
 
     Embeddings are read from npz, Parquet, Kaldi ark, torch or npy files; npz and Parquet may hold the attribute as a
-    column of words. The rest of the vectors should survive, so that speakers can still be told apart.
+    column of words or numbers. The rest of the vectors should survive, so that speakers can still be told apart.
 
     \b
     zeroevidence protect evaluate embeddings.npz --attribute sex

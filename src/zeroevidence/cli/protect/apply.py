@@ -35,6 +35,7 @@ def command(
     overwrite: bool,
 ) -> None:
     """Protect EMBEDDINGS with a fitted MODEL; identifiers, speakers and other columns stay, the attribute goes."""
+    from zeroevidence.data.door import named
     from zeroevidence.data.formats import read_embeddings, write_embeddings
     from zeroevidence.data.formats.vectors.write import check_name
     from zeroevidence.protect.fitting import protect_embeddings, read_secret
@@ -43,8 +44,8 @@ def command(
     check_name(output)
     refuse_existing(output, overwrite)
     key = None if noise_key is None else read_secret(noise_key)
-    protected = protect_embeddings(
-        load_model(model), read_embeddings(embeddings), llr=llr, noise_key=key, noise_seed=noise_seed
-    )
+    fitted, given = load_model(model), read_embeddings(embeddings)
+    with named(embeddings):
+        protected = protect_embeddings(fitted, given, llr=llr, noise_key=key, noise_seed=noise_seed)
     write_embeddings(protected, output, overwrite=overwrite)
     wrote(output)

@@ -12,9 +12,11 @@ from zeroevidence.cli.measuring import measuring_options
 from zeroevidence.cli.output import output_options, terminal_progress
 from zeroevidence.cli.protect.inputs import labelled_inputs, parameter_options
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.assessment import CLASSIFIERS, MapMethod, Roles, assess
+from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
+from zeroevidence.protect.assessment.classifiers import find_classifier
+from zeroevidence.protect.assessment.regressors import find_regressor
 from zeroevidence.protect.attributes import names
-from zeroevidence.protect.fitting import fit_protectors, keeping_protectors, load_protectors
+from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, keeping_protectors, load_protectors
 from zeroevidence.protect.people import refits, with_people_curves
 from zeroevidence.protect.tradeoff import front_rows, quick_kinds
 
@@ -37,18 +39,20 @@ if TYPE_CHECKING:
     "kinds",
     type=click.Choice(names()),
     multiple=True,
-    help="Fit this on a third of the speakers; all kinds unless given.",
+    help="Fit this on a third of the speakers; all kinds that conceal classes unless given, with --continuous all that "
+    "conceal a number.",
 )
 @click.option(
     "--model", "models", multiple=True, metavar="FOLDER", help="Attack this fitted model instead; may be repeated."
 )
+@click.option("--paper", is_flag=True, help="The flow as published; the other protectors as they are.")
 @parameter_options
 @click.option(
     "--attacker",
     "classifiers",
-    type=click.Choice(list(CLASSIFIERS)),
+    type=click.Choice(list(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
     multiple=True,
-    help="Classifiers to attack with; all unless given.",
+    help=f"Who attacks; all unless given. Of a number these are {', '.join(REGRESSORS)}.",
 )
 @click.option(
     "--people-curve",
@@ -78,6 +82,7 @@ def command(
     keep: tuple[str, ...],
     kinds: tuple[str, ...],
     models: tuple[str, ...],
+    paper: bool,
     parameters: dict[str, Any],
     classifiers: tuple[str, ...],
     people_curve: bool,
@@ -94,25 +99,34 @@ def command(
     one to test. The people that attackers are trained on choose the strongest attacker, by cross-validation; those who
     are tested choose nothing. With --model the first third trains the PLDA of the verification alone; the model must
     not have been trained on anybody in the other two.
+
+    With --continuous attackers guess a number, and bits, correlation and error of the guesses are measured. With
+    --bands beside it, protectors that conceal classes are fitted on the bands.
     """
     from zeroevidence.report.protection import render_protection
 
-    _check(models, kinds, parameters, people_curve)
+    _check(models, kinds, paper, parameters, people_curve)
+    for name in classifiers:
+        (find_regressor if inputs.continuous else find_classifier)(name)
+    if inputs.continuous:
+        _check_number(keep or people_curve or front or paper)
+        _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
+        return
     if front:
-        _check_front(models or keep or no_verification or people_curve)
+        _check_front(models or keep or no_verification or people_curve or paper)
     attribute = inputs.attribute
     roles = Roles.split(inputs.read(), attribute, seed=options.seed)
     if front:
         _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
         return
+    how: dict[str, Any] = {"keep": keep[0] if keep else None, "parameters": parameters, "seed": options.seed}
+    how["preset"] = "paper" if paper else None
     protectors = load_protectors(models, roles, attribute) or fit_protectors(
         kinds or None,
         roles.train,
         attribute,
-        keep=keep[0] if keep else None,
-        parameters=parameters,
-        seed=options.seed,
         progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
+        **how,
     )
     rows = assess(
         protectors,
@@ -130,7 +144,7 @@ def command(
     if people_curve:
         rows = with_people_curves(
             rows,
-            refits(protectors, attribute, keep=keep[0] if keep else None, parameters=parameters, seed=options.seed),
+            refits(protectors, attribute, **how),
             roles,
             attribute,
             wanted=wanted,
@@ -138,6 +152,46 @@ def command(
             progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
         )
     output.emit(render_protection(rows, output.format, signatures=output.signatures))
+
+
+def _emit_number(
+    inputs: LabelledInputs,
+    kinds: tuple[str, ...],
+    models: tuple[str, ...],
+    parameters: dict[str, Any],
+    regressors: tuple[str, ...],
+    verification: bool,
+    mapped: MapMethod,
+    options: Options,
+    output: Output,
+) -> None:
+    from zeroevidence.protect.assessment.numbers import split_by_number
+    from zeroevidence.report.number import render_number
+
+    attribute = inputs.attribute
+    roles = split_by_number(inputs.read(), attribute, seed=options.seed)
+    protectors = load_protectors(models, roles, attribute) or fit_number_protectors(
+        kinds or None,
+        roles.train,
+        attribute,
+        bands=inputs.bands,
+        parameters=parameters,
+        seed=options.seed,
+        progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
+    )
+    rows = assess_number(
+        protectors,
+        roles,
+        attribute,
+        regressors=regressors or None,
+        verification=verification,
+        mapped=mapped,
+        options=options,
+        seed=options.seed,
+        dataset=inputs.name,
+        progress=terminal_progress("attacking", "attacks"),
+    )
+    output.emit(render_number(rows, output.format, signatures=output.signatures))
 
 
 def _emit_front(
@@ -165,19 +219,27 @@ def _emit_front(
     output.emit(render_front(found, output.format, signatures=output.signatures))
 
 
+def _check_number(others: object) -> None:
+    """Refuse options that do not go with a number."""
+    if others:
+        raise UsageError("--continuous goes without --front, --keep and --people-curve, which are for classes")
+
+
 def _check_front(others: object) -> None:
     """Refuse options that do not go with a front."""
     if others:
         raise UsageError(
-            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification and "
-            "--people-curve"
+            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification, "
+            "--people-curve and --paper"
         )
 
 
-def _check(models: Sequence[str], kinds: Sequence[str], parameters: dict[str, Any], people_curve: bool) -> None:
+def _check(
+    models: Sequence[str], kinds: Sequence[str], paper: bool, parameters: dict[str, Any], people_curve: bool
+) -> None:
     """Refuse options that do not go together."""
-    if models and (kinds or parameters):
-        raise UsageError("--model evaluates fitted models; --protector and --set fit new ones")
+    if models and (kinds or paper or parameters):
+        raise UsageError("--model evaluates fitted models; --protector, --paper and --set fit new ones")
     if parameters and len(kinds) != 1:
         raise UsageError("--set: name the one --protector that it is for")
     if models and people_curve:

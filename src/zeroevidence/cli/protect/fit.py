@@ -9,8 +9,9 @@ import click
 from zeroevidence.cli.groups import setting
 from zeroevidence.cli.output import terminal_progress, wrote
 from zeroevidence.cli.protect.inputs import labelled_inputs, limit_options, parameter_options
-from zeroevidence.protect.attributes import names
-from zeroevidence.protect.fitting import USUAL_PROTECTOR, fit_protector, keeping_protectors
+from zeroevidence.errors import UsageError
+from zeroevidence.protect.attributes import find, names
+from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
 from zeroevidence.protect.tradeoff import quick_kinds
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     "--protector",
     "kind",
     type=click.Choice(names()),
-    help=f"What to fit; {USUAL_PROTECTOR} unless given, or the best of {', '.join(quick_kinds())} within a limit.",
+    help=f"What to fit; {USUAL_PROTECTOR} unless given ({USUAL_OF_NUMBERS} with --continuous), or the best of "
+    f"{', '.join(quick_kinds())} within a limit.",
 )
 @limit_options
 @click.option("--paper", is_flag=True, help="The flow as published: all dimensions, Adam 1e-4, batches of 64.")
@@ -45,24 +47,27 @@ def command(
     output: str,
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
-    from zeroevidence.data.writing import refuse_used_folder
+    from zeroevidence.data.locking import exclusive
     from zeroevidence.protect.assessment import point_mass_flags
-    from zeroevidence.protect.models import save_model
+    from zeroevidence.protect.models import check_new, save_model
 
-    refuse_used_folder(output)
+    check_new(output)
+    if inputs.continuous:
+        kind = _of_numbers(kind, inputs, limit or keep or paper)
     data = inputs.read()
-    model = fit_protector(
-        data,
-        inputs.attribute,
-        kind,
-        keep=keep,
-        parameters=parameters,
-        preset="paper" if paper else None,
-        limit=limit,
-        seed=seed,
-        progress=terminal_progress("training", "epochs"),
-    )
-    save_model(model, output)
+    with exclusive(output):
+        model = fit_protector(
+            data,
+            inputs.attribute,
+            kind,
+            keep=keep,
+            parameters=parameters,
+            preset="paper" if paper else None,
+            limit=limit,
+            seed=seed,
+            progress=terminal_progress("training", "epochs"),
+        )
+        save_model(model, output)
     wrote(output)
     if limit is not None:
         made = model.protector
@@ -77,3 +82,15 @@ def command(
         epochs = max(len(history.losses) - 1, history.best)
         error = f"inversion error {model.protector.inversion_error_:.1g} standard deviations"
         click.echo(f"{model.protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
+
+
+def _of_numbers(kind: str | None, inputs: LabelledInputs, others: object) -> str:
+    """The protector of a number; options that are for classes are refused."""
+    kind = kind or USUAL_OF_NUMBERS
+    if find(kind).conceals != "number":
+        raise UsageError(f"{kind} conceals classes: give --bands instead of --continuous, or use {USUAL_OF_NUMBERS}")
+    if inputs.bands is not None:
+        raise UsageError("--bands and --continuous: a protector is fitted to one of them")
+    if others:
+        raise UsageError("--continuous goes without --budget, --target, --keep and --paper, which are for classes")
+    return kind

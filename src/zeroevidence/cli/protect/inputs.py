@@ -14,6 +14,7 @@ from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.data.embeddings import Embeddings
+    from zeroevidence.protect.bands import Bands
     from zeroevidence.protect.tradeoff import Limit
 
 
@@ -25,17 +26,35 @@ class LabelledInputs:
     attribute: str
     labels: str | None
     speakers: str | None
+    bands_text: str | None
+    continuous: bool
 
     @property
     def name(self) -> str:
         """What the data are called in results."""
         return Path(self.embeddings).stem
 
-    def read(self) -> Embeddings:
-        """The embeddings with their labels."""
-        from zeroevidence.data.formats import read_labelled
+    @property
+    def bands(self) -> Bands | None:
+        """Bands of the attribute, where they were asked for."""
+        from zeroevidence.protect.bands import Bands
 
-        return read_labelled(self.embeddings, self.attribute, labels=self.labels, speakers=self.speakers)
+        return None if self.bands_text is None else Bands.parse(self.bands_text)
+
+    def read(self) -> Embeddings:
+        """The embeddings with their labels: bands of a number, or the number itself where that was asked for."""
+        from zeroevidence.data.formats import read_labelled
+        from zeroevidence.protect.assessment.numbers import attribute_numbers, banded, refuse_many_numbers
+
+        bands = self.bands
+        data = read_labelled(self.embeddings, self.attribute, labels=self.labels, speakers=self.speakers)
+        if self.continuous:
+            attribute_numbers(data, self.attribute)
+            return data
+        if bands is not None:
+            return banded(data, self.attribute, bands)
+        refuse_many_numbers(data, self.attribute)
+        return data
 
 
 labelled_inputs = grouped(
@@ -50,6 +69,15 @@ labelled_inputs = grouped(
     ),
     click.option(
         "--speakers", metavar="FILE", help="Lines of `utterance speaker`, if the embeddings name no speakers."
+    ),
+    click.option(
+        "--bands",
+        "bands_text",
+        metavar="12,18,30",
+        help="Cut a number into classes at these limits; a limit belongs to the band above it.",
+    ),
+    click.option(
+        "--continuous", is_flag=True, help="The attribute is a number: conceal, or attack, the number itself."
     ),
 )
 

@@ -22,6 +22,7 @@ from zeroevidence.data.formats.corpora import (
     CorpusReport,
     diagnose_corpus,
     examine_corpus,
+    examine_pairs,
     read_corpus,
     read_segments,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "diagnose_corpus",
     "diagnose_tandem",
     "examine_corpus",
+    "examine_pairs",
     "find_rows",
     "read_corpus",
     "read_embeddings",

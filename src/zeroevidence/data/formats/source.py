@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from zeroevidence.data.paths import is_folder
+from zeroevidence.data.unpacking import check_rows
 from zeroevidence.errors import InputError
 
 STDIN = "<stdin>"
@@ -93,6 +94,15 @@ def locate(path: str | Path) -> InputFile:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
     return InputFile(str(path), _kind(head), file, held)
+
+
+def check_parquet(file: InputFile) -> None:
+    """Refuse a Parquet file whose rows would not fit; a few kilobytes can hold billions of equal ones."""
+    import polars as pl
+
+    table = pl.scan_parquet(file.open(), hive_partitioning=False)
+    rows = int(table.select(pl.len()).collect().item())
+    check_rows(rows, len(table.collect_schema()), file.name)
 
 
 def _kind(head: bytes) -> str:

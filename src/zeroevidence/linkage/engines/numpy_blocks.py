@@ -6,13 +6,13 @@ for a cache, are then compared, counted, exponentiated and summed. What is kept 
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -36,17 +36,14 @@ _PANEL_BYTES = 1 << 26  # enrolment vectors read and prepared at once
 _SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by bytes of a number
 
 
-def _features() -> dict[str, bool]:
-    """Vector instructions that NumPy found on this processor."""
-    try:
-        module = importlib.import_module("numpy._core._multiarray_umath")
-    except ImportError:
-        return {}
-    features: dict[str, bool] = getattr(module, "__cpu_features__", {})
-    return features
+def _features() -> set[str]:
+    """Vector instructions that NumPy uses on this processor."""
+    found: Any = np.show_config(mode="dicts")
+    known = found.get("SIMD Extensions", {}) if isinstance(found, dict) else {}
+    return {*known.get("baseline", ()), *known.get("found", ())}
 
 
-_HAS_FAST_EXP2 = bool(_features().get("AVX512_SKX"))
+_HAS_FAST_EXP2 = bool(_features() & {"AVX512_SKX", "X86_V4"})  # two names of one set, before and since NumPy 2.4
 
 
 class NumpyLinker:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem.cost import CostModel, as_model, cm_dcf_min, cm_eer
-from zeroevidence.measure.tandem.tdcf import asv_rates, tdcf_joint_min, tdcf_min
+from zeroevidence.measure.tandem.tdcf import asv_rates, fixed_rates, tdcf_joint_min, tdcf_min
 from zeroevidence.measure.tandem.teer import teer
 from zeroevidence.measure.tandem.thresholds import ordered, scores
 
@@ -81,7 +81,7 @@ def by_attack(
             n_asv=asv_spf.size,
             n_cm=cm_spf.size,
             p_fa_spoof=rates.p_fa_spoof,
-            tdcf_min=tdcf_min(bona, cm_spf, rates, model).tdcf_min,
+            tdcf_min=tdcf_min(bona, cm_spf, fixed_rates(model) or rates, model).tdcf_min,
             tdcf_joint_min=tdcf_joint_min(tar, non, asv_spf, bona, cm_spf, model).tdcf_min,
             teer=teer(tar, non, asv_spf, bona, cm_spf, convention=model.convention).teer,
             cm_eer=cm_eer(bona, cm_spf),

@@ -283,6 +283,20 @@ def _joint_cost(u: FloatArray, v: FloatArray, asv: list[FloatArray], model: Cost
     return relative(cost, min(w_miss, w_fa + w_spoof))
 
 
+def constrained_rates(view: TandemView) -> AsvRates | None:
+    """Error rates of the verifier behind the countermeasure: those that the model fixes, else `view_rates`."""
+    fixed = fixed_rates(view.model)
+    return view_rates(view) if fixed is None else fixed
+
+
+def fixed_rates(model: CostModel) -> AsvRates | None:
+    """Error rates of the verifier that the model fixes; None where it fixes none."""
+    if model.asv is None:
+        return None
+    p_miss, p_fa, p_fa_spoof = model.asv
+    return AsvRates(p_miss=p_miss, p_fa=p_fa, p_fa_spoof=p_fa_spoof)
+
+
 def view_rates(view: TandemView) -> AsvRates | None:
     """Error rates of the verifier at its threshold, or its equal-error point; None where there is no verifier."""
     asv = view.asv
@@ -299,6 +313,10 @@ def _at_equal_error(view: TandemView) -> str:
     return f"ASV at its equal-error point ({view.model.convention})"
 
 
+def _behind(view: TandemView) -> str:
+    return _at_equal_error(view) if view.model.asv is None else "ASV of the organisers"
+
+
 @measure(
     "tdcf_min",
     "min t-DCF",
@@ -311,12 +329,12 @@ def _at_equal_error(view: TandemView) -> str:
     references=("kinnunen2020",),
     place=10,
     headline=150,
-    method=lambda view: f"{view.model.form}, {_at_equal_error(view)}",
+    method=lambda view: f"{view.model.form}, {_behind(view)}",
     interval="smooth",
     strength=30,
 )
 def _tdcf_min(view: TandemView) -> float | None:
-    rates = view_rates(view)
+    rates = constrained_rates(view)
     if rates is None or view.cm is None:
         return None
     return tdcf_min(*view.cm, rates, view.model).tdcf_min
@@ -329,7 +347,8 @@ def _tdcf_min(view: TandemView) -> float | None:
     unit="relative cost",
     range=(0.0, 1.0),
     discloses="up",
-    meaning="The same with both thresholds set together; 1 is deciding blindly.",
+    meaning="Cost of verifier and countermeasure with both thresholds set together, the verifier's own errors "
+    "included; 1 is deciding blindly, which is another scale than that of min t-DCF.",
     references=("kinnunen2020",),
     place=20,
     method="best threshold",

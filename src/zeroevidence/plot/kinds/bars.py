@@ -32,6 +32,7 @@ _HATCHES = (None, "////", "\\\\\\\\", "....", "xxxx")
     "holds against that attacker.",
     has=lambda row: any(measured(row, name) is not None for name in headline_measures()),
     from_scores=True,
+    most=None,
 )
 def bars(
     rows: Sequence[Evaluation],

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     "ringed points are not beaten by any other.",
     has=lambda row: row.about.strength is not None and row.about.role != "training",
     height=3.2,
+    most=None,
 )
 def front(
     rows: Sequence[Evaluation],

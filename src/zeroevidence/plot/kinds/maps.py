@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_GROUPS = 12  # groups with a line of their own in the legend
+_HIGHEST = 0.25  # of the height of the figure: densities along the LLR
 
 
 @figure(
@@ -35,6 +36,8 @@ def map(
     name: Annotated[str | None, "Which of several maps to draw; the first unless given."] = None,
 ) -> None:
     """Two-dimensional map of recordings, groups by colour and marker.
+
+    Where the first coordinate is an LLR, it has an axis with numbers, and along it the densities that the model has.
 
     Examples
     --------
@@ -66,4 +69,24 @@ def map(
             rasterized=len(x) > 3000,
         )
     ax.set(xticks=[], yticks=[], xlabel="first coordinate", ylabel="second coordinate")
+    if points.mu is not None and len(groups) == 2:
+        _llr_axis(ax, points.mu, shortened(groups[1]))
     legend(ax, most_inside=3)
+
+
+def _llr_axis(ax: Axes, mu: float, group: str) -> None:
+    """Numbers on the horizontal axis, and along it the densities that the model has for the two groups."""
+    from matplotlib.ticker import MaxNLocator
+
+    left, right = ax.get_xlim()
+    reach = mu + 3.0 * np.sqrt(2.0 * mu)
+    left, right = min(left, -reach), max(right, reach)
+    llr = np.linspace(left, right, 400)
+    for number, mean in enumerate((-mu, mu)):
+        shape = _HIGHEST * np.exp(-((llr - mean) ** 2) / (4.0 * mu))
+        seen = look(number)
+        ax.plot(llr, shape, color=seen.colour, ls=seen.line, lw=1.0, transform=ax.get_xaxis_transform())
+        ax.fill_between(llr, shape, color=seen.colour, alpha=0.15, lw=0.0, transform=ax.get_xaxis_transform())
+    bottom, top = ax.get_ylim()
+    ax.set(xlim=(left, right), ylim=(bottom - _HIGHEST * (top - bottom), top), xlabel=f"LLR of {group} (nats)")
+    ax.xaxis.set_major_locator(MaxNLocator(5))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.registry import find_measure
-from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, VERMILION, legend, look
+from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
 from zeroevidence.plot.labelled import labelled_points, measure_scale
 from zeroevidence.plot.registry import figure
 from zeroevidence.plot.words import axis_title, measured, row_names, shortened
@@ -27,6 +29,7 @@ _PAIRS = (
     ("cm_eer", "cm_dcf_min"),
 )
 
+_BAR: dict[str, Any] = {"alpha": 0.75, "edgecolor": "white", "lw": 0.0}
 _MOST_NAMED = 8  # points with a line of their own in the legend
 
 
@@ -56,6 +59,7 @@ def _groups(rows: Sequence[Evaluation]) -> list[str]:
     caption="Two ways to measure the same systems: where points leave the common trend, the two see different risks.",
     has=lambda row: _default_pair(row) is not None,
     from_scores=True,
+    most=None,
 )
 def scatter(
     rows: Sequence[Evaluation],
@@ -125,9 +129,13 @@ def _not_too_close(axis: Any, least: float) -> None:
     "expose single recordings differently.",
     has=lambda row: all(measured(row, name) is not None for name in ("eer", "alid", "lid_max")),
     height=3.0,
+    most=None,
+    per_row=0.3,
 )
 def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """EER (left axis) beside ALID and LID_max (right axis, bits), with 95 % intervals where there are any.
+    """EER beside ALID and LID_max (bits, on an axis of their own), with 95 % intervals where there are any.
+
+    Bars of few results stand, those of many lie, so that their names have room.
 
     Examples
     --------
@@ -138,40 +146,71 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_ylabel()
     'EER (%)'
     """
+    from matplotlib.transforms import ScaledTranslation
+
+    lying = len(rows) > ROWS
+    along, across = ("y", "x") if lying else ("x", "y")
     place = np.arange(len(rows))
-    right = ax.twinx()
-    right.spines["right"].set_visible(True)
+    other = ax.twiny() if lying else ax.twinx()
+    other.spines["top" if lying else "right"].set_visible(True)
     for offset, name, colour, hatch, axes in (
         (-0.27, "eer", GREY, None, ax),
-        (0.0, "alid", BLUE, "////", right),
-        (0.27, "lid_max", VERMILION, "\\\\\\\\", right),
+        (0.0, "alid", BLUE, "////", other),
+        (0.27, "lid_max", VERMILION, "\\\\\\\\", other),
     ):
-        scale = measure_scale(name)
-        values = [scale * float(row.metrics[name].value) for row in rows]  # type: ignore[arg-type]
-        axes.bar(place + offset, values, 0.25, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.0)
-        for at, row in zip(place + offset, rows, strict=True):
-            metric = row.metrics[name]
-            if metric.low is not None and metric.high is not None:
-                axes.plot([at, at], [scale * metric.low, scale * metric.high], color="#333333", lw=0.8)
-        ax.bar(
-            [np.nan], [np.nan], color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.0, label=axis_title(name)
-        )
-    ax.axhline(50.0, color=GREY, lw=0.8, ls=":")
-    right.axhline(0.0, color=ORANGE, lw=0.6)
-    ax.set(ylabel=axis_title("eer"), xlim=(-0.6, len(rows) - 0.4))
-    low, high = right.get_ylim()
+        _bars(axes, rows, place + offset, name, {"color": colour, "hatch": hatch, **_BAR}, lying=lying)
+        ax.bar([np.nan], [np.nan], color=colour, hatch=hatch, label=axis_title(name), **_BAR)
+    (ax.axvline if lying else ax.axhline)(50.0, color=GREY, lw=0.8, ls=":")
+    (other.axvline if lying else other.axhline)(0.0, color=ORANGE, lw=0.6)
+    low, high = getattr(other, f"get_{across}lim")()
     high = max(high, 0.1)
-    # Both zeros at one height: bars of either axis start from the same line.
-    right.set_ylim(min(0.0, low), high)
-    share = min(0.0, low) / high
-    top = max(52.0, ax.get_ylim()[1])
-    ax.set_ylim(share * top, top)
-    ax.set_yticks([0, 10, 20, 30, 40, 50])
-    right.set_ylabel("disclosure (bits)")
-    names = [shortened(name, 28) for name in row_names(rows)]
+    # Both zeros at one place: bars of either axis start from the same line.
+    top = max(52.0, getattr(ax, f"get_{across}lim")()[1])
+    ax.set(
+        **{
+            f"{across}label": axis_title("eer"),
+            f"{across}lim": (min(0.0, low) / high * top, top),
+            f"{across}ticks": [0, 10, 20, 30, 40, 50],
+            f"{along}lim": (len(rows) - 0.4, -0.6) if lying else (-0.6, len(rows) - 0.4),
+        }
+    )
+    other.set(**{f"{across}lim": (min(0.0, low), high), f"{across}label": "disclosure (bits)"})
+    _name_rows(ax, rows, lying=lying)
+    # Flush right: long names push the axes to the right, and the legend must not leave the figure.
+    down = ScaledTranslation(0.0, -0.42, parent_figure(ax).dpi_scale_trans)  # below the title of the lower axis
+    ax.legend(
+        loc="upper right" if lying else "lower right",
+        bbox_to_anchor=(1.0, 0.0 if lying else 1.0),
+        bbox_transform=ax.transAxes + down if lying else ax.transAxes,
+        ncols=3,
+        borderaxespad=0.2,
+        columnspacing=1.2,
+    )
+
+
+def _bars(
+    axes: Axes, rows: Sequence[Evaluation], places: FloatArray, name: str, look: dict[str, Any], *, lying: bool
+) -> None:
+    """One measure of every row as bars, with intervals."""
+    scale = measure_scale(name)
+    values = [scale * float(row.metrics[name].value) for row in rows]  # type: ignore[arg-type]
+    (axes.barh if lying else axes.bar)(places, values, 0.25, **look)
+    for at, row in zip(places, rows, strict=True):
+        metric = row.metrics[name]
+        if metric.low is not None and metric.high is not None:
+            line, still = [scale * metric.low, scale * metric.high], [at, at]
+            axes.plot(*((line, still) if lying else (still, line)), color="#333333", lw=0.8)
+
+
+def _name_rows(ax: Axes, rows: Sequence[Evaluation], *, lying: bool) -> None:
+    """The names of rows beside or below their bars."""
+    names = row_names(rows)
+    place = np.arange(len(rows))
+    if lying:
+        ax.set_yticks(place, labels=[textwrap.fill(shortened(name, 54), 30) for name in names], parse_math=False)
+        return
+    names = [shortened(name, 28) for name in names]
     turned = max(map(len, names)) * len(rows) > 48
     ax.set_xticks(
         place, labels=names, rotation=35 if turned else 0, ha="right" if turned else "center", parse_math=False
     )
-    # Flush right: long names below push the axes to the right, and the legend must not leave the figure.
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2, columnspacing=1.2)

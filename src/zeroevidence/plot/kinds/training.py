@@ -1,4 +1,4 @@
-"""Figures over the people that something was fitted on."""
+"""Figures over what protectors were fitted on, and over their training."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CURVE = "d_ece_over_people"
+_MU = "mu_over_epochs"
 
 
 @figure(
@@ -48,3 +49,33 @@ def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
     ax.set(xlabel="people that the protector was fitted on", ylabel="D_ECE (bits)")
     ax.set_ylim(bottom=0.0)
     legend(ax, most_inside=3)
+
+
+@figure(
+    "Mean evidence of a flow over its training",
+    place=630,
+    needs="a flow that was trained for these results",
+    caption="What the flow takes the mean evidence to be, epoch by epoch: where lines from several starts meet, the "
+    "start does not matter.",
+    has=lambda row: _MU in row.curves,
+)
+def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Mean evidence (mu, the mean of the LLR) before training and after each epoch.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.evaluation import Curve
+    >>> curve = Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.0))
+    >>> result = replace(ze.evaluate([2.1, 1.7], [0.9, 0.2]), curves={"mu_over_epochs": curve})
+    >>> ze.plot.over_epochs(result).get_xlabel()
+    'epochs'
+    """
+    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+        curve, seen = row.curves[_MU], look(number)
+        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, label=name)
+    ax.set_yscale("log")
+    plain_ticks(ax.yaxis)
+    ax.set(xlabel="epochs", ylabel="mu (nats)")
+    legend(ax, most_inside=4)

@@ -10,13 +10,17 @@ from zeroevidence.data.embeddings import speaker_names
 from zeroevidence.protect.assessment.attacks import assess, attribute_scores, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.maps import MapMethod, flat
+from zeroevidence.protect.assessment.numberattacks import assess_number
+from zeroevidence.protect.assessment.regressors import REGRESSORS
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 
 __all__ = [
     "CLASSIFIERS",
+    "REGRESSORS",
     "MapMethod",
     "Roles",
     "assess",
+    "assess_number",
     "attribute_labels",
     "attribute_scores",
     "flat",

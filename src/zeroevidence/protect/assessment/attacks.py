@@ -13,11 +13,12 @@ from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, Points, evaluate, together
+from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, evaluate, together
 from zeroevidence.evaluation.flags import flag
 from zeroevidence.evaluation.results import measured
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
+from zeroevidence.protect.assessment.bits import class_measures, negative_flags
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind, find_classifier
 from zeroevidence.protect.assessment.learning import (
@@ -29,7 +30,7 @@ from zeroevidence.protect.assessment.learning import (
     people_folds,
     tested_classes,
 )
-from zeroevidence.protect.assessment.maps import MapMethod, draw_maps
+from zeroevidence.protect.assessment.maps import Drawn, MapMethod, drawn
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.assessment.utility import verification as verified
 
@@ -96,18 +97,18 @@ def assess(
     """
     kinds, options = _chosen(protectors, classifiers), options or Options(seed=seed)
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    done = _Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
+    done = Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, Mapping[str, Points]]] = []  # rows on one attribute in one system's vectors, and maps
+    groups: list[tuple[slice, Drawn]] = []  # rows on one attribute in one system's vectors, and figures
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
         for one in (attribute, *keep):
-            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             start = len(rows)
+            target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             rows += target.attacked(kinds, cross_validated, done)
-            maps = draw_maps(sides["test"], one, mapped, seed, protector if one == attribute else None, roles.test)
-            groups.append((slice(start, len(rows)), maps))
+            own = protector if one == attribute else None
+            groups.append((slice(start, len(rows)), drawn(sides["test"], one, mapped, seed, own, roles.test)))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
             done.advance()
@@ -128,13 +129,14 @@ def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) ->
     return kinds
 
 
-class _Counter:
+class Counter:
     """Counts what is done, and tells."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self.total, self.progress, self.done = total, progress, 0
 
     def advance(self, count: int = 1) -> None:
+        """So many more."""
         self.done += count
         if self.progress is not None and count:
             self.progress(self.done, self.total)
@@ -163,7 +165,7 @@ class _Target:
             for name, value in battery("attribute", view).items()
         }
 
-    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: _Counter) -> list[Evaluation]:
+    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: Counter) -> list[Evaluation]:
         """Of each classifier, a row for each class (one for two) on the test people, then on those trained on."""
         flags = self.flags
         if cross_validated and people_folds(self.attack.y, self.attack.people, self.seed) is None:
@@ -177,8 +179,10 @@ class _Target:
         without = replace(self.options, intervals=0, null=0)
         rows: list[Evaluation] = []
         for one in sorted(learned, key=lambda one: one.strength, reverse=True):  # of equals, the first is chosen
+            told = {**self.told, **class_measures(*tested[one.kind.name], self.options)}
+            own = (*flags, *negative_flags(told))
             rows += [
-                self._measured(one, k, scores, self.options).with_metrics(self.told).with_flags(*flags)
+                self._measured(one, k, scores, self.options).with_metrics(told).with_flags(*own)
                 for k, scores in self._scored("test", *tested[one.kind.name])
             ]
             rows += [
@@ -199,6 +203,8 @@ class _Target:
         self, one: Learned, of_class: int, scores: Scores, options: Options, *, training: bool = False
     ) -> Evaluation:
         unprotected = self.words["system"] == UNPROTECTED
+        names = [str(name) for name in self.classes]
+        two = len(names) == 2
         return evaluate(
             scores,
             labels={**self.words, "split": "train" if training else "test", "attacker": one.kind.name},
@@ -206,7 +212,9 @@ class _Target:
                 question="attribute",
                 role="training" if training else "control" if unprotected else "attack",
                 attribute=self.attribute,
-                of_class=str(self.classes[of_class]) if len(self.classes) > 2 else None,
+                of_class=None if two else names[of_class],
+                target_class=names[of_class] if two else None,
+                other_class=names[1 - of_class] if two else None,
                 development=None if training else one.evidence(of_class),
                 pooled=one.kind.pools,
             ),

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from zeroevidence.evaluation import Evaluation, Points
+from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding import Chance, chances, chosen, clearly_stronger
 from zeroevidence.evaluation.flags import flag
+from zeroevidence.protect.assessment.maps import Drawn
 
 
-def headlines_first(
-    rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Mapping[str, Points]]]
-) -> list[Evaluation]:
-    """Each group by attacker, the strongest of those left first, and its maps with the first row.
+def headlines_first(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Drawn]]) -> list[Evaluation]:
+    """Each group by attacker, the strongest of those left first, and what is drawn with the first row.
 
     The rows of one attacker stay together, and attackers who judge all vectors of a person together come last. Chance
     is that of all rows, so that the finding names the same attackers.
     """
     result, chance = list(rows), chances(rows)
-    for place, maps in groups:
+    for place, drawn in groups:
         own = range(place.start, place.stop)
         ordered = [
             i
@@ -27,7 +26,7 @@ def headlines_first(
             for i in _by_attacker(rows, [i for i in own if rows[i].about.pooled == pooled], chance)
         ]
         first, *others = (rows[i] for i in ordered)
-        result[place] = [replace(first, maps=maps), *others]
+        result[place] = [replace(first, maps=drawn.maps, curves={**first.curves, **drawn.curves}), *others]
     return result
 
 
@@ -42,7 +41,7 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     return ordered
 
 
-def with_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> list[Evaluation]:
+def with_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece") -> list[Evaluation]:
     """Ordered rows with a warning on those of a chosen attacker where another clearly learns more when tested."""
     chance, result = chances(rows), list(rows)
     for place in groups:
@@ -51,7 +50,7 @@ def with_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> li
             same = [j for j in tested if _alike(rows[i], rows[j])]
             if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
                 continue
-            better = clearly_stronger(rows, i, same, "d_ece", chance)
+            better = clearly_stronger(rows, i, same, measure, chance)
             if better is not None:
                 result[i] = rows[i].with_flags(flag("headline-beaten", better=rows[better].labels["attacker"]))
     return result

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -10,29 +12,46 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import MissingExtra
-from zeroevidence.evaluation import Points
+from zeroevidence.evaluation import Curve, Points
 from zeroevidence.protect.assessment.roles import attribute_labels
 
 MapMethod: TypeAlias = Literal["pca", "umap", "none"]
+MU_OVER_EPOCHS = "mu_over_epochs"
 _MAPPED_POINTS = 2000
 
 
-def draw_maps(
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What figures show beside numbers: vectors in two dimensions, and how a flow was trained."""
+
+    maps: Mapping[str, Points] = field(default_factory=dict)
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+
+
+def drawn(
     test: Embeddings, attribute: str, method: MapMethod, seed: int, protector: Any, original: Embeddings
-) -> dict[str, Points]:
-    """Test vectors in two dimensions and, of a flow, its first two latent coordinates."""
+) -> Drawn:
+    """Test vectors in two dimensions and, of a flow, its first two latent coordinates and its training."""
+    curves = training_curves(protector)
     if method == "none":
-        return {}
+        return Drawn(curves=curves)
     some = np.random.default_rng(seed).permutation(len(test))[:_MAPPED_POINTS]
     labels = tuple(str(label) for label in attribute_labels(test, attribute)[some])
 
-    def points(plane: FloatArray) -> Points:
-        return Points(tuple(float(v) for v in plane[:, 0]), tuple(float(v) for v in plane[:, 1]), labels)
+    def points(plane: FloatArray, mu: float | None = None) -> Points:
+        return Points(tuple(float(v) for v in plane[:, 0]), tuple(float(v) for v in plane[:, 1]), labels, mu)
 
     maps = {"vectors": points(flat(np.asarray(test.vectors)[some], method, seed))}
     if hasattr(protector, "to_latent"):
-        maps["latent"] = points(protector.to_latent(np.asarray(original.vectors, dtype=np.float64)[some])[:, :2])
-    return maps
+        plane = protector.to_latent(np.asarray(original.vectors, dtype=np.float64)[some])[:, :2]
+        maps["latent"] = points(plane, getattr(protector, "llr_mean_", None))
+    return Drawn(maps, curves)
+
+
+def training_curves(protector: Any) -> dict[str, Curve]:
+    """Of a flow that was just trained, its mean evidence before training and after each epoch."""
+    mus = getattr(getattr(protector, "history_", None), "mus", ())
+    return {MU_OVER_EPOCHS: Curve(tuple(map(float, range(len(mus)))), mus)} if mus else {}
 
 
 def flat(vectors: FloatArray, method: MapMethod = "pca", seed: int = 0) -> FloatArray:

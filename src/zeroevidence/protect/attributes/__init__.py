@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
-    from zeroevidence.protect.transformers import EmbeddingProtector
+    from zeroevidence.protect.transformers import EmbeddingProtector, Target
 
 P = TypeVar("P", bound="type[EmbeddingProtector]")
 
@@ -41,6 +41,11 @@ class Kind:
         """What `fit` takes besides vectors and labels: ``speakers``, ``keep``, ``progress``."""
         found = inspect.signature(self.cls.fit).parameters.values()
         return tuple(one.name for one in found if one.kind is inspect.Parameter.KEYWORD_ONLY)
+
+    @property
+    def conceals(self) -> Target:
+        """Whether it conceals classes or a number."""
+        return self.cls.conceals
 
     @property
     def seeded(self) -> bool:
@@ -90,9 +95,13 @@ def find(name: str) -> Kind:
         raise UsageError(f"unknown protector {name!r}; expected one of {', '.join(names())}") from None
 
 
-def kinds() -> tuple[Kind, ...]:
-    """All kinds: first those that need no optional part, then the others, each group in alphabetical order."""
-    return tuple(sorted(map(find, names()), key=lambda kind: (kind.extra is not None, kind.name)))
+def kinds(conceals: Target | None = "classes") -> tuple[Kind, ...]:
+    """Kinds that conceal classes, those that conceal a number or, for None, all of them, in alphabetical order.
+
+    Those that need no optional part come first, then the others.
+    """
+    found = [kind for kind in map(find, names()) if conceals in (None, kind.conceals)]
+    return tuple(sorted(found, key=lambda kind: (kind.extra is not None, kind.name)))
 
 
 def _modules() -> tuple[str, ...]:

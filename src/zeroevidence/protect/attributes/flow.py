@@ -8,45 +8,43 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.flow_training import ClassDensities, Data, History, Recipe, train
+from zeroevidence.protect.flow_settings import (
+    FEW_PEOPLE,
+    MANY,
+    PAPER,
+    Covariances,
+    Precision,
+    Weights,
+    batch_size,
+    coordinate_order,
+    transformed_width,
+)
+from zeroevidence.protect.flow_training import ClassDensities, Data, Densities, History, Recipe, SpreadDensities, train
 from zeroevidence.protect.front import Front, FrontKind
 from zeroevidence.protect.latent import Evidence
 from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
 from zeroevidence.protect.noise import NoiseShape
+from zeroevidence.protect.orbits import ClassGaussians
 from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
 
-Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-_MANY = 200_000  # vectors from which training takes large batches
-_ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
-_FEW_COMPONENTS = 64
-_FEW_PEOPLE = 100
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
 _CHECKED_ROWS = 2048
 _BLOCK = 32768
-# the published configuration: standardised inputs, all dimensions, Adam 1e-4 in batches of 64, mu from 10
-_PAPER: dict[str, Any] = {
-    "front": "none",
-    "batch": 64,
-    "learning_rate": 1e-4,
-    "weight_decay": 0.0,
-    "epochs": 100,
-    "held_out": 0.2,
-}
 
 
 @protector(
     "Maps vectors by a normalising flow to where the evidence is one coordinate, and sets it to zero.",
     extra=EXTRA,
-    presets={"paper": _PAPER},
+    presets={"paper": PAPER},
 )
 class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     """Map vectors so that the evidence about an attribute becomes one coordinate, and set it.
@@ -60,12 +58,20 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     front
         ``lda``: the flow starts as linear discriminant analysis on the leading components; ``pca``: as whitening;
         ``none``: inputs are only standardised.
+    covariances
+        ``shared``: both classes get the same covariance in the latent space, so that the evidence is one coordinate,
+        which is set. ``classes``: each of two classes gets variances of its own in all coordinates, so that the
+        evidence is a quadratic form; vectors move along the way that leads from one class to the other, to where it
+        vanishes (see `orbits`). The front ``lda`` then makes the flow start as quadratic discriminant analysis.
+    weights
+        ``balanced``: classes count alike, and people in a class; ``none``: vectors count alike.
     components
         Principal components that are transformed; the others are left alone. ``auto`` takes all of them where there
         are 20 vectors for each dimension, and 64 otherwise.
     shrinkage
         How far the front ``lda`` shrinks the covariance within classes towards a multiple of the identity; ``auto`` is
-        r / (r + S) for r components and S people, which vanishes as the number of people grows.
+        r / (r + S) for r components and S people, which vanishes as the number of people grows. Covariances of
+        ``classes`` are shrunk by as much towards the shared one.
     layers, hidden
         Number of couplings, and the width of their networks; ``auto`` is twice the number of components.
     epochs, patience, held_out
@@ -92,7 +98,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     Attributes
     ----------
     history_
-        Loss on held-out people before training and after each epoch.
+        Loss on held-out people, and mean evidence (mu), before training and after each epoch.
     inversion_error_
         Largest error of mapping training vectors there and back, in standard deviations.
     evidence_
@@ -122,6 +128,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         self,
         *,
         front: FrontKind = "lda",
+        covariances: Covariances = "shared",
+        weights: Weights = "balanced",
         components: int | Literal["auto"] = "auto",
         shrinkage: float | Literal["auto"] = "auto",
         layers: int = 6,
@@ -143,6 +151,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     ) -> None:
         super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.front = front
+        self.covariances = covariances
+        self.weights = weights
         self.components = components
         self.shrinkage = shrinkage
         self.layers = layers
@@ -161,8 +171,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """The published configuration: standardised inputs, all dimensions, Adam 1e-4 in batches of 64, mu from 10."""
-        return cls(**(_PAPER | changes))
+        """The published configuration: all dimensions, Adam 1e-4 in batches of 64, mu from 10, nobody held out."""
+        return cls(**(PAPER | changes))
 
     def fit(
         self,
@@ -190,29 +200,31 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def _fit(self, data: Training, progress: Callable[[int, int], None] | None = None) -> None:
         torch = need_torch("ZeroEvidenceFlow")
         self._check_parameters()
-        rows, dimension = data.x.shape
-        width = dimension
-        if self.components != "auto":
-            width = min(self.components, dimension)
-        elif rows < _ROWS_PER_DIMENSION * dimension and self.front != "none":
-            width = min(_FEW_COMPONENTS, dimension)
-        shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
-        self.front_, evidence = Front.fit(
-            data.x,
-            data.labels,
-            data.weights,
-            kind=self.front,
-            components=width,
-            shrinkage=shrinkage,
-            mu=self.mu,
-        )
+        if self.weights == "none":
+            data = dataclasses.replace(data, weights=np.ones(len(data.x)))
         self.device_ = choose_device(self.device, "ZeroEvidenceFlow")
-        small = self.device_.type == "cpu" and rows < _MANY
+        densities = self._start(data)
+        small = self.device_.type == "cpu" and len(data.x) < MANY
         with one_thread(torch) if small else contextlib.nullcontext():
-            self.history_ = self._train(torch, data, evidence, progress)
+            self.history_ = self._train(torch, data, densities, progress)
         if self.history_.diverged:
             raise self._diverged("the loss is not finite")
         self._choose_precision(data.x)
+
+    def _start(self, data: Training) -> Densities:
+        """Fit the front; the class densities that training starts from."""
+        width = transformed_width(len(data.x), data.x.shape[1], self.components, self.front)
+        shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
+        vectors = (data.x, data.labels, data.weights)
+        if self.covariances == "shared":
+            self.front_, evidence = Front.fit(
+                *vectors, kind=self.front, components=width, shrinkage=shrinkage, mu=self.mu
+            )
+            return ClassDensities([(one.means, one.variance) for one in evidence], self.device_)
+        if data.labels.shape[1] > 1 or data.labels.max() > 1:
+            raise UsageError("covariances: 'classes' is for two classes and no second attribute; use 'shared'")
+        self.front_, start = Front.fit_spread(*vectors, kind=self.front, components=width, shrinkage=shrinkage)
+        return SpreadDensities(start, coordinate_order(self.front_.width, 0), shrinkage, self.device_)
 
     def _choose_precision(self, x: FloatArray) -> None:
         """Single precision if it maps vectors there and back without loss, else double."""
@@ -229,7 +241,13 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         for name in ("layers", "epochs", "patience"):
             if getattr(self, name) != "auto" and getattr(self, name) < 1:
                 raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name, choices in (("front", get_args(FrontKind)), ("precision", get_args(Precision))):
+        for name, kinds in (
+            ("front", FrontKind),
+            ("covariances", Covariances),
+            ("weights", Weights),
+            ("precision", Precision),
+        ):
+            choices = get_args(kinds)
             if getattr(self, name) not in choices:
                 there = f"{', '.join(choices[:-1])} or {choices[-1]}"
                 raise UsageError(f"{name}: expected {there}, got {getattr(self, name)!r}")
@@ -238,24 +256,23 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
                 raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
 
     def _train(
-        self, torch: Any, data: Training, evidence: list[Evidence], progress: Callable[[int, int], None] | None
+        self, torch: Any, data: Training, densities: Densities, progress: Callable[[int, int], None] | None
     ) -> History:
         from zeroevidence.protect.couplings import make_couplings
 
         front, device = self.front_, self.device_
-        many = len(data.x) >= _MANY
-        few = len(np.unique(data.people)) < _FEW_PEOPLE
+        many = len(data.x) >= MANY
+        few = len(np.unique(data.people)) < FEW_PEOPLE
         share = (0.0 if few else 0.2) if self.held_out == "auto" else self.held_out
         held = held_out_rows(data, share, self.random_state) if share > 0.0 else None
         if held is not None and (not held.any() or held.all()):
             held = None
         hidden = 2 * front.width if self.hidden == "auto" else self.hidden
         self.network_: Any = make_couplings(front.width, self.layers, hidden, seed=self.random_state).to(device)
-        densities = ClassDensities([(one.means, one.variance) for one in evidence], device)
         recipe = Recipe(
             epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
             patience=self.patience,
-            batch=_batch(len(data.x)) if self.batch == "auto" else self.batch,
+            batch=batch_size(len(data.x)) if self.batch == "auto" else self.batch,
             learning_rate=(2e-4 if many else 1e-3) if self.learning_rate == "auto" else self.learning_rate,
             decay_rate=many and self.learning_rate == "auto",
             weight_decay=self.weight_decay,
@@ -263,7 +280,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             bfloat16=self.precision == "bfloat16" or (self.precision == "auto" and many and device.type == "cuda"),
             seed=self.random_state,
         )
-        u = front.forward(data.x)[:, _order(front.width, densities.width)]
+        u = front.forward(data.x)[:, coordinate_order(front.width, densities.leading)]
 
         def part(rows: Any) -> Data:
             return Data(
@@ -276,10 +293,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         history = train(
             self.network_, densities, part(rest), None if held is None else part(held), recipe, progress=progress
         )
-        self.evidence_ = [
-            Evidence(means.double().cpu().numpy(), float(variance))
-            for means, variance in zip(densities.means, densities.variances, strict=True)
-        ]
+        self.evidence_: Sequence[Evidence | ClassGaussians] = densities.evidence()
         return history
 
     def _inversion_error(self, x: FloatArray) -> float:
@@ -292,7 +306,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         """The first coordinates through the network, in blocks; the others as they are."""
         torch = need_torch("ZeroEvidenceFlow")
         width = self.front_.width
-        order = _order(width, sum(one.means.shape[1] for one in self.evidence_))
+        order = coordinate_order(width, sum(one.leading for one in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():
@@ -310,8 +324,17 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self.front_.inverse(self._mapped(z, inverse=True))
 
     def to_latent(self, X: Any) -> FloatArray:
-        """Latent vectors, n x d: first the evidence (the LLR for two classes), then the residual."""
+        """Latent vectors, n x d: first the evidence (the LLR for two classes), then the residual.
+
+        With ``covariances="classes"`` no coordinate is the evidence alone; those that tell most come first.
+        """
         return self._finite("latent vectors", self._forward, self._checked(X))
+
+    @property
+    def llr_mean_(self) -> float | None:
+        """Mean of the first latent coordinate in the second class, where that coordinate is the LLR of two classes."""
+        evidence = self.evidence_[0]
+        return evidence.mu if isinstance(evidence, Evidence) and evidence.classes == 2 else None
 
     def from_latent(self, Z: Any) -> FloatArray:
         """The vectors that have these latent vectors: the inverse of `to_latent`."""
@@ -319,10 +342,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _llr(self, x: FloatArray) -> FloatArray:
         evidence = self.evidence_[0]
-        return evidence.llr(self._forward(x)[:, : evidence.means.shape[1]])
+        return evidence.llr(self._forward(x)[:, : evidence.width])
 
     def _transform(self, x: FloatArray) -> FloatArray:
-        return self._moved(x, self.evidence_[0].centre()[None])
+        return self._moved(x, np.zeros(self.evidence_[0].classes))
 
     def set_evidence(self, X: Any, llr: Any) -> FloatArray:
         """Vectors with the evidence asked for: one number for all of them, or one for each.
@@ -344,20 +367,20 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
                 f"evidence to set: expected {evidence.classes} numbers, one per class, or {rows} times that many, got "
                 f"shape {np.shape(llr)}"
             )
-        point = evidence.point(wanted)
         what = f"vectors with evidence as large as {np.abs(wanted).max():.3g}"
-        return self._finite(what, lambda given: self._moved(given, point), x)
+        return self._finite(what, lambda given: self._moved(given, wanted), x)
 
-    def _moved(self, x: FloatArray, coordinates: FloatArray) -> FloatArray:
-        z = self._forward(x)
-        z[:, : coordinates.shape[1]] = coordinates
+    def _moved(self, x: FloatArray, log_likelihoods: FloatArray) -> FloatArray:
+        z, evidence = self._forward(x), self.evidence_[0]
+        z[:, : evidence.width] = evidence.placed(z[:, : evidence.width], log_likelihoods)
         return self._backward(z)
 
     def _arrays(self) -> dict[str, FloatArray]:
         arrays = {f"front.{name.name}": getattr(self.front_, name.name) for name in dataclasses.fields(self.front_)}
         for number, one in enumerate(self.evidence_):
             arrays[f"evidence.{number}.means"] = one.means
-            arrays[f"evidence.{number}.variance"] = np.array([one.variance])
+            spread = np.array([one.variance]) if isinstance(one, Evidence) else one.variances
+            arrays[f"evidence.{number}.variance"] = spread
         arrays |= {f"network.{name}": value.cpu().numpy() for name, value in self.network_.state_dict().items()}
         return arrays
 
@@ -366,10 +389,11 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         from zeroevidence.protect.couplings import make_couplings
 
         self.front_ = Front(*(arrays[f"front.{name.name}"] for name in dataclasses.fields(Front)))
-        self.evidence_ = []
-        while f"evidence.{len(self.evidence_)}.means" in arrays:
-            stem = f"evidence.{len(self.evidence_)}"
-            self.evidence_.append(Evidence(arrays[f"{stem}.means"], float(arrays[f"{stem}.variance"][0])))
+        found: list[Evidence | ClassGaussians] = []
+        while f"evidence.{len(found)}.means" in arrays:
+            means, spread = (arrays[f"evidence.{len(found)}.{name}"] for name in ("means", "variance"))
+            found.append(Evidence(means, float(spread[0])) if spread.ndim == 1 else ClassGaussians(means, spread))
+        self.evidence_ = found
         state = {
             name.removeprefix("network."): torch.as_tensor(value.copy())
             for name, value in arrays.items()
@@ -383,14 +407,3 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             self.network_.double()
         self.network_.load_state_dict(state)
         self._place()
-
-
-def _batch(rows: int) -> int:
-    """Size of a batch, from 64 to 2048, by which an epoch has about fifty to two hundred steps."""
-    return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, _MANY)) if rows < most), 2048)
-
-
-def _order(width: int, evidence: int) -> IntArray:
-    """The evidence, then every second coordinate, then the others, so that both sides get strong components."""
-    rest = np.arange(evidence, width)
-    return np.concatenate([np.arange(evidence), rest[0::2], rest[1::2]])

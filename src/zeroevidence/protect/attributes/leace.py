@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from zeroevidence._typing import FloatArray
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import Discriminants, class_means, linear_discriminants
-from zeroevidence.protect.moments import Shrinkage, shrinking_share, shrunk
+from zeroevidence.protect.discriminants import Discriminants, linear_discriminants
+from zeroevidence.protect.erasing import Eraser, eraser
+from zeroevidence.protect.moments import Shrinkage
 from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.transformers import EmbeddingProtector, Training
-
-_RANK = 1e-9  # of the largest singular value, or variance
 
 
 @protector("Removes all correlation with the class by the smallest change (LEACE).")
@@ -66,25 +63,12 @@ class Leace(EmbeddingProtector):
         self.shrinkage = shrinkage
 
     def _fit(self, data: Training) -> None:
-        share = data.weights / data.weights.sum()
-        self.mean_ = share @ data.x
-        centred = data.x - self.mean_
-        covariance = shrunk((centred * share[:, None]).T @ centred, shrinking_share(centred, self.shrinkage))
-        values, directions = np.linalg.eigh(covariance)
-        kept = values > _RANK * max(values[-1], np.finfo(float).tiny)
-        values, directions = values[kept], directions[:, kept]
-        whiten = (directions / np.sqrt(values)) @ directions.T
-        colour = (directions * np.sqrt(values)) @ directions.T
-        # each class has the same weight, so its covariance with the vectors is its mean, up to a factor
-        sides = (class_means(data) - self.mean_) @ whiten
-        _, sizes, rows = np.linalg.svd(sides, full_matrices=False)
-        found = rows[sizes > _RANK * max(sizes[0], np.finfo(float).tiny)][: len(self.classes_) - 1]
-        self.right_, self.left_ = whiten @ found.T, found @ colour
+        found = eraser(data, self.shrinkage)
+        self.mean_, self.right_, self.left_ = found.mean, found.right, found.left
         self.discriminants_, _ = linear_discriminants(data, self.shrinkage)
 
     def _transform(self, x: FloatArray) -> FloatArray:
-        moved: FloatArray = x - ((x - self.mean_) @ self.right_) @ self.left_
-        return moved
+        return Eraser(self.mean_, self.right_, self.left_)(x)
 
     def _llr(self, x: FloatArray) -> FloatArray:
         """Of Gaussian classes with one covariance."""

@@ -8,6 +8,8 @@ of optimal transport. The shortest way from class c there is :math:`z \mapsto A_
 The class of a vector is not known when it is protected, so the ways of all classes are mixed by the probability of
 each, given the whole vector. With few people their covariances are known badly, so the directions in which linear
 classifiers tell the classes apart are removed first, and only the leading principal components of the rest are kept.
+What is left of differences between the class means is erased in any case (see `erasing`): a mixture of ways by
+probabilities can be undone, and so cannot take the evidence of means away by itself.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
 from zeroevidence.protect.discriminants import Quadratic, evidence, quadratic_discriminants
+from zeroevidence.protect.erasing import eraser
 from zeroevidence.protect.moments import Shrinkage, barycentre, class_moments, transport_map
 from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.nullspace import used_directions
@@ -55,6 +58,8 @@ class Transport(EmbeddingProtector):
     ----------
     removed_, basis_
         The directions that are removed, d x m, and the components that are kept, d x r.
+    entry_, offset_
+        What removes these directions and what linear classifiers could still use, d x d, and its constant.
     maps_
         One matrix for each class, K x r x r.
     quadratic_
@@ -125,13 +130,18 @@ class Transport(EmbeddingProtector):
         self.removed_, self.mean_, _ = used_directions(data, min(many, dimension - 1))
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
-        moments = class_moments(replace(data, x=rest))
+        # Mixed by probabilities, the ways make a map that can be undone: means must go in one that cannot.
+        erase = eraser(replace(data, x=rest), "auto")
+        moments = class_moments(replace(data, x=erase(rest)))
         values, axes = np.linalg.eigh(moments.all())
         width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
         width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
         if width < 1:
             raise InputError("vectors do not vary within classes; there is nothing to move")
         self.basis_ = axes[:, ::-1][:, :width]
+        outside = np.eye(dimension) - self.removed_ @ self.removed_.T
+        self.entry_: FloatArray = outside @ (np.eye(dimension) - erase.right @ erase.left)
+        self.offset_: FloatArray = erase.mean @ erase.right @ erase.left
         share = width / (width + 2 * people) if self.shrinkage == "auto" else float(self.shrinkage)
         covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
         common = barycentre(covariances)
@@ -159,13 +169,13 @@ class Transport(EmbeddingProtector):
     def _moved(self, x: FloatArray, probabilities: FloatArray | None) -> FloatArray:
         given = self.quadratic_.posteriors(x) if probabilities is None else probabilities
         centred = x - self.mean_
-        z = centred @ self.basis_
+        rest = centred @ self.entry_ + self.offset_
+        z = rest @ self.basis_
         moved = np.zeros_like(z)
         for share, start, way in zip(given.T, self.starts_, self.maps_, strict=True):
             moved += share[:, None] * ((z - start) @ way)
         protected: FloatArray = self.mean_ + moved @ self.basis_.T
         if self.complement > 0.0:
-            rest = centred - (centred @ self.removed_) @ self.removed_.T
             protected = protected + self.complement * (rest - z @ self.basis_.T)
         return protected
 
@@ -174,9 +184,11 @@ class Transport(EmbeddingProtector):
         return evidence(self.quadratic_.log_likelihoods(x))
 
     def _arrays(self) -> dict[str, FloatArray]:
-        own = {
+        own: dict[str, FloatArray] = {
             "mean": self.mean_,
             "removed": self.removed_,
+            "entry": self.entry_,
+            "offset": self.offset_,
             "basis": self.basis_,
             "starts": self.starts_,
             "maps": self.maps_,
@@ -185,5 +197,6 @@ class Transport(EmbeddingProtector):
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self.mean_, self.removed_, self.basis_ = arrays["mean"], arrays["removed"], arrays["basis"]
+        self.entry_, self.offset_ = arrays["entry"], arrays["offset"]
         self.starts_, self.maps_ = arrays["starts"], arrays["maps"]
         self.quadratic_ = Quadratic.of(arrays)

@@ -7,7 +7,8 @@ from typing import Any
 
 from zeroevidence.evaluation.comparison import Comparison
 from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.cells import heading, number
+from zeroevidence.report.cells import number
+from zeroevidence.report.comparisons import comparison_title
 from zeroevidence.report.html.content import Cell, Table
 from zeroevidence.report.verdict.words import Verdict
 
@@ -36,7 +37,7 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
         for one in comparison.pairs
     ]
     return {
-        "title": heading(comparison.measure),
+        "title": comparison_title(comparison),
         "ranking": Table(
             (("system", ""), ("group", ""), ("value", MEASURES[comparison.measure].meaning), ("95 % interval", "")),
             tuple(ranking),
@@ -61,7 +62,8 @@ def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     for one in comparisons:
         first = [entry.system for entry in one.ranking if entry.group == one.ranking[0].group]
         least[one.ranking[0].system] = True
-        title, count = MEASURES[one.measure].title, len(one.ranking)
+        on = ", ".join(one.labels.values())
+        title, count = MEASURES[one.measure].title + (f" ({on})" if on else ""), len(one.ranking)
         if len(first) == 1:
             sentences.append(
                 f"By {title}, {first[0]} discloses least of {count} systems, and chance does not explain it."

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan, log2, nan
 from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, Finding, Flag, Measured
 from zeroevidence.evaluation.finding import PEOPLE_LABELS
-from zeroevidence.evaluation.frames import used_labels
 from zeroevidence.evaluation.people import hubs
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report.cells import (
     bounds,
+    chosen_measures,
     guessed,
-    label_words,
+    labelled,
     meaning,
     null_words,
     size,
     under_null,
     value,
 )
+from zeroevidence.report.implied import implied
 from zeroevidence.report.recordings import held_with, with_recordings
 
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
 _UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
 MOST_PEOPLE = 200
+_LONG = 30  # letters of a label that leaves too little room for numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,10 @@ def measure_title(name: str) -> str:
     return MEASURES[name].title if name in MEASURES else name.replace("_", " ")
 
 
-def headline_names(rows: Sequence[Evaluation]) -> list[str]:
-    """Measures to show, most asked for first; where a result has none of the usual ones, all of its numbers."""
+def shown_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[str]:
+    """Measures to show: those asked for, else the usual ones, most asked for first, or all numbers of other results."""
+    if measures is not None:
+        return [name for name in chosen_measures(rows, measures) if any(name in row.metrics for row in rows)]
     present = {name for row in rows for name in row.metrics}
     usual = [name for name in dict.fromkeys((*_FIRST, *headline_measures())) if name in present]
     if usual:
@@ -108,11 +112,11 @@ def headline_names(rows: Sequence[Evaluation]) -> list[str]:
     return list(dict.fromkeys(scalars))
 
 
-def numbers(rows: Sequence[Evaluation], finding: Finding) -> list[Number]:
-    """The headline numbers of the strongest row beside its bounds."""
+def numbers(rows: Sequence[Evaluation], finding: Finding, measures: Sequence[str]) -> list[Number]:
+    """Numbers of the strongest row beside its bounds."""
     row = rows[finding.strongest]
     plain, noise = (None if i is None else rows[i] for i in (finding.control, finding.floor))
-    return [_number(name, row, plain, noise) for name in headline_names([row]) if name in row.metrics]
+    return [_number(name, row, plain, noise) for name in measures if name in row.metrics]
 
 
 def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluation | None) -> Number:
@@ -176,32 +180,33 @@ def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] |
     return (entry.low, entry.high) if entry.discloses == "up" else (entry.high, entry.low)
 
 
-def all_rows(rows: Sequence[Evaluation], strong: int | None) -> Table:
-    """Every row with its labels and headline measures."""
-    labels = [label for label in used_labels(rows) if len(rows) == 1 or _telling(rows, label)]
-    names = [name for name in headline_names(rows) if any(name in row.metrics for row in rows)]
+def all_rows(rows: Sequence[Evaluation], strong: int | None, measures: Sequence[str]) -> Table:
+    """Every row with its labels and measures."""
+    labels = _row_labels(rows)[0]
     headings = [("row", "Number of the row"), *((label, "") for label in labels), ("n", "Scores of each class")]
-    headings += [(_heading(rows, name), MEASURES[name].meaning if name in MEASURES else "") for name in names]
+    headings += [(_heading(rows, name), MEASURES[name].meaning if name in MEASURES else "") for name in measures]
     body = []
     for position, row in enumerate(rows, 1):
-        cells = [Cell(str(position), order=str(position))]
-        for label in labels:
-            cells.append(Cell(label_words(row, label)))
+        cells = [Cell(str(position), order=str(position)), *(Cell(texts[position - 1]) for texts in labels.values())]
         cells.append(Cell(size(row, " + "), order=str(sum(row.counts.get(k, 0) for k in ("target", "nontarget")))))
-        cells += [_cell(row.metrics.get(name)) for name in names]
+        cells += [_cell(row.metrics.get(name)) for name in measures]
         body.append(tuple(cells))
     return Table(tuple(headings), tuple(body), 1 + len(labels), strong)
 
 
-def _telling(rows: Sequence[Evaluation], label: str) -> bool:
-    return len({row.labels.get(label) for row in rows}) > 1
+def _row_labels(rows: Sequence[Evaluation]) -> tuple[dict[str, tuple[str, ...]], str]:
+    """What tells rows apart, and what is said once: labels in common, and a long one that follows from another."""
+    told = labelled(rows)
+    words = [f"{name}: {text}" for name, text in told.shared.items()]
+    short = implied(told.columns) if any(len(text) > _LONG for own in told.columns.values() for text in own) else None
+    if short is not None:
+        return short.columns, "; ".join([*words, short.words])
+    return told.columns, ", ".join(words)
 
 
-def shared_labels(rows: Sequence[Evaluation]) -> Mapping[str, str]:
-    """Labels that all rows have in common, said once."""
-    if len(rows) < 2:
-        return dict(rows[0].labels) if rows else {}
-    return {label: rows[0].labels.get(label, "") for label in used_labels(rows) if not _telling(rows, label)}
+def shared_words(rows: Sequence[Evaluation]) -> str:
+    """What is said once above the table of all rows."""
+    return _row_labels(rows)[1] if len(rows) > 1 else ""
 
 
 def _heading(rows: Sequence[Evaluation], name: str) -> str:

@@ -18,6 +18,7 @@ _FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-ide
 _WIDTH = 4.6  # inches: room for the names of several rows
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
+_TALL = 1.4  # times as high as wide: such a figure needs a row of its own
 _OVER_SYSTEMS = ("bars", "eer-lid", "scatter")
 _SHADED = ("similarity", "t-dcf-surface")
 # Of an attribute the two kinds of scores are of two classes, not of pairs of recordings.
@@ -81,7 +82,7 @@ def draw_figures(
         name = f"figure-{kind}"
         if panels:
             readoff[name] = panels
-        inches = drawn.get_size_inches()[0]
+        inches, height = drawn.get_size_inches()
         others = mapped if kind == "map" else rows
         words = "" if len(shown) > 1 or len(others) == 1 else f"Shown: {_words(others, shown[0])}."
         figures.append(
@@ -91,7 +92,7 @@ def draw_figures(
                 _ATTRIBUTE_CAPTIONS.get(kind, KINDS[kind].caption) if about_attribute else KINDS[kind].caption,
                 words,
                 Markup(svg),  # made by us; names in it are escaped where it is written
-                wide=inches > 5.0,
+                wide=inches > 5.0 or height > _TALL * inches,
                 dense=inches > 4.0,
                 shaded=kind in _SHADED,
                 readable=bool(panels),

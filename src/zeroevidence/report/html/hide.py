@@ -42,4 +42,4 @@ def _surface(surface: Surface, numbers: dict[str, str]) -> Surface:
 
 
 def _map(points: Points, numbers: dict[str, str]) -> Points:
-    return Points(points.x, points.y, tuple(numbers.get(label, label) for label in points.label))
+    return replace(points, label=tuple(numbers.get(label, label) for label in points.label))

@@ -21,6 +21,7 @@ from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.plot.words import printable, row_names
 from zeroevidence.report.cells import label_words
+from zeroevidence.report.comparisons import comparison_notes
 from zeroevidence.report.html import content
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html.figures import draw_figures, plain_panels
@@ -52,6 +53,7 @@ def to_html(
     comparisons: Sequence[Comparison] = (),
     command: str | None = None,
     hide: bool = False,
+    measures: Sequence[str] | None = None,
 ) -> str:
     """The report of one or several results.
 
@@ -71,6 +73,8 @@ def to_html(
         The command line that made the report.
     hide
         Write people as numbers; their names are then nowhere in the file.
+    measures
+        Names of the measures that tables show; the usual ones unless given.
     """
     if not rows and not comparisons:
         raise UsageError("a report needs at least one result")
@@ -78,8 +82,8 @@ def to_html(
     if hide:
         rows = hidden(rows)
     words = verdict(rows) if rows else comparison_verdict(comparisons)
-    measured = [name for name in content.headline_names(rows) if any(name in row.metrics for row in rows)]
-    measured += [one.measure for one in comparisons]
+    measured = content.shown_measures(rows, measures)
+    told = [*measured, *(one.measure for one in comparisons)]
     script = template_text("report.js")
     context = {
         "title": title or _title(rows),
@@ -93,11 +97,11 @@ def to_html(
         "hide": hide,
         **_of_cards(rows, cards, words),
         "protectors": [_card(card, _PROTECTOR_FIELDS) for card in protectors],
-        **_of_rows(rows, words, hide=hide),
+        **_of_rows(rows, words, measured, hide=hide),
         "comparisons": [comparison_tables(one) for one in comparisons],
-        "comparison_note": "Systems of one group are not told apart by these trials; the first discloses least.",
-        "methods": describe_methods(rows, measured),
-        "references": references(measured),
+        "comparison_note": " ".join(comparison_notes(comparisons)),
+        "methods": describe_methods(rows, told),
+        "references": references(told),
         "command": command,
         "signatures": list(dict.fromkeys([row.signature for row in rows] + [one.signature for one in comparisons])),
         "environment": environment_words(),
@@ -106,7 +110,7 @@ def to_html(
     return environment.get_template("report.html").render(context).lstrip()
 
 
-def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[str, Any]:
+def _of_rows(rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str], *, hide: bool) -> dict[str, Any]:
     """What the template shows of the results."""
     finding = words.finding
     if finding is None:
@@ -120,10 +124,9 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
             "readoff": "",
         }
         return {"numbers": [], "cautions": [], "figures": [], **nothing}
-    numbers = content.numbers(rows, finding)
+    numbers = content.numbers(rows, finding, measured)
     people, people_left = content.people_table(rows, finding)
     figures, readoff = draw_figures(rows, finding, hide=hide)
-    shared = content.shared_labels(rows) if len(rows) > 1 else {}
     return {
         "numbers": numbers,
         "strong": finding.strongest,
@@ -139,8 +142,8 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, *, hide: bool) -> dict[
         "recordings_note": f"{NOTE} {untried_words(rows)}".strip(),
         "ladder": content.ladder_table(rows),
         "growths": growths(rows[finding.strongest]),
-        "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None),
-        "shared_words": ", ".join(f"{name}: {value}" for name, value in shared.items()),
+        "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None, measured),
+        "shared_words": content.shared_words(rows),
         "figures": figures,
         "readoff": _own(_json(plain_panels(readoff))) if readoff else "",
     }

@@ -1,33 +1,35 @@
-"""Columns that fit a width: words and intervals stay whole, and what had to be shortened is told in full.
+"""Columns that fit a width: numbers and intervals stay whole, and no name is shortened.
 
 Cells may be broken at their line ends. `arranged` tries one way after the other to give the columns room: cells in one
-line, cells broken, labels wrapped, labels in one column, and as a last resort long words cut.
+line, cells broken, labels wrapped, labels in one column, and as a last resort long names broken at their joints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
-from zeroevidence.report.text.console import wrapped
+from zeroevidence.report.text.console import joints, wrapped
 
 GAP = 2
 _AIM = 2  # columns of numbers that a table should show at least
 _LINES = 2  # of a heading, and of a label that is wrapped
 _ANY = 1000  # lines: as many as it takes
-_SHORTEST = 12  # letters of a label that is cut
+_LONG = 20  # letters of a name that may be broken at its joints
+_SHORTEST = 12  # room for labels in one column at least
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading and the cell of each row; numbers stand at the right."""
+    """A heading and the cell of each row; numbers stand at the right, and a tall heading may take many lines."""
 
     heading: str
     cells: tuple[str, ...]
     right: bool = False
+    tall: bool = False
 
     def flat(self) -> Column:
         """The same with each cell in one line."""
@@ -37,28 +39,39 @@ class Column:
     def widest(self) -> int:
         """Room for cells that are broken at their line ends only, under a heading of a few lines."""
         lines = [line for cell in self.cells for line in cell.split("\n")]
-        return max([narrowest([self.heading], _LINES), *map(cell_len, lines)])
+        words = [cell_len(joint) for word in _words(self.heading) for joint in joints(word)]
+        return max([max(words, default=1) if self.tall else narrowest([self.heading], _LINES), *map(cell_len, lines)])
 
 
 def narrowest(texts: Sequence[str], lines: int) -> int:
-    """The smallest width at which each text takes at most so many lines, and no word is broken."""
-    width = max((cell_len(word) for text in texts for word in text.split(" ")), default=1)
+    """The smallest width at which each text takes at most so many lines, and only long names are broken."""
+    parts = (part for text in texts for word in _words(text) for part in _parts(word, lines))
+    width = max(map(cell_len, parts), default=1)
     while any(len(wrapped(text, width)) > lines + text.count("\n") for text in texts):
         width += 1
     return width
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("\n", " ").split(" ")
+
+
+def _parts(word: str, lines: int) -> list[str]:
+    """What of a word must stand in one line: the whole of it, unless it is long and there may be several lines."""
+    return joints(word) if lines > 1 and cell_len(word) > _LONG else [word]
 
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
     """Columns with their widths. Of the columns of numbers only the first `fitting` are among them.
 
-    `cut` holds what was shortened, with the whole of it.
+    `joined` says that several labels had to stand in one column.
     """
 
     columns: tuple[Column, ...]
     widths: tuple[int, ...]
     fitting: int
-    cut: dict[str, str] = field(default_factory=dict)
+    joined: bool = False
 
     @property
     def width(self) -> int:
@@ -79,11 +92,11 @@ def arranged(
     Parameters
     ----------
     lead, labels
-        Columns that are always there; only labels are wrapped, joined and cut.
+        Columns that are always there; only labels are wrapped and joined.
     numbers
         Columns of which the first are shown, as many as fit.
     aim
-        How many of these a table should show before labels are joined or cut.
+        How many of these a table should show before labels are joined.
     """
     return _with_headings(_best(lead, labels, numbers, width, min(aim, len(numbers))), width)
 
@@ -105,7 +118,7 @@ def _with_headings(table: Arranged, width: int) -> Arranged:
     """The same with headings in one line, as long as there is room."""
     left, widths = width - table.width, []
     for column, own in zip(table.columns, table.widths, strict=True):
-        more = max(cell_len(column.heading) - own, 0)
+        more = 0 if column.tall else max(cell_len(column.heading) - own, 0)
         more = more if more <= left else 0
         widths.append(own + more)
         left -= more
@@ -139,31 +152,16 @@ def _fitted(
 def _together(
     lead: Sequence[Column], labels: Sequence[Column], numbers: Sequence[Column], width: int, aim: int
 ) -> Arranged:
-    """Labels in one column that leaves room for the first columns of numbers; words that are longer are shortened."""
+    """Labels in one column that leaves room for the first columns of numbers; longer words break at their joints."""
     used = sum(one.widest + GAP for one in lead)
     rooms = (width - used - sum(one.widest + GAP for one in numbers[:wanted]) for wanted in (aim, 1))
     room = next((room for room in rooms if room >= _SHORTEST), _SHORTEST)
-    short = _shortened([text for one in labels for text in (one.heading, *one.cells)], room - 1)  # and a comma
     rows = zip(*(one.cells for one in labels), strict=True)
     joined = Column(
-        ", ".join(short[one.heading] for one in labels),
-        tuple(", ".join(short[text] for text in texts if text) for texts in rows),
+        ", ".join(one.heading for one in labels), tuple(", ".join(text for text in texts if text) for texts in rows)
     )
     found = _fitted(lead, [joined], [min(room, *_widths([joined], 1))], numbers, width, 1)
-    return replace(found, cut={cut: text for text, cut in short.items() if cut != text})
-
-
-def _shortened(texts: Sequence[str], width: int) -> dict[str, str]:
-    """Each text with its long words shortened; words that would look alike are numbered."""
-    words: dict[str, str] = {}
-    for word in dict.fromkeys(word for text in texts for word in text.split(" ")):
-        short, number = word, 1
-        while cell_len(short) > width or short in words.values():
-            end = "…" if number == 1 else f"…{number}"
-            short = set_cell_size(word, width - cell_len(end)).rstrip() + end
-            number += 1
-        words[word] = short
-    return {text: " ".join(words[word] for word in text.split(" ")) for text in texts}
+    return replace(found, joined=len(labels) > 1)
 
 
 def drawn(table: Arranged, below: Sequence[Sequence[str]] = ()) -> Iterator[Text]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from zeroevidence.plot.words import printable
 
 PLAIN_WIDTH = 100  # where the output is no terminal and COLUMNS does not say otherwise
 UNBROKEN = "\u00a0"  # a blank at which lines are not broken
+_JOINTS = re.compile(r"(?<=[+/_:,-])(?=[^\W\d_])")  # behind them a word begins, so that numbers stay whole
 _NARROWEST = 40  # no table is readable in less; a terminal that is narrower breaks lines itself
 
 
@@ -45,12 +47,14 @@ def written(console: Console) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines that are at most `width` wide, broken at line ends and between words; only what has no blank is cut.
+    """Lines that are at most `width` wide, broken at line ends and between words; longer words break at their joints.
 
     Examples
     --------
     >>> wrapped("a weak attack is no privacy", 10)
     ['a weak', 'attack is', 'no privacy']
+    >>> wrapped("mcadams:0.8+pitch:2", 12)
+    ['mcadams:0.8+', 'pitch:2']
     """
     lines = (line for part in text.split("\n") for line in _flowing(_words(part, width), " ", width))
     return [line.replace(UNBROKEN, " ") for line in lines]
@@ -58,7 +62,16 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def _words(text: str, width: int) -> Iterator[str]:
     for word in text.split(" "):
-        yield from chop_cells(word, width) if cell_len(word) > width else [word] if word else []
+        if cell_len(word) > width:
+            parts = (part for joint in joints(word) for part in chop_cells(joint, width))
+            yield from _flowing(parts, "", width)
+        elif word:
+            yield word
+
+
+def joints(word: str) -> list[str]:
+    """The parts of a name between which it may be broken: after signs that join words."""
+    return _JOINTS.split(word)
 
 
 def _flowing(parts: Iterable[str], between: str, width: int) -> list[str]:

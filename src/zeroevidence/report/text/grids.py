@@ -20,17 +20,12 @@ def say_grid(console: Console, grid: Grid) -> None:
     ]
     labels = [Column(one.heading, tuple(map(one_line, one.cells))) for one in columns[: grid.n_text]]
     numbers = columns[grid.n_text :]
-    title, cut = grid.title, dict[str, str]()
+    title = grid.title
     while numbers:
         table = arranged(numbered(grid.numbers), labels, numbers, console.width, aim=_AIM)
         say(console, title, style="bold")
         console.print()
         say_lines(console, drawn(table))
         console.print()
-        cut |= table.cut
         numbers = numbers[table.fitting :]
         title = f"{grid.title}, continued"
-    for short, text in cut.items():
-        say(console, f"{short}: {text}", indent=2)
-    if cut:
-        console.print()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding import evidence_measure
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.summary import summary
 from zeroevidence.report.verdict.words import (
@@ -45,6 +46,26 @@ def _share(row: Evaluation) -> str:
     return percent((row.number("d_ece") or 0.0) / D_ECE_MAX)
 
 
+def _learned(row: Evaluation, attribute: str | None) -> str:
+    """What an attacker does to the uncertainty about classes, or learns about a number; never less than nothing."""
+    if evidence_measure(row) == "attribute_bits":
+        return f"learns {_bits(row)} about {attribute}"
+    return f"removes {_share(row)} of the uncertainty about {attribute}"
+
+
+def _bits(row: Evaluation) -> str:
+    return f"{max(0.0, row.number('attribute_bits') or 0.0):.2f} bits"
+
+
+def _between(row: Evaluation) -> str:
+    one = row.metrics["attribute_bits"]
+    return "" if one.low is None or one.high is None else f" (95 % interval {one.low:.2f} to {one.high:.2f})"
+
+
+def _amount(row: Evaluation) -> str:
+    return _bits(row) if evidence_measure(row) == "attribute_bits" else _share(row)
+
+
 def _headline(row: Evaluation, finding: Finding) -> str:
     attribute, level = finding.attribute, finding.level
     if level == "too-few":
@@ -79,6 +100,10 @@ def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     one = row.about.of_class
     about = f"{finding.attribute} ({one} or not)" if one else finding.attribute
+    if evidence_measure(row) == "attribute_bits":
+        words = f"learns at least {_bits(row)}{_between(row)} about {about}"
+        words += "" if finding.control is None else f"; without protection it is {_bits(rows[finding.control])}"
+        return f"{words}. Nothing learned would be perfect privacy."
     removed = limited(row, "d_ece", D_ECE_MAX)
     words = f"removes {removed_words(removed)} of the uncertainty about {about}, averaged over all prior beliefs"
     if finding.control is not None:
@@ -109,7 +134,7 @@ def _together(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     """What all recordings of one person give away."""
     if finding.pooled is None:
         return []
-    return [f"From all recordings of one person together it is {_share(rows[finding.pooled])}."]
+    return [f"From all recordings of one person together it is {_amount(rows[finding.pooled])}."]
 
 
 def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
@@ -142,10 +167,7 @@ def _short(row: Evaluation, finding: Finding, number: int) -> str:
     weak = ", no better than chance" if finding.chance[number].beaten is False else ""
     system, name = row.labels.get("system", "unnamed"), row.labels.get("attacker", "")
     by = f" ({name})" if name else ""
-    return (
-        f"{system}: its strongest attacker{by} removes {_share(row)} of the uncertainty about "
-        f"{finding.attribute}{weak}."
-    )
+    return f"{system}: its strongest attacker{by} {_learned(row, finding.attribute)}{weak}."
 
 
 def _kept_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:
@@ -154,7 +176,9 @@ def _kept_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Findin
     own = [i for i in finding.by_system if rows[i].labels.get("system", "") == system]
     if not own:
         return f"{finding.attribute}: see the table."
-    before = "" if finding.control is None else f"; without protection it is {_share(rows[finding.control])}"
+    before = "" if finding.control is None else f"; without protection it is {_amount(rows[finding.control])}"
+    if evidence_measure(rows[own[0]]) == "attribute_bits":
+        return f"{finding.attribute}, with {system}: the attacker learns {_bits(rows[own[0]])}{before}."
     return (
         f"{finding.attribute}, with {system}: the attacker removes {_share(rows[own[0]])} of the uncertainty{before}."
     )

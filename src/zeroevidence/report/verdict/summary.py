@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import Chance
+from zeroevidence.evaluation.finding import Chance, evidence_measure
+from zeroevidence.evaluation.results import number_or_none
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_words
 from zeroevidence.report.verdict.words import Limited, kept, limited, named_words, percent, removed_words
@@ -92,29 +93,30 @@ def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     plain = None if finding.control is None else rows[finding.control]
     if finding.question == "attribute":
-        before = (
-            "" if plain is None else f"; without protection it is {percent((plain.number('d_ece') or 0.0) / D_ECE_MAX)}"
-        )
-        removed = removed_words(limited(row, "d_ece", D_ECE_MAX))
-        return f"This removes {removed} of the doubt about {finding.attribute}{before}."
+        return _told(row, plain, finding.attribute or "")
     if row.is_search:
         guess = f"guessing does so for {percent(1.0 / row.counts['identities'])}"
-        top = None if plain is None else plain.number("top1")
+        top = number_or_none(plain, "top1")
         before = "" if top is None else f", and without protection it is {percent(top)}"
-        return (
-            f"It puts the right name to {named_words(row, finding.level, limited(row, 'top1', 1.0))}; {guess}{before}."
-        )
-    error = row.metrics.get("eer")
+        named = named_words(row, finding.level, limited(row, "top1", 1.0))
+        return f"It puts the right name to {named}; {guess}{before}."
+    error, plain_error = row.metrics.get("eer"), number_or_none(plain, "eer")
     if error is None:
         return f"This removes {removed_words(limited(row, 'd_ece', D_ECE_MAX))} of the doubt."
-    before = (
-        ""
-        if plain is None or plain.number("eer") is None
-        else f", and without protection {percent(plain.number('eer') or 0.0)}"
-    )
-    return (
-        f"It is wrong in {_errors(Limited(float(error), error.bound))} of the cases, where guessing is in 50 %{before}."
-    )
+    before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
+    wrong = _errors(Limited(float(error), error.bound))
+    return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
+
+
+def _told(row: Evaluation, plain: Evaluation | None, attribute: str) -> str:
+    """What is told of an attribute: a share of the doubt about classes, or how far guesses of a number are off."""
+    if evidence_measure(row) == "attribute_bits":
+        off, before = row.number("attribute_error") or 0.0, number_or_none(plain, "attribute_error")
+        without = "" if before is None else f", and without protection by {before:.3g}"
+        return f"Its guesses of {attribute} are off by {off:.3g} on average{without}."
+    share = number_or_none(plain, "d_ece")
+    without = "" if share is None else f"; without protection it is {percent(share / D_ECE_MAX)}"
+    return f"This removes {removed_words(limited(row, 'd_ece', D_ECE_MAX))} of the doubt about {attribute}{without}."
 
 
 def _errors(error: Limited) -> str:

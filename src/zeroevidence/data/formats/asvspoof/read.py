@@ -6,6 +6,7 @@ verifier's scores of 2019 have none; their protocol stands beside them line by l
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -22,10 +23,11 @@ from zeroevidence.data.formats.asvspoof.join import (
     with_speakers,
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
-from zeroevidence.data.formats.asvspoof.table import offers, one_side, read_table
+from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.scale import Base, scaled_tandem
 from zeroevidence.data.tandem import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -53,6 +55,8 @@ def read_tandem(
     duplicates: TandemDuplicates = "error",
     allow_missing: bool = False,
     phase: str = "eval",
+    negate: Collection[Side] = (),
+    llr_base: Base = "e",
 ) -> LoadedTandem:
     r"""Scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
 
@@ -73,6 +77,8 @@ def read_tandem(
         Evaluate what scores and key have in common.
     phase
         Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
+    negate, llr_base
+        The sides whose higher scores speak against acceptance; the base of scores that are log-likelihood ratios.
 
     Raises
     ------
@@ -95,7 +101,8 @@ def read_tandem(
     loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase))
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem --check")
-    return loaded
+    data, told = scaled_tandem(loaded.data, negate, llr_base)
+    return replace(loaded, data=data, loosened=(*loaded.loosened, *told))
 
 
 def diagnose_tandem(
@@ -226,6 +233,9 @@ class _Reading:
         self.problems += problems
         if joined is None or problems:
             return None
+        unnamed = sum(table.unnamed for table in tables if isinstance(table, Utterances))
+        if unnamed:
+            joined = replace(joined, loosened=(*joined.loosened, Loosened("no-attack", unnamed)))
         lacking = [kind for kind in KINDS[side] if not (joined.frame["key"] == kind).any()]
         if lacking:
             reason = f"no {lacking[0]} trials; expected {', '.join(KINDS[side])}"

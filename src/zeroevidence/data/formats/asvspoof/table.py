@@ -18,11 +18,14 @@ from zeroevidence.errors import InputError
 
 ABSENT = "-"
 _NO_ATTACK = (ABSENT, "bonafide")
+_UNNAMED = "A00"  # on bona fide lines of some published scores
 
 
 @dataclass(frozen=True, slots=True)
 class Utterances(Table):
-    """A table whose rows may be named by the utterance alone."""
+    """A table whose rows may be named by the utterance alone; `unnamed` bona fide ones had a name for no attack."""
+
+    unnamed: int = 0
 
     def pair(self, row: int) -> str:
         """The identifiers of a row in words."""
@@ -66,7 +69,12 @@ def one_side(table: Table, side: Side, *, key: bool) -> Table:
         cells = frame["key"]
         expected = f"{', '.join(words[:-1])} or {words[-1]}"
         problems.each(table, unknown, lambda at: f"unknown key {cells[int(unknown[at])]!r}; expected {expected}")
+    unnamed = 0
     if "attack" in frame.columns:
+        if "key" in frame.columns:
+            none = (frame["attack"] == _UNNAMED) & (frame["key"] != "spoof")
+            unnamed = int(none.sum())
+            frame = frame.with_columns(attack=pl.when(none).then(pl.lit(ABSENT)).otherwise(pl.col("attack")))
         _check_attacks(table, frame, side, problems)
         frame = frame.with_columns(
             attack=pl.when(pl.col("attack").is_in(list(_NO_ATTACK))).then(pl.lit("")).otherwise(pl.col("attack"))
@@ -76,7 +84,7 @@ def one_side(table: Table, side: Side, *, key: bool) -> Table:
         channel = pl.concat_str(pl.lit(ABSENT), "codec", pl.lit(ABSENT), "channel")
         frame = frame.with_columns(speaker=pl.col("enrol").str.strip_suffix(channel))
     found = tuple(problems.all())
-    return Utterances(table.name, table.format, frame, table.lines, table.located, (*table.problems, *found))
+    return Utterances(table.name, table.format, frame, table.lines, table.located, (*table.problems, *found), unnamed)
 
 
 def with_enrol(table: Table) -> Table:

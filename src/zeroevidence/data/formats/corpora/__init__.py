@@ -4,8 +4,9 @@ from zeroevidence.data.formats.corpora.read import (
     CorpusReport,
     diagnose_corpus,
     examine_corpus,
+    examine_pairs,
     read_corpus,
     read_segments,
 )
 
-__all__ = ["CorpusReport", "diagnose_corpus", "examine_corpus", "read_corpus", "read_segments"]
+__all__ = ["CorpusReport", "diagnose_corpus", "examine_corpus", "examine_pairs", "read_corpus", "read_segments"]

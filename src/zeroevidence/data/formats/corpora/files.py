@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zeroevidence.data.audio import undecoded
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.scores.speakers import read_speakers, two_columns
 from zeroevidence.data.formats.scores.table import Problems
@@ -351,11 +352,27 @@ def _lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
             yield number, line.strip(" \t")
 
 
+def _below(folder: Path, found: Found, above: tuple[Path, ...]) -> Iterator[Path]:
+    """All files below a folder, through links too; a link back to a folder above it is a problem."""
+    for entry in folder.iterdir():
+        if not entry.is_dir():
+            yield entry
+            continue
+        real = entry.resolve()
+        if real in above:
+            reason = f"is a link back to {real.name or real}, which it is in; expected folders of speakers"
+            found.problems.append(Problem(str(entry), None, reason))
+        else:
+            yield from _below(entry, found, (*above, real))
+
+
 def read_tree(folder: Path, found: Found) -> None:
     """Folders of speakers with audio files in them, at any depth; speakers.tsv beside them describes the people."""
-    files = sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    found_files = sorted(_below(folder, found, (folder.resolve(),)))
+    files = [file for file in found_files if file.suffix.lower() in SUFFIXES]
+    found.problems += [Problem(str(file), None, what) for file in found_files if (what := undecoded(file))]
     loose = [file for file in files if file.parent == folder]
-    if len(loose) == len(files):
+    if len(loose) == len(files) and not found.problems:
         what = "audio files without a speaker's folder" if loose else "no audio"
         raise InputError(f"{what}; expected wav.scp, a table of utterances, or speaker/utterance.wav", path=folder)
     found.problems += [Problem(str(file), None, "no speaker; expected speaker/utterance.wav") for file in loose]

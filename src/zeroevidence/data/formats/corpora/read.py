@@ -4,7 +4,7 @@
 | --- | --- |
 | Kaldi data folder, or a folder of several | wav.scp, utt2spk, perhaps spk2gender, segments, enrolls, trials |
 | table with a header (TSV or CSV) | utterance, speaker, path; perhaps role, split, start, end; others are attributes |
-| tree of folders | speaker/utterance.wav (flac, ogg) |
+| tree of folders | speaker/utterance.wav (flac, ogg, opus, mp3), through links too |
 
 A ``speakers.tsv`` beside a table or in a tree describes the people; a folder with an ``utterances.tsv`` is read by it.
 """
@@ -16,14 +16,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroevidence.data.audio import inspect_audio, unheard
+import numpy as np
+
+from zeroevidence.data.audio import inspect_audio, load_audio, unheard
 from zeroevidence.data.formats.corpora.files import Found, Row, read_files, table_rows
 from zeroevidence.data.formats.scores.table import Problems
 from zeroevidence.data.formats.source import locate
-from zeroevidence.data.speech import SEGMENT_RATE, Corpus
+from zeroevidence.data.speech import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
 from zeroevidence.errors import InputError, Problem
 
 _LISTER = "zeroevidence doctor"
+_LONGER = 1.5  # times: protections stretch speech by less
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,51 @@ def examine_corpus(path: str | Path, *, progress: Callable[[int, int], None] | N
     if not found.rows and not problems:
         problems.append(Problem(str(path), None, "no utterances; expected at least one"))
     return CorpusReport(tuple(problems), tuple(notes))
+
+
+def examine_pairs(
+    path: str | Path, anonymised: str | Path, *, progress: Callable[[int, int], None] | None = None
+) -> CorpusReport:
+    """Say where original and anonymised utterances do not match.
+
+    Problems: utterances without an anonymised file, files that are the original, lengths that differ by more than a
+    half, audio that cannot be read, and anonymised audio that is the original sample by sample. Notes: anonymised files
+    that belong to no utterance.
+    """
+    found = read_files(path)
+    corpus = Corpus(tuple(row.utterance for row in _merged(found)), found.root)
+    there, problems = corpus.counterparts(anonymised)
+    own = {one.id: one for one in corpus}
+    for done, (name, other) in enumerate(there.items(), 1):
+        reason = _mismatch(own[name], other)
+        if reason:
+            problems.append(Problem(str(other.path), None, reason))
+        if progress is not None:
+            progress(done, len(there))
+    used = {one.path.resolve() for one in there.values()}
+    extra = [file for file in sorted(Path(anonymised).rglob("*")) if file.suffix.lower() in SUFFIXES]
+    notes = [
+        Problem(str(file), None, "belongs to no original utterance; it is left out")
+        for file in extra
+        if file.resolve() not in used
+    ]
+    return CorpusReport(tuple(problems), tuple(notes))
+
+
+def _mismatch(one: Utterance, other: Utterance) -> str:
+    """Why an anonymised utterance cannot be that of the original; empty where it can."""
+    try:
+        first, second = load_audio(one), load_audio(other)
+    except InputError as error:
+        return error.reason
+    seconds = [len(wave) / SEGMENT_RATE for wave in (first, second)]
+    if max(seconds) > _LONGER * min(seconds):
+        return (
+            f"{seconds[1]:.2f} s, but the original of {one.id!r} has {seconds[0]:.2f} s; are they the same utterance?"
+        )
+    if len(first) == len(second) and np.array_equal(first, second):
+        return f"is the original of {one.id!r}, sample by sample; expected anonymised speech"
+    return ""
 
 
 def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:

@@ -17,6 +17,7 @@ from zeroevidence.data.formats.scores.layout import Role
 from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Binary, ScoreFormat
 from zeroevidence.data.formats.scores.table import Problems, Table
 from zeroevidence.data.formats.source import Container, InputFile
+from zeroevidence.data.unpacking import check_size
 from zeroevidence.errors import InputError, MissingExtra
 
 _NAME = "bosaris"
@@ -73,11 +74,20 @@ def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, A
         raise InputError(f"cannot be read as HDF5: {error}", path=source.name) from None
 
 
+def _unpacked(dataset: Any, name: str) -> Any:
+    """All of a dataset, unless it is much larger than what the file holds of it."""
+    if not hasattr(dataset, "nbytes"):
+        raise InputError(f"{dataset.name} is a group; expected a dataset", path=name)
+    if dataset.nbytes > 4 * dataset.id.get_storage_size():
+        check_size(int(dataset.nbytes), name)
+    return dataset[()]
+
+
 def _ids(file: Any, names: tuple[str, ...], name: str) -> StrArray:
     found = next((path for path in names if path in file), None)
     if found is None:
         raise InputError(f"no dataset {' or '.join(names)}; expected a BOSARIS or SIDEKIT file", path=name)
-    values = np.ravel(file[found][()]).tolist()
+    values = np.ravel(_unpacked(file[found], name)).tolist()
     ids = np.array([value.decode("utf-8") if isinstance(value, bytes) else str(value) for value in values], np.str_)
     if len(np.unique(ids)) != len(ids):
         raise InputError(f"{found}: identifiers repeat; expected each once", path=name)
@@ -90,7 +100,7 @@ def _matrix(file: Any, names: tuple[str, ...], shape: tuple[int, ...], name: str
     found = next((path for path in names if path in file), None)
     if found is None:
         raise InputError(f"no dataset {' or '.join(names)}; expected a BOSARIS or SIDEKIT file", path=name)
-    values = np.asarray(file[found][()])
+    values = np.asarray(_unpacked(file[found], name))
     if values.shape != shape or values.dtype.kind not in "biuf":
         size = " x ".join(map(str, shape))
         raise InputError(

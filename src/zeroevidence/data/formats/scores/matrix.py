@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Matrix, ScoreFormat
 from zeroevidence.data.formats.scores.speakers import Speakers, uncovered
 from zeroevidence.data.formats.source import NPY, NPZ, InputFile
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.unpacking import check_archive, check_array
 from zeroevidence.errors import InputError
 
 _IDS = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
@@ -60,15 +62,19 @@ def _arrays(source: InputFile, alone: str) -> dict[str, Any]:
     """The arrays of an npz by name, or the one of an npy under the name that it stands for."""
     if source.kind not in (NPZ.name, NPY.name):
         raise InputError(f"is a {source.kind} file; expected NumPy (.npz or .npy)", path=source.name)
-    try:
-        with source.stream() as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            if source.kind == NPY.name:
-                return {alone: _plain(loaded)}
-            with loaded:
-                return {name: _plain(loaded[name]) for name in ("scores", "mated", *_IDS) if name in loaded.files}
-    except Exception as error:  # a damaged archive fails wherever the damage is
-        raise InputError(f"cannot be read as NumPy {source.kind}: {error}", path=source.name) from None
+    with door(source.name, f"NumPy {source.kind}"), source.stream() as stream:
+        if source.kind == NPY.name:
+            held = stream.seek(0, 2)
+            stream.seek(0)
+            check_array(stream, held, source.name)
+            stream.seek(0)
+        else:
+            check_archive(stream, source.name)
+        loaded = np.load(stream, allow_pickle=False)
+        if source.kind == NPY.name:
+            return {alone: _plain(loaded)}
+        with loaded:
+            return {name: _plain(loaded[name]) for name in ("scores", "mated", *_IDS) if name in loaded.files}
 
 
 def _plain(array: Any) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from zeroevidence.data.door import door
 from zeroevidence.data.formats.scores.layout import Role
 from zeroevidence.data.formats.scores.named import TABLE, named_columns
 from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.formats.source import InputFile
+from zeroevidence.data.formats.source import InputFile, check_parquet
 from zeroevidence.data.formats.text import LABELS, LABELS_EXPECTED
 from zeroevidence.errors import InputError
 
@@ -21,10 +22,9 @@ def read_parquet(file: InputFile, _role: Role) -> Table:
     InputError
         When the file is broken or a column has a type that cannot hold what it should.
     """
-    try:
+    with door(file.name, "Parquet"):
+        check_parquet(file)
         raw = pl.read_parquet(file.open(), hive_partitioning=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read as Parquet: {str(error).splitlines()[0]}", path=file.name) from None
     meaning = named_columns(raw.columns, file.name, None)
     frame = raw.select(pl.col(column).alias(name) for column, name in zip(raw.columns, meaning, strict=True) if name)
     if frame.is_empty():

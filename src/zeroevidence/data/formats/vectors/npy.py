@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import NPY, InputFile
 from zeroevidence.data.formats.vectors.lists import with_names
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
-from zeroevidence.errors import InputError
+from zeroevidence.data.unpacking import check_array
 
 
 def read_npy(file: InputFile) -> Embeddings:
     """The vectors, with the names that ``NAME.ids`` or ``NAME.txt`` gives them."""
-    try:
-        if file.held is not None:
-            with file.stream() as stream:
-                vectors = np.load(stream, allow_pickle=False)
-        else:
+    with door(file.name, "NumPy npy"):
+        with file.stream() as stream:
+            check_array(stream, len(file.held) if file.held is not None else file.path.stat().st_size, file.name)
+            stream.seek(0)
+            vectors = np.load(stream, allow_pickle=False) if file.held is not None else None
+        if vectors is None:
             vectors = np.load(file.path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:
-        raise InputError(f"cannot be read as NumPy npy: {error}", path=file.name) from None
     for ending in (".ids", ".txt"):
         beside = file.path.with_suffix(ending)
         if file.held is None and beside.is_file():

@@ -1,29 +1,30 @@
-"""NumPy archives: vectors, identifiers and speakers under their usual names, and words about each."""
+"""NumPy archives: vectors, identifiers and speakers under their usual names, and words or numbers about each."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import NPZ, InputFile
 from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, VECTORS, pop_named
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.unpacking import check_archive
 from zeroevidence.errors import InputError
 
 
 def read_npz(file: InputFile) -> Embeddings:
-    """The embeddings of an archive; its other arrays of words are attributes."""
-    try:
-        with file.stream() as stream, np.load(stream, allow_pickle=False) as loaded:
+    """The embeddings of an archive; its other arrays of words or numbers are attributes."""
+    with door(file.name, "NumPy npz"), file.stream() as stream:
+        check_archive(stream, file.name)
+        with np.load(stream, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}
-    except Exception as error:  # a damaged archive fails wherever the damage is
-        raise InputError(f"cannot be read as NumPy npz: {error}", path=file.name) from None
     vectors = pop_named(arrays, VECTORS)
     if vectors is None:
         raise InputError(f"no array named vectors (found: {', '.join(arrays) or 'none'}); expected one", path=file.name)
     ids, speakers = pop_named(arrays, IDS), pop_named(arrays, SPEAKERS)
     words = {
-        name: array for name, array in arrays.items() if array.shape == (len(vectors),) and array.dtype.kind in "US"
+        name: array for name, array in arrays.items() if array.shape == (len(vectors),) and array.dtype.kind in "USiuf"
     }
     return Embeddings(vectors, ids, speakers, words)
 
@@ -31,7 +32,8 @@ def read_npz(file: InputFile) -> Embeddings:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="npz",
-        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words are attributes",
+        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words or numbers are "
+        "attributes",
         read=read_npz,
         containers=(NPZ,),
         place=20,

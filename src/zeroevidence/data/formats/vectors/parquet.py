@@ -1,4 +1,4 @@
-"""Embeddings in Parquet: a column of lists, and columns of words."""
+"""Embeddings in Parquet: a column of lists, and columns of words or numbers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import polars as pl
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import PARQUET, InputFile
+from zeroevidence.data.formats.source import PARQUET, InputFile, check_parquet
 from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, VECTORS, pop_named
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
 
 def read_parquet(file: InputFile) -> Embeddings:
-    """The embeddings of a table; its other columns of words are attributes."""
-    try:
+    """The embeddings of a table; its other columns of words or numbers are attributes."""
+    with door(file.name, "Parquet"):
+        check_parquet(file)
         frame = pl.read_parquet(file.open())
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read as Parquet: {str(error).splitlines()[0]}", path=file.name) from None
     columns = {name: name for name in frame.columns}
     at = pop_named(columns, VECTORS)
     if at is None:
@@ -30,7 +30,11 @@ def read_parquet(file: InputFile) -> Embeddings:
         empty = [] if name is None else frame[name].is_null().arg_true()
         if len(empty):
             raise InputError(f"row {empty[0]}: no {name}; expected one", path=file.name)
-    words = {name: frame[name].fill_null("").to_numpy() for name in columns if frame[name].dtype == pl.String}
+    words = {
+        name: frame[name].cast(pl.String).fill_null("").to_numpy()
+        for name in columns
+        if frame[name].dtype == pl.String or frame[name].dtype.is_numeric()
+    }
     text: dict[Any, Any] = {
         name: None if name is None else frame[name].cast(pl.String).to_numpy() for name in (ids, speakers)
     }
@@ -44,6 +48,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
         raise InputError(f"column {at} is of type {lists.dtype}; expected lists of numbers", path=name)
     if lists.dtype.base_type() == pl.Array:
         lists = lists.arr.to_list()
+    if len(lists) == 0:
+        raise InputError("no rows; expected one vector in each", path=name)
     lengths = lists.list.len()
     odd = (lengths != lengths[0]).fill_null(True).arg_true()
     if len(odd):
@@ -62,7 +68,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="parquet",
-        words="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of words are attributes",
+        words="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of words or numbers are "
+        "attributes",
         read=read_parquet,
         containers=(PARQUET,),
         place=40,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.formats.vectors.lists import read_list, with_names
@@ -41,12 +42,10 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
     ((2, 3), ['u1', 'u2'], ['ada', 'bob'])
     """
     name = str(path)
-    try:
+    with door(name, "embeddings"):
         file = _fetched(name) if "://" in name else locate(path)
         format = next(one for one in VECTOR_FORMATS.values() if one.recognises(file))
         return _with_people(format.read(file), ids)
-    except InputError as error:
-        raise error if error.path is not None else InputError(error.reason, path=name) from None
 
 
 def read_words(path: str | Path) -> dict[str, str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import InputFile
 from zeroevidence.data.formats.vectors.names import VECTORS
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.unpacking import check_archive
 from zeroevidence.errors import InputError, MissingExtra
 
 
@@ -21,10 +24,12 @@ def read_tensors(file: InputFile) -> Embeddings:
         import torch
     except ImportError:
         raise MissingExtra("torch", f"{file.name}: reading tensors") from None
-    try:
+    with door(file.name, "tensors"):
+        with file.stream() as stream:
+            if zipfile.is_zipfile(stream):
+                stream.seek(0)
+                check_archive(stream, file.name)
         loaded = torch.load(file.open(), map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise InputError(f"cannot be read as tensors: {str(error).splitlines()[0]}", path=file.name) from None
     index: Mapping[Any, Any] | None = None
     speakers: Mapping[Any, Any] = {}
     if isinstance(loaded, Mapping):
@@ -34,8 +39,13 @@ def read_tensors(file: InputFile) -> Embeddings:
         raise InputError("no tensor of vectors; expected one, or a mapping with vectors", path=file.name)
     if index is None:
         index = _index_beside(file)
+    if not isinstance(index, (Mapping, type(None))):
+        raise InputError("id2idx: expected a mapping of identifiers to rows", path=file.name)
+    if loaded.ndim != 2 or not loaded.is_floating_point() or loaded.layout != torch.strided or loaded.is_meta:
+        what = f"{str(loaded.dtype).removeprefix('torch.')} of shape {tuple(loaded.shape)}"
+        raise InputError(f"a tensor of {what}; expected one vector of floats per row", path=file.name)
     loaded = loaded.detach()
-    vectors = loaded.float().numpy() if loaded.dtype == torch.bfloat16 else loaded.numpy()
+    vectors = (loaded if loaded.dtype in (torch.float16, torch.float32, torch.float64) else loaded.float()).numpy()
     if index is None:
         return Embeddings(vectors)
     names = _by_place(index, len(vectors), file.name)
@@ -69,11 +79,11 @@ def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
 def _by_place(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
     names: list[str | None] = [None] * count
     for one, place in index.items():
-        if not 0 <= int(place) < count:
-            raise InputError(f"id2idx: {one!r} names row {place}; expected 0 to {count - 1}", path=name)
-        if names[int(place)] is not None:
-            raise InputError(f"id2idx: row {place} is {names[int(place)]!r} and {one!r}; expected one", path=name)
-        names[int(place)] = str(one)
+        if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < count:
+            raise InputError(f"id2idx: {one!r} names row {place!r}; expected 0 to {count - 1}", path=name)
+        if names[place] is not None:
+            raise InputError(f"id2idx: row {place} is {names[place]!r} and {one!r}; expected one", path=name)
+        names[place] = str(one)
     missing = [place for place, one in enumerate(names) if one is None]
     if missing:
         raise InputError(f"id2idx names no identifier for row {missing[0]}; expected one for each", path=name)

@@ -21,6 +21,41 @@
     head.append(button);
   }
 
+  // The verdict is the first screen; everything else folds, and opens by its title, by a link to it, or all at once.
+  const main = document.querySelector("main");
+  const folded = main && document.querySelector("#verdict .summary") ? [...main.querySelectorAll(":scope > section[id]:not(#verdict)")] : [];
+  const openers = folded.map((section) => {
+    const title = section.querySelector("h2");
+    const button = make("button", title.textContent);
+    button.type = "button";
+    title.replaceChildren(button);
+    const set = (open) => { section.classList.toggle("folded", !open); button.setAttribute("aria-expanded", String(open)); };
+    button.addEventListener("click", () => set(section.classList.contains("folded")));
+    set(false);
+    return set;
+  });
+  if (folded.length) {
+    const all = make("button", "Open everything");
+    all.type = "button";
+    all.className = "open-all";
+    all.addEventListener("click", () => {
+      const open = folded.some((section) => section.classList.contains("folded"));
+      openers.forEach((set) => set(open));
+      all.textContent = open ? "Fold everything" : "Open everything";
+    });
+    document.getElementById("verdict").append(all);
+    const follow = () => {
+      const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+      const place = target ? folded.findIndex((section) => section.contains(target)) : -1;
+      if (place < 0) return;
+      openers[place](true);
+      target.scrollIntoView();
+    };
+    addEventListener("hashchange", follow);
+    document.querySelectorAll(".contents a").forEach((link) => link.addEventListener("click", () => setTimeout(follow)));
+    follow();
+  }
+
   // Tables: a click on a heading sorts, again the other way round; a text filters.
   const key = (cell) => (cell.dataset.order !== undefined ? Number(cell.dataset.order) : cell.textContent.trim());
   const compare = (a, b) => {

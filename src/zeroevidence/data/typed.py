@@ -1,0 +1,186 @@
+"""From JSON to typed values: the annotations of a dataclass are the schema of its file.
+
+Every value is checked against the type of its field, to the last number, and an error says where it stands and what was
+expected there. What comes out needs no further check of types; ranges are for the dataclass, or the caller, to check.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+
+from zeroevidence.errors import InputError, UsageError
+
+_WHOLE = 2**63
+_LARGEST = 1.7e308
+_SHOWN = 40
+T = TypeVar("T")
+
+
+def read_json(text: str, path: str | Path) -> Any:
+    """The value of a JSON text; numbers that JSON does not have (NaN, Infinity) are refused."""
+    try:
+        return json.loads(text, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
+    except ValueError as error:
+        raise InputError(f"not JSON: {error}", path=path) from None
+    except RecursionError:
+        raise InputError("lists within lists without end; expected a few", path=path) from None
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+@overload
+def typed(kind: type[T], value: Any, where: str) -> T: ...
+
+
+@overload
+def typed(kind: object, value: Any, where: str) -> Any: ...
+
+
+def typed(kind: object, value: Any, where: str) -> Any:
+    """A value of JSON as one of this type: a dataclass, or what its fields may be.
+
+    Numbers may be the strings ``inf`` and ``-inf``, and null for what is not a number. Fields that the dataclass does
+    not have are refused by name.
+
+    Examples
+    --------
+    >>> from zeroevidence.uncertainty.spread import Spread
+    >>> typed(Spread, {"error": 1, "people": 9.5, "freedom": 8, "below": 0, "above": "inf"}, "spread").above
+    inf
+    >>> typed(Spread, {"error": [1]}, "spread")
+    Traceback (most recent call last):
+        ...
+    zeroevidence.errors.InputError: spread.error: expected a number, got [1]
+    """
+    return _of(kind, value, where)
+
+
+def _of(kind: Any, value: Any, where: str) -> Any:
+    if kind is Any:
+        return value
+    if is_dataclass(kind):
+        return _record(kind, value, where)
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return _either(kind, value, where)
+    if origin is tuple:
+        item = get_args(kind)[0]
+        return tuple(_of(item, one, f"{where}[{place}]") for place, one in enumerate(_list(value, where)))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return mapping(get_args(kind)[1], value, where)
+    if origin is Literal:
+        return value if isinstance(value, str) and value in get_args(kind) else _wrong(kind, value, where)
+    return _plain(kind, value, where)
+
+
+def _plain(kind: Any, value: Any, where: str) -> Any:
+    if kind is float:
+        return number(value, where)
+    if kind is bool and isinstance(value, bool):
+        return value
+    if kind is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < _WHOLE:
+        return value
+    if kind is str and isinstance(value, str) and _is_writable(value):
+        return value
+    return _wrong(kind, value, where)
+
+
+def number(value: Any, where: str) -> float:
+    """A number as results hold them; null is not a number."""
+    if value is None:
+        return math.nan
+    if value in ("inf", "-inf"):
+        return float(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LARGEST:
+        _wrong(float, value, where)
+    return float(value)
+
+
+def mapping(kind: Any, value: Any, where: str) -> dict[str, Any]:
+    """Values of one type by name."""
+    if not isinstance(value, Mapping):
+        _wrong(Mapping, value, where)
+    for name in value:
+        if not _is_writable(name):
+            _wrong(str, name, where)
+    return {name: _of(kind, one, f"{where}.{name}") for name, one in value.items()}
+
+
+def _record(kind: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, Mapping):
+        _wrong(kind, value, where)
+    hints = _hints(kind)
+    unknown = [name for name in value if name not in hints]
+    if unknown:
+        raise InputError(f"{where}: has no field {unknown[0][:_SHOWN]!r}; expected {', '.join(hints)}")
+    lacking = [
+        one.name
+        for one in fields(kind)
+        if one.name not in value and one.default is MISSING and one.default_factory is MISSING
+    ]
+    if lacking:
+        raise InputError(f"{where}: has no {lacking[0]!r}; expected one")
+    try:
+        return kind(**{name: _of(hints[name], one, f"{where}.{name}") for name, one in value.items()})
+    except UsageError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _either(kind: Any, value: Any, where: str) -> Any:
+    """The first of several types that a value is of; null is None where that is one of them."""
+    kinds = get_args(kind)
+    if value is None and NoneType in kinds:
+        return None
+    last = None
+    for one in (one for one in kinds if one is not NoneType):
+        try:
+            return _of(one, value, where)
+        except InputError as error:
+            last = error
+    raise last or InputError(f"{where}: expected nothing, got {_shown(value)}")
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        _wrong(list, value, where)
+    found: list[Any] = value
+    return found
+
+
+def _is_writable(text: Any) -> bool:
+    """Whether text can be written again: JSON may hold halves of characters."""
+    return isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _wrong(kind: Any, value: Any, where: str) -> NoReturn:
+    words = {float: "a number", int: "a whole number", str: "text", bool: "true or false", list: "a list"}
+    if get_origin(kind) is Literal:
+        expected = " or ".join(map(str, get_args(kind)))
+    else:
+        expected = words.get(kind, "names and values")
+    raise InputError(f"{where}: expected {expected}, got {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    text = ascii(value) if isinstance(value, (str, int, float, bool, NoneType)) else "a list" if value else "nothing"
+    if isinstance(value, list) and len(value) < 3 and not any(isinstance(one, (list, dict)) for one in value):
+        text = ascii(value)
+    if isinstance(value, Mapping):
+        text = "names and values"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

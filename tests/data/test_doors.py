@@ -1,0 +1,156 @@
+"""Doors of files: typed values, or one error that names the file and the place."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+import pytest
+
+from zeroevidence.data.door import door, named
+from zeroevidence.data.formats.linked import read_linked
+from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.data.typed import read_json, typed
+from zeroevidence.errors import InputError, UsageError
+
+
+@dataclass(frozen=True)
+class Part:
+    size: int
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Whole:
+    name: str
+    kind: Literal["a", "b"]
+    parts: tuple[Part, ...] = ()
+    is_new: bool = False
+    free: Any = None
+
+    def __post_init__(self):
+        if self.name == "bad":
+            raise UsageError("name: expected a good one")
+
+
+def test_what_fits_comes_out_typed():
+    given = {"name": "x", "kind": "b", "parts": [{"size": 3, "share": "inf"}, {"size": 0}], "free": [1]}
+    assert typed(Whole, given, "whole") == Whole("x", "b", (Part(3, float("inf")), Part(0)), False, [1])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": 3}, "whole.name: expected text, got 3"),
+        ({"name": "\ud800"}, "whole.name: expected text"),
+        ({"kind": "c"}, "whole.kind: expected a or b, got 'c'"),
+        ({"kind": ["a"]}, "whole.kind: expected a or b"),
+        ({"parts": {}}, "whole.parts: expected a list"),
+        ({"parts": [3]}, r"whole.parts\[0\]: expected names and values, got 3"),
+        ({"parts": [{"size": True}]}, r"whole.parts\[0\].size: expected a whole number, got True"),
+        ({"parts": [{"size": 2**64}]}, r"parts\[0\].size: expected a whole number"),
+        ({"parts": [{"size": 1, "share": 10**400}]}, r"parts\[0\].share: expected a number"),
+        ({"parts": [{"share": 0.5}]}, r"whole.parts\[0\]: has no 'size'"),
+        ({"is_new": 1}, "whole.is_new: expected true or false, got 1"),
+        ({"newer": 1}, "whole: has no field 'newer'"),
+        ({"name": "bad"}, "whole: name: expected a good one"),
+    ],
+)
+def test_what_does_not_fit_is_said_by_place(change, words):
+    with pytest.raises(InputError, match=words):
+        typed(Whole, {"name": "x", "kind": "a", **change}, "whole")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{\n,", r"r.json:2: not JSON"),
+        ("[NaN]", "r.json: not JSON: NaN is no number"),
+        ("[" * 100_000, "r.json: lists within lists without end"),
+        ("9" * 5000, "r.json: not JSON"),
+    ],
+)
+def test_what_is_no_json(text, words):
+    with pytest.raises(InputError, match=words):
+        read_json(text, "r.json")
+
+
+def test_a_door_names_the_file_and_lets_pass_what_is_not_its_own():
+    with pytest.raises(InputError, match=r"^x.bin: cannot be read as a thing: odd$"), door("x.bin", "a thing"):
+        raise RuntimeError("odd\nmore")
+    with pytest.raises(InputError, match=r"^y.bin:3: odd$"), door("x.bin", "a thing"):
+        raise InputError("odd", path="y.bin", line=3)
+    with pytest.raises(MemoryError), door("x.bin", "a thing"):
+        raise MemoryError
+    with pytest.raises(UsageError), door("x.bin", "a thing"):
+        raise UsageError("odd")
+
+
+def test_a_door_is_quiet_about_what_can_be_read(recwarn):
+    import warnings
+
+    with door("x.npy", "NumPy"):
+        warnings.warn("made long ago", stacklevel=1)
+    assert not recwarn.list
+
+
+def test_errors_without_a_file_get_one():
+    with pytest.raises(InputError, match=r"^a.npz: odd$"), named("a.npz"):
+        raise InputError("odd")
+
+
+def table(**changes):
+    columns = {"trial": ["b", "a"], "speaker": ["p", "q"], "lid": [1.0, 2.0], "greater": [0, 1], "equal": [0, 0]}
+    return pl.DataFrame({**columns, **changes})
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_the_table_of_a_search(tmp_path, kind):
+    getattr(table(), f"write_{kind}")(tmp_path / f"trials.{kind}")
+    found = read_linked(tmp_path, 3)
+    assert (found.trial.tolist(), found.lid.tolist(), found.greater.tolist()) == (["a", "b"], [2.0, 1.0], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"trial": ["a", "a"]}, "a trial occurs twice"),
+        ({"trial": [[1.0], [2.0]]}, "trial: expected a name"),
+        ({"speaker": [None, "q"]}, "speaker: expected a name"),
+        ({"lid": [1.0, float("nan")]}, "lid: expected a finite number"),
+        ({"lid": ["x", "y"]}, "lid: expected a finite number"),
+        ({"greater": [-1, 0]}, "greater: -1 lies outside of 0 to 2"),
+        ({"greater": [0.5, 0.0]}, "greater: expected a whole number"),
+        ({"equal": [0, 3]}, "equal: 3 lies outside"),
+        ({"greater": [0, 2], "equal": [0, 1]}, "trial a: ranked below all 3"),
+    ],
+)
+def test_a_table_that_is_none(tmp_path, changes, words):
+    table(**changes).write_parquet(tmp_path / "trials.parquet")
+    with pytest.raises(InputError, match=f"trials.parquet: {words}"):
+        read_linked(tmp_path, 3)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda torch: torch.zeros(2, 2, 2),
+        lambda torch: torch.eye(3).to_sparse(),
+        lambda torch: torch.eye(3).to(torch.complex64),
+        lambda torch: torch.eye(3).bool(),
+        lambda torch: {"vectors": torch.eye(3), "id2idx": 3},
+        lambda torch: {"vectors": torch.eye(2), "id2idx": {"a": 0, "b": 1.0}},
+        lambda torch: {"vectors": torch.eye(2), "id2idx": {"a": 0, "b": True}},
+    ],
+)
+def test_tensors_that_are_no_vectors(tmp_path, made):
+    torch = pytest.importorskip("torch")
+    torch.save(made(torch), tmp_path / "v.pt")
+    with pytest.raises(InputError, match=r"v\.pt: .*expected"):
+        read_embeddings(tmp_path / "v.pt")
+
+
+def test_vectors_that_are_not_of_numbers(tmp_path):
+    np.save(tmp_path / "v.npy", np.array(["a", "b"]))
+    with pytest.raises(InputError, match=r"v\.npy: "):
+        read_embeddings(tmp_path / "v.npy")

@@ -1,0 +1,57 @@
+"""`python -m tests.fuzz --cases 100000`: counts by command, and an example of every fault."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.fuzz.running import Outcome, case_files, run_case, run_cases, summary
+from tests.fuzz.seeds import targets
+
+
+def _told(outcomes: list[Outcome]) -> None:
+    """One example of each fault by the place where it happened."""
+    seen: dict[tuple[str, str, str], list[Outcome]] = {}
+    for one in outcomes:
+        if one.is_fault:
+            seen.setdefault(
+                (one.command, one.kind, one.told.strip().splitlines()[-1][:100] if one.told else ""), []
+            ).append(one)
+    for (command, kind, _), found in sorted(seen.items(), key=lambda item: -len(item[1])):
+        print(f"\n{command}: {kind}, {len(found)} times, such as case {found[0].case}\n{found[0].told.strip()}")
+
+
+def main() -> int:
+    """Run cases; 1 where there are faults."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--command", help="only cases of this command")
+    parser.add_argument("--show", type=int, metavar="CASE", help="write the files of one case here, and run it")
+    given = parser.parse_args()
+    made = [one for one in targets() if given.command in (None, one.command)]
+    if given.show is not None:
+        target, files = case_files(made, given.seed, given.show)
+        print(target.command, *target.arguments)
+        print({name: data[:2000] for name, data in files.items() if data != target.files[name]})
+        print(run_case(made, given.seed, given.show))
+        return 0
+    start, outcomes = time.monotonic(), []
+    try:
+        for one in run_cases(made, given.seed, range(given.first, given.first + given.cases)):
+            outcomes.append(one)
+            if one.is_fault:
+                print(f"case {one.case}: {one.command}: {one.kind}", file=sys.stderr, flush=True)
+            if len(outcomes) % 1000 == 0:
+                print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+    print(summary(outcomes))
+    _told(outcomes)
+    return int(any(one.is_fault for one in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Undamaged files, and the commands that read them: made once, small, by the package itself."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from zeroevidence.cli import main
+from zeroevidence.plot.registry import KINDS
+from zeroevidence.protect.attributes import names as protectors
+
+Files = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A command line, the files it reads, and those of them that are damaged."""
+
+    command: str
+    arguments: tuple[str, ...]
+    files: Files
+    damaged: tuple[str, ...]
+    oracle: tuple[str, str] | None = None  # scores and key that can be read a second time
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """A command in this process: exit code, standard output, standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    code: object = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(list(arguments))
+        except SystemExit as stop:
+            code = stop.code
+    return int(code or 0), out.getvalue(), err.getvalue()
+
+
+def _done(*arguments: str) -> None:
+    code, _, err = run(*arguments)
+    if code:
+        raise RuntimeError(f"{' '.join(arguments)}: {err}")
+
+
+def _read(home: Path, *names: str) -> Files:
+    return {name: (home / name).read_bytes() for name in names}
+
+
+def targets() -> list[Target]:
+    """Everything that is damaged."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        home = Path(folder)
+        found = [*_scores(home), *_tandem(home), *_vectors(home)]
+        return [*found, *_results(home), *_models(home)]
+
+
+def _scores(home: Path) -> list[Target]:
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    pairs = [(f"p{e}", f"u{t}", t % 6 == e, rng.normal(2.0 * (t % 6 == e))) for t in range(18) for e in range(6)]
+    words = {True: "target", False: "nontarget"}
+    forms = {
+        "kaldi.scores": "".join(f"{e} {t} {s:.3f}\n" for e, t, _, s in pairs),
+        "other.scores": "".join(f"{e} {t} {s + rng.normal():.3f}\n" for e, t, _, s in pairs),
+        "kaldi.key": "".join(f"{e} {t} {words[m]}\n" for e, t, m, _ in pairs),
+        "vox.scores": "".join(f"{s:.3f} {e} {t}\n" for e, t, _, s in pairs),
+        "vox.key": "".join(f"{int(m)} {e} {t}\n" for e, t, m, _ in pairs),
+        "labelled.txt": "".join(f"{e} {t} {s:.3f} {words[m]}\n" for e, t, m, s in pairs),
+        "two.txt": "".join(f"{s:.3f} {words[m]}\n" for _, _, m, s in pairs),
+        "table.csv": "enrol,trial,score,label\n" + "".join(f"{e},{t},{s:.3f},{words[m]}\n" for e, t, m, s in pairs),
+        "people": "".join(f"u{t} p{t % 6}\n" for t in range(18)),
+    }
+    for name, text in forms.items():
+        (home / name).write_text(text)
+    columns = dict(zip(("enrol", "trial", "label", "score"), map(list, zip(*pairs, strict=True)), strict=True))
+    pl.DataFrame({**columns, "label": [words[m] for m in columns["label"]]}).write_parquet(home / "table.parquet")
+    matrix = np.array([s for *_, s in pairs]).reshape(18, 6)
+    np.savez(
+        home / "matrix.npz",
+        scores=matrix,
+        mated=np.arange(18) % 6,
+        trials=[f"u{t}" for t in range(18)],
+        enrolments=[f"p{e}" for e in range(6)],
+    )
+    few = ("--intervals", "0", "--null", "0", "-f", "json")
+    found = []
+    for command, more in (("evaluate", few), ("doctor", ())):
+        oracle = ("kaldi.scores", "kaldi.key") if command == "evaluate" else None
+        files = _read(home, "kaldi.scores", "kaldi.key", "people")
+        read = ("kaldi.scores", "--key", "kaldi.key")
+        found.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
+        found.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
+        found.append(Target(command, (*read, "--speakers", "people", *more), files, ("people", "kaldi.scores")))
+        files = _read(home, "vox.scores", "vox.key")
+        found.append(Target(command, ("vox.scores", "--key", "vox.key", *more), files, tuple(files)))
+        for name in ("labelled.txt", "two.txt", "table.csv", "table.parquet", "matrix.npz"):
+            found.append(Target(command, (name, *more), _read(home, name), (name,)))
+    files = _read(home, "kaldi.scores", "other.scores", "kaldi.key")
+    words_ = ("kaldi.scores", "other.scores", "--key", "kaldi.key", "--intervals", "20", "--measure", "eer")
+    found.append(Target("compare", words_, files, tuple(files)))
+    return found
+
+
+def _tandem(home: Path) -> list[Target]:
+    rng = np.random.default_rng(1)
+    cm = {"- bonafide": 1.5, "A07 spoof": -1.5, "A08 spoof": -0.5}
+    asv = {"- target": 2.0, "- nontarget": -2.0, "A07 spoof": 1.0, "A08 spoof": 1.5}
+    lines = [f"u{i}_{at} {kind} {rng.normal(at):.3f}\n" for kind, at in cm.items() for i in range(12)]
+    (home / "cm.txt").write_text("".join(lines))
+    (home / "asv.txt").write_text(
+        "".join(f"{kind} {rng.normal(at):.3f}\n" for kind, at in asv.items() for _ in range(12))
+    )
+    files = _read(home, "cm.txt", "asv.txt")
+    words = ("--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
+    return [Target("tandem", words, files, tuple(files))]
+
+
+def _vectors(home: Path) -> list[Target]:
+    import polars as pl
+    import torch
+
+    rng = np.random.default_rng(2)
+    centres = rng.normal(size=(6, 5))
+    enrol, trial = (np.repeat(centres, n, axis=0) + 0.5 * rng.normal(size=(6 * n, 5)) for n in (1, 3))
+    sides = {"E": enrol.astype(np.float32), "T": trial.astype(np.float32)}
+    for side, vectors in sides.items():
+        names = [f"{side.lower()}{i}" for i in range(len(vectors))]
+        people = [f"p{i * 6 // len(vectors)}" for i in range(len(vectors))]
+        sexes = ["fm"[int(one[1]) % 2] for one in people]
+        lines = "".join(f"{one} {who}\n" for one, who in zip(names, people, strict=True))
+        np.savez(home / f"{side}.npz", vectors=vectors, utterance=names, speaker=people, sex=sexes)
+        np.save(home / f"{side}.npy", vectors)
+        (home / f"{side}.ids").write_text(lines)
+        place = {"id2idx": {name: i for i, name in enumerate(names)}, "idx2spk": dict(enumerate(people))}
+        torch.save({"vectors": torch.from_numpy(vectors), **place}, home / f"{side}.pt")
+        table = {"embedding": vectors.tolist(), "utterance": names, "speaker": people}
+        pl.DataFrame(table).write_parquet(home / f"{side}.parquet")
+        text = "".join(f"{n}  [ {' '.join(map(str, v))} ]\n" for n, v in zip(names, vectors.tolist(), strict=True))
+        (home / f"{side}.ark").write_text(text)
+        (home / f"{side}.utt2spk").write_text(lines)
+        binary, scp = b"", ""
+        for name, vector in zip(names, vectors, strict=True):
+            binary += name.encode() + b" "
+            scp += f"{name} {side}b.ark:{len(binary)}\n"
+            binary += b"\x00BFV \x04" + len(vector).to_bytes(4, "little") + vector.astype("<f4").tobytes()
+        (home / f"{side}b.ark").write_bytes(binary)
+        (home / f"{side}.scp").write_text(scp)
+    out = ("-o", "out")
+    found = [
+        Target(
+            "link",
+            ("--enrol", f"E.{k}", "--trial", f"T.{k}", *out),
+            _read(home, f"E.{k}", f"T.{k}"),
+            (f"E.{k}", f"T.{k}"),
+        )
+        for k in ("npz", "pt", "parquet")
+    ]
+    files = _read(home, "E.npy", "T.npy", "E.ids", "T.ids")
+    found.append(Target("link", ("--enrol", "E.npy", "--trial", "T.npy", *out), files, tuple(files)))
+    ids = ("--enrol-ids", "E.utt2spk", "--trial-ids", "T.utt2spk", *out)
+    for kind in (".ark", "b.ark", ".scp"):
+        names = [f"{side}{kind}" for side in "ET"]
+        beside = [f"{side}b.ark" for side in "ET"] if kind == ".scp" else []
+        files = _read(home, *names, *beside, "E.utt2spk", "T.utt2spk")
+        words = ("--enrol", names[0], "--trial", names[1], *ids)
+        found.append(Target("link", words, files, (*names, *beside, "T.utt2spk")))
+    return found
+
+
+def _results(home: Path) -> list[Target]:
+    few = ("--intervals", "20", "--null", "20")
+    _done("evaluate", "kaldi.scores", "other.scores", "--key", "kaldi.key", *few, "-f", "json", "-o", "r.json")
+    _done("tandem", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "20", "-f", "json", "-o", "t.json")
+    _done("link", "--enrol", "E.npz", "--trial", "T.npz", "-o", "L1", "--table", "csv")
+    _done("link", "--enrol", "E.npz", "--trial", "T.npz", "--scoring", "dot", "-o", "L2")
+    rows, tandem = _read(home, "r.json"), _read(home, "t.json")
+    out = ("-o", "figure.svg")
+    found = []
+    for name, files in (("r.json", rows), ("t.json", tandem)):
+        found += [Target("plot", (kind, name, *out), files, (name,)) for kind in KINDS]
+    found = [one for one in found if _works(one)]
+    _done("evaluate", "kaldi.scores", "--key", "kaldi.key", *few, "-f", "json", "-o", "one.json")
+    for name in ("one.json", "t.json"):
+        found.append(Target("report", (name, "-o", "page.html"), _read(home, name), (name,)))
+    folders = [
+        f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")
+    ]
+    files = _read(home, *(name for name in folders if (home / name).is_file()))
+    words = ("L1", "L2", "--intervals", "20")
+    found += [Target("compare", words, files, tuple(files))] * 2
+    return found
+
+
+def _works(one: Target) -> bool:
+    code, _, _ = run(one.command, *one.arguments)
+    Path(one.arguments[-1]).unlink(missing_ok=True)
+    return code == 0
+
+
+def _models(home: Path) -> list[Target]:
+    rng = np.random.default_rng(3)
+    people = np.repeat([f"s{i}" for i in range(24)], 4)
+    sex = np.repeat(["f", "m"] * 12, 4)
+    vectors = np.repeat(rng.normal(size=(24, 5)), 4, axis=0) + 0.5 * rng.normal(size=(96, 5))
+    vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
+    np.savez(home / "voices.npz", vectors=vectors, speaker=people, sex=sex)
+    found = []
+    for protector in protectors():
+        more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
+        _done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
+        files = _read(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")
+        found.append(Target("protect", ("apply", protector, "E.npz", "-o", "out.npz"), files, tuple(files)))
+    return found

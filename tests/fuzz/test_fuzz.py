@@ -1,0 +1,86 @@
+"""A small run of the fuzzer, and what it rests on; `python -m tests.fuzz --cases 100000` is the large one."""
+
+import random
+
+import pytest
+
+from tests.fuzz.mutate import damaged
+from tests.fuzz.oracle import eer, scores_of
+from tests.fuzz.running import Outcome, case_files, run_cases, summary
+from tests.fuzz.seeds import run, targets
+from zeroevidence.measure.verification import eer as measured_eer
+
+CASES = 640
+
+
+@pytest.fixture(scope="module")
+def made():
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    pytest.importorskip("matplotlib")
+    return targets()
+
+
+def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one(made):
+    outcomes = list(run_cases(made, 1, range(CASES)))
+    assert len(outcomes) == CASES
+    assert not [one for one in outcomes if one.is_fault], summary(outcomes)
+    assert {one.kind for one in outcomes} >= {"exit 0", "exit 3"}
+
+
+def test_the_undamaged_files_are_read(made, tmp_path, monkeypatch):
+    for number, target in enumerate(made):
+        if target.command in ("evaluate", "doctor", "tandem", "link", "protect"):
+            home = tmp_path / str(number)
+            for name, data in target.files.items():
+                (home / name).parent.mkdir(parents=True, exist_ok=True)
+                (home / name).write_bytes(data)
+            monkeypatch.chdir(home)
+            code, _, err = run(target.command, *target.arguments)
+            assert code == 0, (target.arguments, err)
+
+
+def test_a_case_is_the_same_each_time(made):
+    for case in range(40):
+        first, second = (case_files(made, 7, case) for _ in range(2))
+        if not any(name.endswith((".npz", ".pt", ".parquet")) for name in first[1]):  # archives hold the time of day
+            assert first[1] == second[1]
+    assert case_files(made, 7, 0)[1] != case_files(made, 8, 0)[1]
+
+
+def test_damage_is_damage():
+    text = b"ann u1 0.5\nbob u1 -0.5\n" * 20
+    assert sum(damaged(text, "a.scores", random.Random(seed)) != text for seed in range(100)) > 90
+
+
+def test_the_oracle_agrees_on_what_is_right():
+    rng = random.Random(0)
+    for _ in range(50):
+        target = [round(rng.gauss(1.0, 1.0), 1) for _ in range(rng.randrange(1, 20))]
+        nontarget = [round(rng.gauss(0.0, 1.0), 1) for _ in range(rng.randrange(1, 40))]
+        assert measured_eer(target, nontarget) == pytest.approx(eer(target, nontarget), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scores", "key"),
+    [
+        (b"", b"a u target"),
+        (b"a u 0x10", b"a u target"),
+        (b"a u nan", b"a u target"),
+        (b"a u 1\na u 2", b"a u target"),
+        (b"a u 1", b"b u target"),
+        (b"a u \xff", b"a u target"),
+        (b"a u 1", b"a u target"),
+    ],
+)
+def test_the_oracle_refuses(scores, key):
+    assert scores_of(scores, key) is None
+
+
+def test_the_oracle_reads_what_is_right():
+    assert scores_of(b"\xef\xbb\xbfa u 1\r\n\nb u -2e0\n", b"b u 0\na u target\n") == ([1.0], [-2.0])
+
+
+def test_a_summary_counts_by_command():
+    lines = summary([Outcome(0, "plot", "traceback", 0.1), Outcome(1, "plot", "exit 0", 0.1)]).splitlines()
+    assert lines[2].startswith("| plot | 2 | 1 | 0 |")

@@ -1,0 +1,181 @@
+"""The running server on the loopback address: strangers, giants, slow senders, many at once, a kill and a restart."""
+
+import asyncio
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+pytest.importorskip("python_multipart")
+pytest.importorskip("jinja2")
+
+from zeroevidence.web.guard import Body, TooSlow
+from zeroevidence.web.work import MOST_MEMORY
+
+SCORES = "a u1 2.0\na u2 -1.0\nb u1 -0.5\nb u2 1.5\n"
+BOUNDARY = "b0undary"
+
+
+def start(home):
+    command = [sys.executable, "-m", "zeroevidence", "serve", "--port", "0", "--max-megabytes", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(home)})
+    address = re.search(r"127\.0\.0\.1:(\d+)", process.stderr.readline())
+    return process, int(address[1])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    home = tmp_path_factory.mktemp("serving")
+    process, port = start(home)
+    yield port, home
+    process.terminate()
+    process.wait(timeout=20)
+    process.stderr.close()
+    assert list(home.iterdir()) == []  # nothing stays
+
+
+def ask(port, method, path, body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode("utf-8", "replace")
+    finally:
+        connection.close()
+
+
+def action(port):
+    return re.search(r'action="(/upload/[^"]+)"', ask(port, "GET", "/")[2])[1]
+
+
+def upload(port, place, content=SCORES, **headers):
+    part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="scores"; filename="s"\r\n\r\n{content}\r\n'
+    kind = f"multipart/form-data; boundary={BOUNDARY}"
+    return ask(port, "POST", place, f"{part}--{BOUNDARY}--\r\n".encode(), Content_Type=kind, **headers)
+
+
+def test_other_hosts_and_pages_are_refused(server):
+    port, _ = server
+    assert ask(port, "GET", "/", Host="evil.example")[0] == 403
+    place = action(port)
+    assert upload(port, place, Origin="http://evil.example")[0] == 403
+    assert upload(port, place, Sec_Fetch_Site="cross-site")[0] == 403
+    assert upload(port, "/upload/guess")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../etc/passwd", "/job/../../etc/passwd", "/job/%2e%2e%2f%2e%2e%2fetc%2fpasswd/report", "/static/x", "//x"],
+)
+def test_paths_lead_nowhere(server, path):
+    assert ask(server[0], "GET", path)[0] == 404
+
+
+def test_the_page_loads_and_runs_nothing_of_others(server):
+    _, headers, _ = ask(server[0], "GET", "/")
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-eval" not in policy
+    assert "http" not in policy
+
+
+def test_giants_are_refused(server):
+    port, home = server
+    assert upload(port, action(port), "x" * 1_300_000)[0] == 413
+    (inside,) = home.glob("zeroevidence-serve-*")
+    assert list(inside.iterdir()) == []
+
+
+def test_fifty_at_once(server):
+    port, _ = server
+    place = action(port)
+    with ThreadPoolExecutor(50) as pool:
+        codes = list(pool.map(lambda _: upload(port, place)[0], range(50)))
+    assert set(codes) <= {303, 503}
+    assert codes.count(303) >= 1
+    assert ask(port, "GET", "/")[0] == 200
+
+
+def test_job_ids_are_long_and_different(server):
+    port, _ = server
+    for _ in range(100):  # until the work of the test before is over
+        status, headers, _ = upload(port, action(port))
+        if status == 303:
+            break
+        time.sleep(0.5)
+    token = headers["location"].removeprefix("/job/")
+    assert len(token) >= 32
+    assert ask(port, "GET", f"/job/{token[:-1]}x")[0] == 404
+
+
+def test_garbage_is_answered_or_dropped_and_the_page_goes_on(server):
+    port, _ = server
+    for data in (b"\x00" * 100, b"GET / HTTP/1.1\r\n\r\n", b"POST /upload/x HTTP/1.1\r\nContent-Length: -1\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+            raw.sendall(data)
+            raw.shutdown(socket.SHUT_WR)
+            raw.recv(1000)
+    assert ask(port, "GET", "/")[0] == 200
+
+
+def test_a_killed_server_leaves_nothing_to_the_next(tmp_path):
+    first, port = start(tmp_path)
+    upload(port, action(port))
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    first.stderr.close()
+    assert list(tmp_path.glob("zeroevidence-serve-*"))
+    second, port = start(tmp_path)
+    try:
+        assert len(list(tmp_path.glob("zeroevidence-serve-*"))) == 1
+        third, _ = start(tmp_path)  # a second page at the same time leaves the first one alone
+        third.terminate()
+        third.wait(timeout=20)
+        third.stderr.close()
+        assert upload(port, action(port))[0] == 303
+    finally:
+        second.terminate()
+        second.wait(timeout=20)
+        second.stderr.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def parts(pause, count):
+    sent = 0
+
+    async def receive():
+        nonlocal sent
+        await asyncio.sleep(pause)
+        sent += 1
+        return {"type": "http.request", "body": b"x", "more_body": sent < count}
+
+    return receive
+
+
+async def read(body):
+    while (await body.receive())["more_body"]:
+        pass
+
+
+def test_a_slow_upload_is_cut():
+    with pytest.raises(TooSlow):  # nothing comes
+        asyncio.run(read(Body(parts(10.0, 2), 100, patience=0.1)))
+    with pytest.raises(TooSlow):  # a byte now and then
+        asyncio.run(read(Body(parts(0.02, 100), 1000, patience=0.1, least_rate=1000.0)))
+    asyncio.run(read(Body(parts(0.0, 100), 1000, patience=5.0)))
+
+
+def test_a_job_has_a_limit_of_memory():
+    words = "import resource; from zeroevidence.web.work import _limit_memory; _limit_memory(); "
+    words += "print(resource.getrlimit(resource.RLIMIT_AS)[0])"
+    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
+    assert int(told) == MOST_MEMORY
