@@ -95,7 +95,7 @@ def test_evaluate_says_what_it_wants():
         ze.evaluate(TARGET)
     with pytest.raises(ze.InputError, match="not both"):
         ze.evaluate(ze.Scores(TARGET, NONTARGET), NONTARGET)
-    with pytest.raises(ze.UsageError, match="unknown option 'interval'; expected one of linkability, dcf_prior"):
+    with pytest.raises(ze.UsageError, match="unknown option 'interval'; expected one of linkability, omega, dcf_prior"):
         ze.evaluate(TARGET, NONTARGET, interval=0)
 
 

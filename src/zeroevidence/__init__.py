@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
     from zeroevidence.measure.verification import cllr, cllr_min, dcf_act, dcf_min, eer, tpr_at_fpr
-    from zeroevidence.measure.zebra import d_ece, ece_profile, tag, tag_counts, worst_case
+    from zeroevidence.measure.zebra import d_ece, d_ece_actual, ece_profile, tag, tag_counts, worst_case
 
 _HOMES = {
     "auditing": ("Audit", "EmbeddingSets", "audit", "audit_corpora"),
@@ -81,7 +81,7 @@ _HOMES = {
     "measure.verification": ("cllr", "cllr_min", "dcf_act", "dcf_min", "eer", "tpr_at_fpr"),
     "measure.devpav": ("devpav",),
     "measure.elub": ("elub",),
-    "measure.zebra": ("d_ece", "ece_profile", "tag", "tag_counts", "worst_case"),
+    "measure.zebra": ("d_ece", "d_ece_actual", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("plot", "protect")
@@ -115,6 +115,7 @@ __all__ = [
     "cllr_min",
     "compare",
     "d_ece",
+    "d_ece_actual",
     "dcf_act",
     "dcf_min",
     "deid",

@@ -73,6 +73,8 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     cards = json.loads((out / "attackers.json").read_text())
     assert len(cards) == 5
     assert {"objective", "opportunity", "resources", "trained_on", "calibrated_on"} <= set(cards[0])
+    assert json.loads((out / "protector.json").read_text())["name"] == "mcadams"
+    assert "protector mcadams" in " ".join(printed.split())
     words = verdict(read_results(out))
     short = " ".join(words.summary)
     assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{short}\n\nIn detail: {words.paragraph}\n"

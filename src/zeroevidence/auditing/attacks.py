@@ -23,6 +23,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
 from zeroevidence.evaluation.flags import flag
+from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.draws import Progress
 
 CalibratedOn: TypeAlias = Literal["attacker", "matched"]
@@ -50,6 +51,8 @@ class Audit:
         How long each row took to learn and to score.
     utility
         What the same speech is still good for, where that was measured.
+    protector
+        What the protector defends, keeps and needs, where it is known.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Audit:
     left_out: tuple[str, ...] = ()
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
+    protector: ProtectorCard | None = None
 
     @property
     def strongest(self) -> Evaluation:

@@ -123,7 +123,7 @@ _SYSTEMS = (
         "--dev",
         multiple=True,
         metavar="SCORES",
-        help="Scores of other speakers to calibrate the search on; once for all SCORES, or once for each.",
+        help="Scores of other speakers to calibrate on; once for all SCORES, or once for each.",
     ),
     click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
     click.option(

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from zeroevidence.measure.registry import Measure
 
-_PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references")
+_PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references", "categories")
 _DIRECTION = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
 _USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none": "no direction"}
 
@@ -31,6 +31,8 @@ def command(name: str | None, output_format: str) -> None:
         click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.family})")
         click.echo(f"    {entry.meaning}")
         click.echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
+        for category, words in (entry.categories or {}).items():
+            click.echo(f"    {category}: {words}")
 
 
 def direction(entry: Measure) -> str:
@@ -42,7 +44,7 @@ def direction(entry: Measure) -> str:
 
 def _record(entry: Measure) -> dict[str, Any]:
     """What a measure says about itself; an end of its range that is infinite is a word, as in results."""
-    found = {name: getattr(entry, name) for name in _PLAIN}
+    found = {name: getattr(entry, name) for name in _PLAIN if getattr(entry, name) is not None}
     return {
         name: str(value) if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()
     }

@@ -11,17 +11,18 @@ import click
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import table_options
+from zeroevidence.cli.policy import policy_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof.layout import Phase, Side
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.files import distinct_names
 from zeroevidence.evaluation.tandem import evaluate_tandem
-from zeroevidence.measure.tandem.cost import PRESETS
 
 if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
     from zeroevidence.cli.output import Output
     from zeroevidence.errors import Problem
+    from zeroevidence.measure.tandem.cost import CostModel
 
 
 _SCALE = ("negate", "llr_base")  # what is done with scores that were read
@@ -75,7 +76,7 @@ tandem_inputs = grouped(
 
 @click.command("tandem")
 @tandem_inputs
-@setting(evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors and conventions.")
+@policy_options
 @click.option(
     "--by",
     metavar="COLUMN",
@@ -94,7 +95,7 @@ tandem_inputs = grouped(
 @table_options
 def command(
     inputs: TandemInputs,
-    preset: str,
+    policy: CostModel | str,
     by: str | None,
     intervals: int,
     seed: int,
@@ -126,7 +127,7 @@ def command(
     rows = evaluate_conditions(
         loaded,
         by,
-        model=preset,
+        model=policy,
         intervals=intervals,
         seed=seed,
         labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},

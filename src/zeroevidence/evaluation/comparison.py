@@ -187,7 +187,7 @@ def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
 def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
     entry, systems = find_measure(name), group.names
     for row, system in zip(results, systems, strict=True):
-        if name not in row.metrics:
+        if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
             raise UsageError(f"{system} has no {name}")
     metrics = [row.metrics[name] for row in results]
     pairs = list(combinations(range(len(results)), 2))

@@ -187,6 +187,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
         "has not levelled off; read its disclosure as a lower bound.",
     ),
+    "fused": (
+        "note",
+        "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
+    ),
     "cross-validated": (
         "note",
         "cross-validated over people: {folds} folds, so everybody is evaluated once, among the people of one fold, by "

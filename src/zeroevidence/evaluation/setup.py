@@ -71,13 +71,18 @@ class LlrSetup:
 
 @dataclass(frozen=True, slots=True)
 class TandemSetup:
-    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors."""
+    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors.
+
+    Thresholds are those that were set beforehand.
+    """
 
     preset: str
     form: str
     convention: str
     attack: str
     phase: str | None = None
+    asv_threshold: float | None = None
+    cm_threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +101,8 @@ class Setup:
     ----------
     families
         Which families of measures were computed.
-    linkability, dcf_prior
-        Settings of the one-to-one measures.
+    linkability, dcf_prior, omega
+        Settings of the one-to-one measures; `omega` where it is not 1.
     search, tandem
         Settings of these families.
     llr
@@ -117,6 +122,7 @@ class Setup:
     families: tuple[Family, ...] = ()
     linkability: LinkabilityMethod | None = None
     dcf_prior: float | None = None
+    omega: float | None = None
     search: SearchSetup | None = None
     tandem: TandemSetup | None = None
     intervals: Resampling | None = None
@@ -137,6 +143,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts = ["ZE", "+".join(setup.families) or "nothing"]
     if setup.linkability is not None:
         parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}", f"dcf:{setup.dcf_prior:g}"]
+        parts += [] if setup.omega is None else [f"omega:{setup.omega:g}"]
     if setup.llr is not None:
         parts += [f"llr:{setup.llr.calibration}:sha256:{setup.llr.data[:_DIGITS]}"]
     if setup.search is not None:
@@ -146,6 +153,8 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         costs = setup.tandem
         parts += [f"preset:{costs.preset}", f"form:{costs.form}", f"eer:{costs.convention}", f"attack:{costs.attack}"]
         parts += [] if costs.phase is None else [f"phase:{costs.phase}"]
+        set_before = (("asv-at", costs.asv_threshold), ("cm-at", costs.cm_threshold))
+        parts += [f"{name}:{value:g}" for name, value in set_before if value is not None]
     parts += [] if setup.dev is None else [f"dev:sha256:{setup.dev[:_DIGITS]}"]
     parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
     parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]

@@ -17,6 +17,7 @@ from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling
 from zeroevidence.evaluation.profiles import as_curve, thinned
 from zeroevidence.evaluation.results import Curve, Evaluation, Measured, Surface
 from zeroevidence.evaluation.setup import Resampling, Setup, TandemSetup, digest
+from zeroevidence.evaluation.tandem_profiles import tandem_profiles
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_surface
@@ -32,10 +33,14 @@ _LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Class:
-    """Ascending scores of one kind of trial, the speaker of each (-1: unknown), and where each attack's stand."""
+    """Ascending scores of one kind of trial, the speaker of each, and where each attack's stand.
+
+    `speaker` is the claimed one and `heard` the one who spoke; -1 where unknown, or where nobody spoke.
+    """
 
     scores: FloatArray
     speaker: IntArray
+    heard: IntArray
     attack: Mapping[str, IntArray]
 
     @property
@@ -44,7 +49,7 @@ class _Class:
         return bool(self.attack) and "" not in self.attack
 
     @classmethod
-    def of(cls, trials: TrialScores, codes: Mapping[str, int]) -> _Class:
+    def of(cls, trials: TrialScores, codes: Mapping[str, int], spoken: Mapping[str, int]) -> _Class:
         # equal scores by what is known of them, so that the order of a file is nothing
         known = [name_ranks(one) for one in (trials.attacks, trials.speakers) if one is not None]
         order = np.lexsort((*known, trials.scores))
@@ -52,14 +57,23 @@ class _Class:
         distinct, inverse = np.unique(names, return_inverse=True)
         speaker = np.array([codes.get(str(name), -1) for name in distinct], dtype=np.int64)[inverse]
         made = {} if trials.attacks is None else _positions(trials.attacks[order])
-        return cls(trials.scores[order].astype(np.float64), speaker, made)
+        heard = np.full(len(trials), -1, dtype=np.int64)
+        if trials.utterances is not None and spoken:
+            said, place = np.unique(trials.utterances[order], return_inverse=True)
+            heard = np.array([spoken.get(str(one), -1) for one in said], dtype=np.int64)[place]
+        return cls(trials.scores[order].astype(np.float64), speaker, heard, made)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Groups:
-    """Trials that are left out together: for each kind of trial the group of each, and whom they stand for."""
+    """Trials that are left out together: for each kind of trial the group of each, and whom they stand for.
+
+    `heard` is the group of the one who spoke, who is another than the claimed speaker in non-target trials; -1 where
+    that is not known.
+    """
 
     of: dict[str, IntArray]
+    heard: dict[str, IntArray]
     number: int
     clusters: int
     people: float
@@ -116,7 +130,7 @@ def evaluate_tandem(
     >>> round(float(row["cm_eer"]), 3)
     0.333
     """
-    name, model = _named(model)
+    name, model = _named_costs(model)
     if intervals < 0:
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
     classes, known = _classes(scores)
@@ -124,7 +138,7 @@ def evaluate_tandem(
     drawn = _left_out(classes, attacks, model, intervals, seed) if intervals else None
     setup = Setup(
         families=("tandem",),
-        tandem=TandemSetup(name, model.form, model.convention, ALL, phase),
+        tandem=TandemSetup(name, model.form, model.convention, ALL, phase, model.asv_threshold, model.cm_threshold),
         intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
         seed=seed,
         loosened=tuple(loosened),
@@ -159,7 +173,7 @@ def _row(
             *_scale_flags(measured, view.model),
             *loosened_flags(setup.loosened),
         ),
-        curves=_curves(view),
+        curves=_curves(view) | tandem_profiles(view),
         surfaces=_surfaces(view) if attack == ALL else {},  # large, so once
     )
 
@@ -168,7 +182,20 @@ def _classes(scores: TandemScores) -> tuple[dict[str, _Class], list[str]]:
     """The scores of each kind of trial, and the names of the speakers."""
     known = [] if scores.speakers is None else [str(speaker) for speaker in scores.speakers]
     codes = {speaker: code for code, speaker in enumerate(known)} if len(known) > 1 else {}
-    return {kind: _Class.of(trials, codes) for kind, trials in scores.classes().items()}, known
+    spoken = _spoken(scores, codes)
+    return {kind: _Class.of(trials, codes, spoken) for kind, trials in scores.classes().items()}, known
+
+
+def _spoken(scores: TandemScores, codes: Mapping[str, int]) -> dict[str, int]:
+    """Who spoke each bona fide utterance: the claimed speaker of a target, and whom the countermeasure hears."""
+    sure = (scores.asv_target, scores.sasv_target, scores.cm_bonafide)
+    return {
+        str(utterance): codes[str(speaker)]
+        for trials in sure
+        if trials is not None and trials.utterances is not None and trials.speakers is not None
+        for utterance, speaker in zip(trials.utterances, trials.speakers, strict=True)
+        if str(speaker) in codes
+    }
 
 
 def _by_attack(classes: Mapping[str, _Class], attacks: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
@@ -224,7 +251,7 @@ def _left_out(
     rows = [ALL, *attacks]
     values: dict[str, list[dict[str, float]]] = {row: [] for row in rows}
     for g in range(groups.number):
-        kept = {kind: groups.of[kind] != g for kind in classes}
+        kept = {kind: (groups.of[kind] != g) & (groups.heard[kind] != g) for kind in classes}
         for row, part in _parts(classes, kept, attacks):
             values[row].append(_measured(part, model))
     left_out_attacks = _without_attacks(classes, model)
@@ -244,7 +271,8 @@ def _left_out(
 def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, float]:
     """The measures; none where a class is empty, or a legacy cost is not defined."""
     try:
-        return battery("tandem", TandemView(part, model))
+        found = battery("tandem", TandemView(part, model))
+        return {name: value for name, value in found.items() if isinstance(value, float)}
     except InputError:
         return {}
 
@@ -264,7 +292,8 @@ def _groups(classes: Mapping[str, _Class], most: int, seed: int) -> _Groups:
         shares = np.maximum(shares, np.bincount(of[kind], minlength=number) / len(one.scores))
         people = effective_number(np.bincount(one.speaker[known]).astype(float)) if known.any() else 0.0
         effective.append(people + float(np.count_nonzero(~known)))
-    return _Groups(of, number, clusters, min(effective), shares)
+    heard = {kind: np.where(one.heard >= 0, np.append(group, 0)[one.heard], -1) for kind, one in classes.items()}
+    return _Groups(of, heard, number, clusters, min(effective), shares)
 
 
 def _spreads(whole: Mapping[str, float], values: Sequence[Mapping[str, float]], groups: _Groups) -> dict[str, Spread]:
@@ -371,6 +400,13 @@ def _flags(values: Mapping[str, float]) -> tuple[Flag, ...]:
         )
         if values.get(name, 0.0) > 0.5
     )
+
+
+def _named_costs(model: CostModel | str) -> tuple[str, CostModel]:
+    """What the priors and costs are called, whatever the thresholds, and the model."""
+    if isinstance(model, str):
+        return _named(model)
+    return _named(replace(model, asv_threshold=None, cm_threshold=None))[0], model
 
 
 def _scale_flags(values: Mapping[str, float], model: CostModel) -> tuple[Flag, ...]:

@@ -44,6 +44,7 @@ class PerScore:
     nontarget: Callable[[FloatArray, Any], FloatArray]
     limits: tuple[float, float] = (-inf, inf)
     mean: Callable[[FloatArray, FloatArray, Any], tuple[float, float]] | None = None  # a quicker way over all scores
+    most: float = inf  # scores; of more it is not computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class Measure:
         Why its value where nothing leaks may be below 0.
     better
         For measures of utility, the direction in which speech is of more use.
+    categories
+        What each category means, in words, where the values are categories.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Measure:
     chance: Callable[[int], float] | None
     null_words: str | None
     better: Direction
+    categories: Mapping[str, str] | None
 
     @property
     def range(self) -> str:
@@ -149,6 +153,7 @@ def measure(
     chance: Callable[[int], float] | None = None,
     null_words: str | None = None,
     better: Direction = "none",
+    categories: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter a function of a view into the registry; see `Measure` for the parameters."""
 
@@ -176,6 +181,7 @@ def measure(
             chance,
             null_words,
             better,
+            categories,
         )
         return compute
 

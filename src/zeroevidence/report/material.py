@@ -23,11 +23,12 @@ Card = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Material:
-    """Rows, for each its attacker's card where there is one, and comparisons."""
+    """Rows, for each its attacker's card where there is one, comparisons, and the protectors' cards."""
 
     rows: list[Evaluation] = field(default_factory=list)
     cards: list[Card | None] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
+    protectors: list[Card] = field(default_factory=list)
 
     def add_result(self, path: str) -> None:
         """Read a finished result: a JSON file, a folder that `link` or `audit` wrote, or a table that a kit wrote."""
@@ -41,6 +42,7 @@ class Material:
         rows = from_json(text, path=name)
         if not rows:
             raise InputError("has no rows; expected a result", path=name)
+        self._add_protector(_protector(Path(path)))
         attacks = [row for row in rows if row.about.role != "utility"]
         cards = iter(_cards(Path(path), len(attacks)))
         for row in rows:
@@ -51,6 +53,7 @@ class Material:
 
     def add_audit(self, audit: Audit) -> None:
         """Add what an audit found; bounds that audits of the same data have in common come once."""
+        self._add_protector(None if audit.protector is None else audit.protector.to_dict())
         known = [(row.signature, row.labels) for row in self.rows if row.about.is_bound]
         for row, card in zip(audit.rows, audit.cards, strict=True):
             if not row.about.is_bound or (row.signature, row.labels) not in known:
@@ -62,6 +65,10 @@ class Material:
         """Add rows without cards."""
         self.rows += rows
         self.cards += [None] * len(rows)
+
+    def _add_protector(self, card: Card | None) -> None:
+        if card is not None and card not in self.protectors:
+            self.protectors.append(card)
 
 
 def _schema(text: str) -> str | None:
@@ -85,3 +92,17 @@ def _cards(place: Path, wanted: int) -> list[Card | None]:
     if not isinstance(cards, list) or len(cards) != wanted or not all(isinstance(card, dict) for card in cards):
         raise InputError(f"expected {wanted} attacker cards, one for each attack of result.json", path=file)
     return cards
+
+
+def _protector(place: Path) -> Card | None:
+    """The protector's card that an audit wrote beside its result."""
+    file = place / "protector.json"
+    if not place.is_dir() or not file.is_file():
+        return None
+    try:
+        card = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", path=file) from None
+    if not isinstance(card, dict) or not isinstance(card.get("name"), str):
+        raise InputError("expected the card of a protector, with a name", path=file)
+    return card
