@@ -1,13 +1,36 @@
-"""What figures of a tandem are drawn of beside its cost: score distributions, and thresholds."""
+"""What figures of a tandem are drawn of: its cost, score distributions, and thresholds."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from zeroevidence.data.tandem import KINDS
-from zeroevidence.evaluation.profiles import histograms
-from zeroevidence.evaluation.results import Curve
+from zeroevidence.evaluation.profiles import as_curve, histograms, thinned
+from zeroevidence.evaluation.results import Curve, Surface
 from zeroevidence.measure.tandem.cost import adcf_min
-from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_min, view_rates
+from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.view import TandemView
+
+_SURFACE_POINTS = 60
+
+
+def tandem_curves(view: TandemView) -> dict[str, Curve]:
+    """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
+    rates = constrained_rates(view)
+    if rates is None or view.cm is None:
+        return {}
+    cost = tdcf_curve(*view.cm, rates, view.model)
+    keep = np.union1d(thinned(len(cost.tdcf)), [int(cost.tdcf.argmin())])
+    return {"t_dcf": as_curve(cost.threshold[keep], cost.tdcf[keep])}
+
+
+def tandem_surfaces(view: TandemView) -> dict[str, Surface]:
+    """Cost over both thresholds, the countermeasure's (x) and the verifier's (y)."""
+    if view.asv is None or view.cm is None:
+        return {}
+    found = tdcf_surface(*view.asv, *view.cm, view.model, points=_SURFACE_POINTS)
+    cm, asv = tuple(found.threshold_cm.tolist()), tuple(found.threshold_asv.tolist())
+    return {"t_dcf": Surface(cm, asv, tuple(tuple(line) for line in found.tdcf.tolist()))}
 
 
 def tandem_profiles(view: TandemView) -> dict[str, Curve]:

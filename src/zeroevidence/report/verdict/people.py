@@ -14,7 +14,8 @@ import numpy as np
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import Chance, Level
+from zeroevidence.evaluation.chance import Chance
+from zeroevidence.evaluation.finding import Level
 from zeroevidence.evaluation.people import hubs, most_people_above
 from zeroevidence.evaluation.recordings import SHOWN
 from zeroevidence.evaluation.results import number_or_none
