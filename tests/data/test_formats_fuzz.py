@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from zeroevidence.data.formats import diagnose, read_scores
 from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
+from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.quick import read_quickly
 from zeroevidence.errors import InputError
 
@@ -277,6 +278,29 @@ def test_quick_reader_only_ever_agrees_with_the_careful_one(form):
             assert careful.problems == ()
             assert careful.frame.equals(table.frame)
     assert quick > 30
+
+
+@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
+def test_reading_by_parts_says_what_the_careful_reader_says(form):
+    rng = random.Random(form)
+    clean = 0
+    for _ in range(150):
+        scores = valid(form, rng)[0]
+        scores += 2 * (scores.partition(b"\n")[2] if form == "table" else scores)
+        for _ in range(rng.choice([0, 1, 2])):
+            scores = damage(scores, rng)
+        try:
+            layout = detect(scores, "s", "scores")
+        except InputError:
+            continue
+        infinite = rng.random() < 0.5
+        whole = read_carefully(scores, "s", layout, infinite=infinite)
+        parts = read_located(scores, "s", layout, infinite=infinite, part=rng.choice([1, 20, 60]))
+        assert parts.problems == whole.problems
+        assert parts.frame.equals(whole.frame)
+        assert parts.lines.tolist() == whole.lines.tolist()
+        clean += not whole.problems
+    assert 0 < clean < 140  # both were seen
 
 
 LINE = st.text(alphabet=" \t\r\"',.-+e01459anftrgio\0é\u00a0\u2028", max_size=12)

@@ -43,9 +43,12 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Line numbers from 1 and lines without their ends; LF or CRLF ends a line, nothing else does."""
-    for number, line in enumerate(without_mark(data).split(b"\n"), 1):
+def numbered_lines(data: bytes, first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Line numbers and lines without their ends; LF or CRLF ends a line, nothing else does.
+
+    Data of a later part of a file begin with another line than the first, and with no byte order mark.
+    """
+    for number, line in enumerate((without_mark(data) if first == 1 else data).split(b"\n"), first):
         yield number, line.removesuffix(b"\r")
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
-from zeroevidence.data.formats.scores.careful import read_carefully
+from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.quick import read_quickly
 from zeroevidence.data.formats.scores.table import Problems, Table
 from zeroevidence.data.formats.source import TEXT, InputFile
@@ -40,7 +40,7 @@ def read_table(file: InputFile, side: Side, *, key: bool, forced: str, careful: 
     data = file.read()
     layout = detect_tandem(data, file.name, side, key=key, forced=forced, by=by)
     quick = None if careful else read_quickly(data, file.name, layout)
-    return read_carefully(data, file.name, layout) if quick is None else quick
+    return read_located(data, file.name, layout) if quick is None else quick
 
 
 def offers(table: Table, side: Side) -> bool:

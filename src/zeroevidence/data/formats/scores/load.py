@@ -11,10 +11,10 @@ import polars as pl
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.door import is_folder
-from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
 from zeroevidence.data.formats.scores.join import Duplicates, join
 from zeroevidence.data.formats.scores.layout import Layout, Role
+from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.matrix import not_finite
 from zeroevidence.data.formats.scores.people import build
 from zeroevidence.data.formats.scores.quick import read_quickly
@@ -321,7 +321,7 @@ def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, care
     if isinstance(text, FirstLines) and text.read is not None:
         return text.read(data, file.name, role)
     quick = None if careful else read_quickly(data, file.name, layout)
-    return read_carefully(data, file.name, layout, infinite=True) if quick is None else quick
+    return read_located(data, file.name, layout, infinite=True) if quick is None else quick
 
 
 def _layout(data: bytes, name: str, role: Role, asked: str, key: Table | None) -> Layout:

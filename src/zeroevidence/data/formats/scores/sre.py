@@ -11,8 +11,8 @@ from dataclasses import replace
 import polars as pl
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.layout import SAMPLE, Layout, Lines, Role, sampled
+from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, FirstLines, ScoreFormat
 from zeroevidence.data.formats.scores.table import Table
 
@@ -36,7 +36,7 @@ def read_sre(data: bytes, name: str, _role: Role) -> Table:
     """The table with each side's segment as a trial of its own."""
     layout = header(sampled(data, name)[:SAMPLE], name)
     assert layout is not None
-    table = read_carefully(data, name, layout, infinite=True)
+    table = read_located(data, name, layout, infinite=True)
     if not table.has("side"):
         return table
     named = pl.when(pl.col("side") == _FIRST_SIDE).then("trial").otherwise(pl.concat_str("trial", pl.lit(":"), "side"))
