@@ -57,7 +57,6 @@ def command(
     zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.attack.fused import evaluate_fused
     from zeroevidence.data.formats import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.files import evaluate_files
@@ -74,6 +73,8 @@ def command(
             files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
         )
         if fuse:
+            from zeroevidence.attack.fused import evaluate_fused  # brings scikit-learn, which takes a second
+
             fused = evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers)
             rows = together([*rows, fused])
     text = output.rendered(rows)

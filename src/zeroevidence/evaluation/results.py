@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,11 @@ class Measured:
     plain: float | None = None
     spread: Spread | None = None
     bound: float | None = None
+
+    def __post_init__(self) -> None:
+        """One value that is none, so that results that lack the same are equal."""
+        if isinstance(self.value, float) and isnan(self.value):
+            object.__setattr__(self, "value", nan)
 
     @property
     def uncorrected(self) -> float:

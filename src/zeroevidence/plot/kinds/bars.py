@@ -100,8 +100,9 @@ def _first_measure(rows: Sequence[Evaluation]) -> str:
 
 
 def _group(rows: Sequence[Evaluation]) -> str | None:
-    differing = [label for label in _GROUPS if len({row.labels.get(label) for row in rows}) > 1]
-    return differing[0] if differing else None
+    """The first label that differs, but not so much that bars of as many colours cannot be told apart."""
+    values = {label: len({row.labels.get(label) for row in rows}) for label in _GROUPS}
+    return next((label for label, number in values.items() if 1 < number <= len(_HATCHES)), None)
 
 
 def _places(rows: Sequence[Evaluation], group: str | None) -> list[tuple[str, ...]]:

@@ -104,9 +104,9 @@ def _regular(body: bytes, separator: bytes, columns: int) -> bool:
         mark = blank if separator in b" \t" else blank | split
         if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
             return False
-        found["marks"] += np.count_nonzero(mark[:_BLOCK])
-        found["splits"] += np.count_nonzero(split[:_BLOCK])
-        found["rows"] += np.count_nonzero(block[:_BLOCK] == ord("\n"))
+        found["marks"] += int(np.count_nonzero(mark[:_BLOCK]))
+        found["splits"] += int(np.count_nonzero(split[:_BLOCK]))
+        found["rows"] += int(np.count_nonzero(block[:_BLOCK] == ord("\n")))
     rows = found["rows"]
     return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
 
