@@ -26,8 +26,8 @@ from validity_page import page
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.chance import chances
 from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.finding import chances
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.people import most_people_above
 from zeroevidence.evaluation.tandem import evaluate_tandem

@@ -19,8 +19,10 @@ from zeroevidence.data.threat import RANDOM, UNPROTECTED, Training, threat_from_
 from zeroevidence.errors import UsageError, ZeroEvidenceError
 from zeroevidence.evaluation import About, Evaluation, Options
 from zeroevidence.evaluation.files import ScoreFile, evaluate_files
+from zeroevidence.evaluation.results import NO_VALUE
 from zeroevidence.sample import sample_rows, sample_sets
 
+_DIMENSIONS = 192  # of random embeddings
 # Set-ups of VoicePrivacy 2020 and what the attacker learned from; what is compared.
 SET_UPS: dict[str, Training] = {
     "samegender_f0orig": "original",
@@ -86,6 +88,8 @@ def run(what: str, make: Callable[[Sheet, Path | None], None]) -> None:
 def number(row: Evaluation, name: str, digits: int = 2, scale: float = 1.0) -> str:
     """A measure for a table."""
     value = row.metrics[name].value
+    if value != value:
+        return NO_VALUE
     return f"{scale * value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
@@ -115,19 +119,22 @@ def searches(data: Path | None) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
     """Searches by name, each with one of other speakers to calibrate on; `unprotected` and `random` bound the rest."""
     found = _bundled_searches() if data is None else _published_searches(data)
     rng = np.random.default_rng(0)
-    shapes = [(matrix, rng.standard_normal(matrix.scores.shape)) for matrix in found[UNPROTECTED]]
-    noise = [
-        ScoreMatrix(
-            scores,
-            matrix.mated,
-            trials=matrix.trial_names,
-            enrolments=matrix.enrolment_names,
-            trial_speakers=matrix.trial_speakers,
-            enrolment_speakers=matrix.enrolment_speakers,
-        )
-        for matrix, scores in shapes
-    ]
-    return {**found, RANDOM: (noise[0], noise[1])}
+    here, development = found[UNPROTECTED]
+    return {**found, RANDOM: (_random_embeddings(here, rng), _random_embeddings(development, rng))}
+
+
+def _random_embeddings(like: ScoreMatrix, rng: np.random.Generator) -> ScoreMatrix:
+    """The same search with an embedding of independent noise for every recording and every enrolment."""
+    trials, enrolments = (rng.standard_normal((number, _DIMENSIONS)) for number in like.scores.shape)
+    lengths = np.linalg.norm(trials, axis=1)[:, None] * np.linalg.norm(enrolments, axis=1)
+    return ScoreMatrix(
+        trials @ enrolments.T / lengths,
+        like.mated,
+        trials=like.trial_names,
+        enrolments=like.enrolment_names,
+        trial_speakers=like.trial_speakers,
+        enrolment_speakers=like.enrolment_speakers,
+    )
 
 
 def _bundled_searches() -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:

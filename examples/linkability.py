@@ -24,7 +24,10 @@ def make(sheet: Sheet, data: Path | None) -> None:
     sheet.figure("linkability-both-sides", "linkability", both_sides)
     for measure in ("eer", "cllr_min", "eer_rocch", "d_ece"):
         sheet.figure(f"linkability-over-{measure.replace('_', '-')}", "scatter", rows, x=measure, y="linkability")
-    names = ("linkability", "eer", "eer_rocch", "cllr_min", "d_ece")
+    sheet.figure("linkability-bars", "bars", rows, y="linkability", sort="oa", width=7.0)
+    pair, labels = {"x": "cllr_min", "y": "linkability"}, {"colour": "attacker", "marker": "split"}
+    sheet.figure("linkability-labels", "scatter", rows, **pair, **labels, width=5.0)
+    names = ("linkability", "linkability_nonmated", "eer", "eer_rocch", "cllr_min", "d_ece")
     sheet.table(
         "linkability-results",
         ("row", *names),

@@ -1,7 +1,7 @@
 """Local Information Disclosure: posteriors, distributions, EER against LID, calibration (figures 1 to 5; tables 3, 4).
 
-Systems lie between two bounds: `unprotected` speech, and `random`, scores of noise. The paper's two worked
-examples (sections 4.1 and 5.2) are computed as well.
+Systems lie between two bounds: `unprotected` speech, and `random`, embeddings of noise. The paper's two
+worked examples (sections 4.1 and 5.2) are computed as well.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def make(sheet: Sheet, data: Path | None) -> None:
     one = rows["noise on embeddings" if data is None else "f0orig"]
     sheet.figure("search-fig1", "histogram", _scenarios(options))
     sheet.figure("search-fig2", "posterior", one)
+    sheet.figure("search-fig2-histogram", "posterior", one, form="histogram")
+    sheet.figure("search-priors", "lid-over-priors", list(rows.values()))
     sheet.figure("search-fig3", "lid-histogram", one)
     sheet.figure("search-fig4", "lid-ccdf", list(rows.values()))
     sheet.figure("search-fig5", "eer-lid", list(rows.values()), width=5.0)

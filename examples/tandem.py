@@ -22,6 +22,7 @@ def make(sheet: Sheet, data: Path | None) -> None:
     presets = ("2019", "2021")
     rows = [evaluate_tandem(scores, model=name, intervals=0, labels={"system": name})[0] for name in presets]
     sheet.figure("tandem-curve", "t-dcf", rows)
+    sheet.figure("tandem-scores", "tandem-scores", rows[1])
     sheet.figure("tandem-surface", "t-dcf-surface", rows[1])
     names = ("tdcf_min", "tdcf_joint_min", "teer", "asv_eer", "cm_eer")
     sheet.table(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from _shared import Sheet, evaluated, number, run
 
-from zeroevidence.measure.zebra import ZEBRA_SCALE
+from zeroevidence.measure.zebra import ZEBRA_SCALE, odds_in_words
 
 
 def make(sheet: Sheet, data: Path | None) -> None:
@@ -23,7 +23,7 @@ def make(sheet: Sheet, data: Path | None) -> None:
     sheet.figure("zebra-fig2a", "ece", most, x="prior")
     sheet.figure("zebra-fig2b", "ece", most)
     sheet.figure("zebra-fig3", "ece", [unprotected[0], *protected[:4]])
-    sheet.table("zebra-table1", ("tag", "log10 of the likelihood ratio"), _scale())
+    sheet.table("zebra-table1", ("tag", "log10 of the likelihood ratio", "odds after a flat prior"), _scale())
     sheet.table(
         "zebra-results",
         ("system", "enrolment", "trial", "D_ECE (bits)", "log10 l", "tag"),
@@ -39,11 +39,14 @@ def make(sheet: Sheet, data: Path | None) -> None:
     )
 
 
-def _scale() -> list[tuple[str, str]]:
+def _scale() -> list[tuple[str, str, str]]:
     lows = [low for _, low in ZEBRA_SCALE]
     ends = [f"below {high:g}" for high in lows[1:]] + [""]
     lines = [(name, f"{low:g} or more, {end}".rstrip(", ")) for (name, low), end in zip(ZEBRA_SCALE, ends, strict=True)]
-    return [("0", "exactly 0"), ("A", f"above 0, {ends[0]}"), *lines[1:]]
+    words = odds_in_words()
+    return [
+        (name, level, words[name]) for name, level in (("0", "exactly 0"), ("A", f"above 0, {ends[0]}"), *lines[1:])
+    ]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Measured, Setup, findings, together
-from zeroevidence.evaluation.finding import chances, strongest
+from zeroevidence.evaluation.chance import chances
+from zeroevidence.evaluation.finding import strongest
 from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.compare import holm

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import zeroevidence as ze
+from zeroevidence import plot
 from zeroevidence.calibrate.pav import pav_llrs, pool, rank
 from zeroevidence.evaluation import Evaluation, Options, People, Points, Surface, add_similarity
 from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.evaluation.profiles import POINTS, bin_edges, histograms, one_to_one_curves
 from zeroevidence.measure.linkability import local_linkability
 from zeroevidence.measure.rank import rank_disclosure
+from zeroevidence.measure.views import PairSettings
 from zeroevidence.measure.zebra import D_ECE_MAX, LN10, ece_profile
 
 SCORES = arrays(
@@ -30,7 +32,7 @@ def gaussians(n_target=300, n_nontarget=2000, shift=2.0):
 
 def curves(target, nontarget, **options):
     ranked = rank(np.asarray(target, float), np.asarray(nontarget, float))
-    return one_to_one_curves(ranked, pool(ranked.counts), cllr=options.pop("cllr", 0.5), **options)
+    return one_to_one_curves(ranked, pool(ranked.counts), PairSettings(**options))
 
 
 def test_ece_is_the_profile_and_its_area_is_d_ece():
@@ -43,15 +45,16 @@ def test_ece_is_the_profile_and_its_area_is_d_ece():
     assert area == pytest.approx(ze.d_ece(target, nontarget), abs=2e-3)
 
 
-def test_actual_profile_only_where_scores_serve_as_llrs():
+def test_actual_profile_also_where_scores_mislead():
     target, nontarget = gaussians()
     calibrated = 2 * target - 2, 2 * nontarget - 2
     result = ze.evaluate(ze.Scores(*calibrated), options=Options(intervals=0, null=0))
     assert result.curves["ece_actual"].y == pytest.approx(ece_profile(*calibrated).actual)
     misleading = ze.evaluate(ze.Scores(-target, -nontarget), options=Options(intervals=0, null=0))
     assert misleading.metrics["cllr"].value > 1
-    assert "ece_actual" not in misleading.curves
-    assert set(result.curves) - {"ece_actual"} == set(misleading.curves)
+    assert misleading.curves["ece_actual"].y == pytest.approx(ece_profile(-target, -nontarget).actual)
+    drawn = [plot.ece(misleading, actual=asked).get_legend_handles_labels()[1] for asked in (False, True)]
+    assert [("scores taken as LLRs" in labels) for labels in drawn] == [False, True]
 
 
 def test_det_points_are_on_the_roc():

@@ -12,6 +12,7 @@ from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.measure.tandem.by_attack import by_attack
 from zeroevidence.measure.tandem.tdcf import AsvRates, CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, tdcf_min
+from zeroevidence.measure.verification import eer
 from zeroevidence.report import FORMATS, render
 
 
@@ -266,3 +267,46 @@ def test_sample_of_the_2019_package(shared):
     (row,) = evaluate_tandem(loaded.data, model="2019", intervals=0, loosened=loaded.loosened)
     assert round(100 * row.metrics["asv_eer"].value, 3) == 4.437
     assert "|cm-duplicates:keep-all:3780|" in row.signature
+
+
+def test_thresholds_that_were_set_beforehand():
+    scores = tandem()
+    model = CostModel(pi_tar=0.9, pi_non=0.05, pi_spoof=0.05, asv_threshold=1.0, cm_threshold=1.5)
+    (row,) = evaluate_tandem(scores, model=model, intervals=20)
+    miss, passed = np.mean(scores.cm_bonafide.scores < 1.5), np.mean(scores.cm_spoof.scores >= 1.5)
+    asv = [np.mean(getattr(scores, f"asv_{kind}").scores >= 1.0) for kind in ("target", "nontarget", "spoof")]
+    by_hand = {"a": (1 - miss) * (1 - asv[0]), "b": (1 - miss) * asv[1], "c": passed * asv[2], "d": miss}
+    assert row["tdcf_errors"].value == pytest.approx(by_hand)
+    cost = 0.9 * (by_hand["a"] + by_hand["d"]) + 0.5 * by_hand["b"] + 0.5 * by_hand["c"]
+    assert row["tdcf_act"].value == pytest.approx(cost / 0.9)
+    assert row["tdcf_act"].low < row["tdcf_act"].value < row["tdcf_act"].high
+    assert "|asv-at:1|cm-at:1.5|" in row.signature
+    assert row.curves["threshold_asv"].y == pytest.approx(asv)
+    assert row.curves["threshold_cm"].x == (1.5, 1.5)
+    (plain,) = evaluate_tandem(scores, intervals=0)
+    assert "tdcf_act" not in plain
+    with pytest.raises(InputError, match="cm_threshold is NaN"):
+        CostModel(pi_tar=0.9, pi_non=0.05, pi_spoof=0.05, cm_threshold=float("nan"))
+
+
+def test_people_are_left_out_also_where_they_are_heard():
+    rng = np.random.default_rng(0)
+    people = np.array([f"s{i:02d}" for i in range(12)])
+    said = np.array([f"u{i:02d}" for i in range(12)])
+    claimed, heard = (one.ravel() for one in np.meshgrid(np.arange(12), np.arange(12)))
+    other = claimed != heard
+    claimed, heard = claimed[other], heard[other]
+    target, nontarget = rng.normal(2.0, 1.0, 12), rng.normal(0.0, 1.0, len(heard)) + 0.5 * heard / 12
+    scores = TandemScores(
+        cm_bonafide=TrialScores(rng.normal(2.0, 1.0, 12), people, said),
+        cm_spoof=TrialScores(rng.normal(0.0, 1.0, 12), people),
+        asv_target=TrialScores(target, people, said),
+        asv_nontarget=TrialScores(nontarget, people[claimed], said[heard]),
+        asv_spoof=TrialScores(rng.normal(1.0, 1.0, 12), people),
+    )
+    (row,) = evaluate_tandem(scores)
+    values = np.array(
+        [eer(np.delete(target, one), nontarget[(claimed != one) & (heard != one)]) for one in range(len(people))]
+    )
+    error = np.sqrt(11 / 12 * ((values - values.mean()) ** 2).sum())
+    assert row["asv_eer"].spread.error == pytest.approx(error, rel=1e-9)

@@ -40,11 +40,12 @@ if TYPE_CHECKING:
     from zeroevidence.evaluation.planned_comparison import PlannedComparison, plan_comparison
     from zeroevidence.evaluation.planning import Plan, plan
     from zeroevidence.evaluation.tandem import evaluate_tandem
+    from zeroevidence.measure.devpav import devpav
     from zeroevidence.measure.elub import elub
     from zeroevidence.measure.linkability import linkability, local_linkability
     from zeroevidence.measure.similarity import deid, similarity_matrix, voice_distinctiveness_gain
     from zeroevidence.measure.verification import cllr, cllr_min, dcf_act, dcf_min, eer, tpr_at_fpr
-    from zeroevidence.measure.zebra import d_ece, ece_profile, tag, tag_counts, worst_case
+    from zeroevidence.measure.zebra import d_ece, d_ece_actual, ece_profile, tag, tag_counts, worst_case
 
 _HOMES = {
     "auditing": ("Audit", "EmbeddingSets", "audit", "audit_corpora"),
@@ -78,8 +79,9 @@ _HOMES = {
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
     "measure.verification": ("cllr", "cllr_min", "dcf_act", "dcf_min", "eer", "tpr_at_fpr"),
+    "measure.devpav": ("devpav",),
     "measure.elub": ("elub",),
-    "measure.zebra": ("d_ece", "ece_profile", "tag", "tag_counts", "worst_case"),
+    "measure.zebra": ("d_ece", "d_ece_actual", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("plot", "protect")
@@ -113,9 +115,11 @@ __all__ = [
     "cllr_min",
     "compare",
     "d_ece",
+    "d_ece_actual",
     "dcf_act",
     "dcf_min",
     "deid",
+    "devpav",
     "ece_profile",
     "eer",
     "elub",

@@ -73,6 +73,8 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     cards = json.loads((out / "attackers.json").read_text())
     assert len(cards) == 5
     assert {"objective", "opportunity", "resources", "trained_on", "calibrated_on"} <= set(cards[0])
+    assert json.loads((out / "protector.json").read_text())["name"] == "mcadams"
+    assert "protector mcadams" in " ".join(printed.split())
     words = verdict(read_results(out))
     short = " ".join(words.summary)
     assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{short}\n\nIn detail: {words.paragraph}\n"
@@ -167,3 +169,29 @@ def test_doctor_looks_at_a_corpus(run, corpus):
     assert "p00_0.wav" in out
     assert "note: " in out
     assert "problems found" in err
+
+
+def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path):
+    pytest.importorskip("jiwer")
+    names = sorted(path.stem for path in corpus.glob("*/*.wav"))
+    (tmp_path / "text").write_text("".join(f"{name} one two three\n" for name in names))
+    (tmp_path / "hyp").write_text("".join(f"{name} one two tree\n" for name in names))
+    code, out, _ = run(
+        *("audit", corpus, "--protect", "pitch:2", "--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0),
+        *("--transcripts", tmp_path / "text", "--hypotheses", tmp_path / "hyp", "-o", tmp_path / "out"),
+    )
+    assert code == 0
+    assert "WER" in out
+    *_, row = read_results(tmp_path / "out")
+    assert float(row["wer"]) == pytest.approx(1 / 3)
+    assert row.counts["speakers"] == 18
+    assert row.labels["system"] == "pitch:2"
+    pytest.importorskip("jinja2")
+    code, _, err = run("report", tmp_path / "out", "-o", tmp_path / "page.html")
+    assert code == 0, err
+    assert "WER" in (tmp_path / "page.html").read_text()
+    code, _, err = run(
+        "audit", corpus, "--protect", "pitch:2", "--transcripts", tmp_path / "text", "-o", tmp_path / "b"
+    )
+    assert code == 2
+    assert "--transcripts and --hypotheses belong together" in err

@@ -284,7 +284,9 @@ def test_metrics_lists_all_and_one(run):
     assert entry["references"]
     every = {one["name"]: one for one in json.loads(run("metrics", "-f", "json")[1])}
     assert set(every) == set(MEASURES)
-    assert {type(value) for one in every.values() for value in one.values()} <= {str, float, list}
+    assert {type(value) for one in every.values() for value in one.values()} <= {str, float, list, dict}
+    assert every["tag"]["categories"]["B"] == "one wrong in 10 to 100"
+    assert "    B: one wrong in 10 to 100" in run("metrics", "tag")[1]
     assert "inf" in {one["high"] for one in every.values()}
 
 
@@ -478,3 +480,38 @@ def test_intervals_and_nulls_are_in_the_json(run, searches):
     assert "low" not in bare["metrics"]["eer"]
     assert "|ci:none|" in bare["signature"]
     assert "|null:" not in bare["signature"]
+
+
+def test_infinite_scores_are_taken_when_asked_for(run, tmp_path):
+    (tmp_path / "s").write_text("inf 1\n2 1\n-1 0\n-inf 0\n1 0\n")
+    code, _, err = run("evaluate", tmp_path / "s", "--intervals", 0, "--null", 0)
+    assert code == 3
+    assert "--infinite accept takes infinite ones" in err
+    code, out, _ = run(
+        *("evaluate", tmp_path / "s", "--intervals", 0, "--null", 0, "--infinite", "accept", "--signatures")
+    )
+    assert code == 0
+    assert "infinite:2" in out
+
+
+def test_speakers_get_their_own_numbers(run, tmp_path):
+    mated = np.repeat(np.arange(12), 4)
+    gaps = np.where(mated < 6, 0.5, 4.0)[:, None]
+    scores = np.random.default_rng(0).normal(size=(48, 12)) + gaps * np.eye(12)[mated]
+    np.savez(
+        tmp_path / "scores.npz",
+        scores=scores,
+        mated=mated,
+        trials=np.array([f"t{i}" for i in range(48)]),
+        enrolments=np.array([f"p{i}" for i in range(12)]),
+    )
+    code, _, err = run(
+        "evaluate", tmp_path / "scores.npz", "--intervals", 0, "--null", 0, "--per-speaker", tmp_path / "people.csv"
+    )
+    assert code == 0, err
+    assert "12 people differ more than chance in what a trial discloses" in err
+    header, *lines = (tmp_path / "people.csv").read_text().splitlines()
+    assert header.endswith(
+        "trials,lid_mean,lid_low,lid_high,lid_max,share_positive,targets,nontargets,eer,eer_low,eer_high"
+    )
+    assert len(lines) == 12

@@ -148,7 +148,7 @@ def test_bad_ways_to_measure_are_wrong_usage(run, name, value):
 def test_signatures_are_asked_for_where_tables_are_printed():
     with_them = {path for path in ALL if any("--signatures" in one.opts for one in found(*path).params)}
     assert with_them == {
-        *(("evaluate",), ("audit",), ("demo",), ("tandem",), ("compare",), ("protect", "evaluate")),
+        *(("evaluate",), ("audit",), ("demo",), ("tandem",), ("compare",), ("protect", "evaluate"), ("utility",)),
     }
 
 

@@ -72,8 +72,9 @@ def test_list(run, result):
 def test_help_has_the_options_of_all_kinds(run):
     code, out, _ = run("plot", "--help")
     assert code == 0
-    for name in {name for kind in KINDS.values() for name in kind.options} - {"hide"}:
-        assert f"--{name} VALUE" in out
+    options = {name: option for kind in KINDS.values() for name, option in kind.options.items() if name != "hide"}
+    for name, option in options.items():
+        assert f"--{name}{'' if option.type is bool else ' VALUE'}" in out
     assert "ece (log-odds, prior): What to draw" in " ".join(out.split())
 
 
@@ -112,7 +113,7 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
         (("ece", result, "-o", target, "--where", "system"), 2, "expected --where LABEL=VALUE"),
         (("ece", result, "-o", target, "--where", "system=z"), 2, "it is 'a', 'b'"),
         (("ece", result, "-o", target, "--where", "sex=f"), 2, "no row has that label"),
-        (("ece", result, "-o", target, "--y", "eer"), 2, "the figure 'ece' has no option 'y'; it takes x"),
+        (("ece", result, "-o", target, "--y", "eer"), 2, "the figure 'ece' has no option 'y'; it takes x, actual"),
         (("ece", result, "-o", target, "--x", "eer"), 2, "x: expected one of log-odds, prior, got 'eer'"),
         (("det", result, "-o", target, "--name", "latent"), 2, "the figure 'det' has no option 'name'; it takes none"),
         (("people", result, "-o", target), 2, "figures that can be drawn: ece"),

@@ -192,3 +192,42 @@ def test_signatures_of_several_rows_are_shown_on_request(run, files):
     full = run(*args, "--signatures")[1]
     for attack in ("all", "A07", "A08"):
         assert f"|attack:{attack}|" in full
+
+
+def test_a_row_for_each_codec(run, tmp_path):
+    words = {0: "bonafide bonafide", 1: "A07 spoof"}
+    (tmp_path / "cm").write_text("".join(f"u{n} {-n % 7}\n" for n in range(24)))
+    lines = [f"s{n % 5} u{n} {('alaw', 'gsm')[n // 2 % 2]} ita_tx {words[n % 2]} notrim eval\n" for n in range(24)]
+    (tmp_path / "key").write_text("".join(lines))
+    asked = ("tandem", "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
+    code, out, err = run(*asked, "--by", "codec", "-f", "json")
+    assert (code, err) == (0, "")
+    assert [row["labels"].get("codec") for row in json.loads(out)["rows"]] == [None, "alaw", "gsm"]
+    code, out, _ = run(*asked, "--by", "codec")
+    assert code == 0
+    assert "codec" in out
+    assert "gsm" in out
+    code, _, err = run(*asked, "--by", "vocoder")
+    assert code == 3
+    assert "no column 'vocoder' to tell trials apart by (there is: speaker, codec, channel" in err
+
+
+def test_policy_on_the_command_line(run, files):
+    scores = ("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0, "-f", "json")
+    policy = ("--pi-tar", 0.8, "--pi-non", 0.1, "--pi-spoof", 0.1, "--c-fa", 4, "--c-fa-spoof", 5)
+    code, out, _ = run(*scores, *policy, "--asv-threshold", 2, "--cm-threshold", 1.6)
+    assert code == 0
+    (row,) = json.loads(out)["rows"]
+    # each system misses one of two targets, no other speaker passes, one of two spoofs passes each
+    assert row["metrics"]["tdcf_errors"]["value"] == {"a": 0.25, "b": 0.0, "c": 0.25, "d": 0.5}
+    assert row["metrics"]["tdcf_act"]["value"] == pytest.approx((0.8 * 0.75 + 0.5 * 0.25) / 0.8)
+    assert "|preset:0.8/0.1/0.1/1/4/5/1|" in row["signature"]
+    for wrong, said in (
+        (("--pi-spoof", 0.5), "the priors sum to"),
+        (("--c-miss", -1), "c_miss must be positive and finite"),
+        (("--cm-threshold", "nan"), "cm_threshold is NaN"),
+        (("--pi-tar", "much"), "not a valid float"),
+    ):
+        code, out, err = run(*scores, *wrong)
+        assert (code, out) == (2, "")
+        assert said in err

@@ -197,7 +197,7 @@ def test_bosaris_errors(tmp_path):
     path, key = tmp_path / "s.h5", tmp_path / "k"
     key.write_text("a u target\nb u nontarget\n")
     bosaris(path, ["a", "b"], ["u"], scores=np.array([[np.inf], [1.0]]))
-    assert "score inf of model 'a', segment 'u' is not finite" in reason(path, key)
+    assert "score 'inf' of 'a u' is not finite" in reason(path, key)
     bosaris(path, ["a", "b"], ["u"], scores=np.array([[2.0, 1.0]]))
     assert "expected numbers, models x segments = 2 x 1" in reason(path, key)
     bosaris(path, ["a", "a"], ["u"], scores=np.array([[2.0], [1.0]]))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from zeroevidence.data.formats import diagnose, read_scores
 from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
+from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.quick import read_quickly
 from zeroevidence.errors import InputError
 
@@ -28,6 +29,8 @@ COLUMNS = {
     "voxceleb key": ("label", "enrol", "trial"),
     "labelled": ("enrol", "trial", "score", "label"),
     "labelled key": ("enrol", "trial", "", "label"),
+    "speechbrain": ("enrol", "trial", "label", "score"),
+    "speechbrain key": ("enrol", "trial", "label", ""),
     "two-column": ("score", "label"),
 }
 
@@ -62,9 +65,9 @@ def naive_rows(data: bytes, form: str):
                 return None
             cells["score"] = float(cells["score"])
         if "label" in cells:
-            if cells["label"] not in ("target", "nontarget", "1", "0"):
+            if cells["label"] not in ("target", "nontarget", "1", "0", "True", "False"):
                 return None
-            cells["label"] = cells["label"] in ("target", "1")
+            cells["label"] = cells["label"] in ("target", "1", "True")
         found.append(cells)
     return found
 
@@ -121,6 +124,8 @@ def valid(form: str, rng: random.Random) -> tuple[bytes, bytes | None, str, str 
         return "".join(f"{x} {label[y]}\n" for _, _, x, y in rows).encode(), None, form, None
     if form == "labelled":
         return "".join(f"{s} {t} {x} {label[y]}\n" for s, t, x, y in rows).encode(), None, form, None
+    if form == "speechbrain":
+        return "".join(f"{s} {t} {label[y]} {x}\n" for s, t, x, y in rows).encode(), None, form, None
     if form == "table":
         lines = ["trial,score,label,enrol", *(f"{t},{x},{label[y]},{s}" for s, t, x, y in rows)]
         return "\n".join(lines).encode(), None, form, None
@@ -239,7 +244,7 @@ def judge(folder: Path, scores: bytes, key: bytes | None, form: str, key_form: s
     return True
 
 
-@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
+@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "speechbrain", "table", "two-column"])
 def test_damaged_files(tmp_path, form):
     rng = random.Random(form)
     read = 0
@@ -257,7 +262,7 @@ def test_damaged_files(tmp_path, form):
 @pytest.mark.parametrize("block", [64 << 20, 40])
 @pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
 def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block, monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.scores.quick.BLOCK", block)
+    monkeypatch.setattr("zeroevidence.data.formats.scores.quick.PORTION", block)
     rng = random.Random(form)
     quick = 0
     for _ in range(150):
@@ -275,6 +280,29 @@ def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block, monkeyp
             assert careful.problems == ()
             assert careful.frame.equals(table.frame)
     assert quick > 30
+
+
+@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
+def test_reading_by_parts_says_what_the_careful_reader_says(form):
+    rng = random.Random(form)
+    clean = 0
+    for _ in range(150):
+        scores = valid(form, rng)[0]
+        scores += 2 * (scores.partition(b"\n")[2] if form == "table" else scores)
+        for _ in range(rng.choice([0, 1, 2])):
+            scores = damage(scores, rng)
+        try:
+            layout = detect(scores, "s", "scores")
+        except InputError:
+            continue
+        infinite = rng.random() < 0.5
+        whole = read_carefully(scores, "s", layout, infinite=infinite)
+        parts = read_located(scores, "s", layout, infinite=infinite, part=rng.choice([1, 20, 60]))
+        assert parts.problems == whole.problems
+        assert parts.frame.equals(whole.frame)
+        assert parts.lines.tolist() == whole.lines.tolist()
+        clean += not whole.problems
+    assert 0 < clean < 140  # both were seen
 
 
 LINE = st.text(alphabet=" \t\r\"',.-+e01459anftrgio\0é\u00a0\u2028", max_size=12)

@@ -90,7 +90,7 @@ def read(file, role):
 
 
 PACKED = Container("packed", "packed pairs", (b"TWENTY BYTES OF NAME",))
-SCORE_FORMATS.add(ScoreFormat(name="packed", words="pairs of double and byte", binary=Binary(PACKED, read)))
+SCORE_FORMATS.add(ScoreFormat(name="packed", words="pairs of double and byte", binary=Binary((PACKED,), read)))
 """
 
 MATRIX = """
@@ -196,7 +196,7 @@ def test_columns_in_another_order(drill, tmp_path):
     assert loaded.data.speakers is None  # both sides are utterances, as the format says
     path.write_text("a\nb\n")
     (problem,) = diagnose(path)
-    assert problem.reason.endswith("`enrol trial score label` or `trial enrol score`")
+    assert problem.reason.endswith("`enrol trial label score` or `trial enrol score`")
     refused_again(path, "trial-first")
 
 
@@ -245,7 +245,8 @@ def test_a_name_is_taken_once():
 
 
 def test_names_and_their_order():
-    assert FORMATS == ("auto", "kaldi", "voxceleb", "two-column", "labelled", "table", "matrix", "bosaris")
+    text = ("kaldi", "voxceleb", "two-column", "labelled", "speechbrain", "table", "sre")
+    assert ("auto", *text, "arrays", "matrix", "bosaris", "kaldi-ark") == FORMATS
     assert tuple(SCORE_FORMATS) == FORMATS[1:]
     assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "csv", "tsv", "kaldi scp", "kaldi ark"]
 

@@ -150,9 +150,9 @@ def test_nothing_found(tmp_path):
 SUMMARY = """---- Time: 28-03-24_19:00 ----
 
 ---- SER results ----
-   dataset split       ser      UAR
-                               mean
-0  IEMOCAP   dev      anon  55.6146
+   dataset split       ser      UAR  ACC_sad
+                               mean     mean
+0  IEMOCAP   dev      anon  55.6146  33.0000
 
 ---- ASV_eval results ----
   dataset split gender enrollment     trial     EER
@@ -162,6 +162,7 @@ SUMMARY = """---- Time: 28-03-24_19:00 ----
 ---- ASR results ----
   dataset split       asr     WER
 0   libri   dev  original   1.807
+1   libri   dev      anon 120.000
 
 ---- Time: 28-03-24_21:23 ----
 
@@ -175,10 +176,23 @@ def test_summary(tmp_path):
     path = tmp_path / "result_for_rank_mcadams"
     path.write_text(SUMMARY)
     rows = read_summary(path)
-    assert [(row.eer, row.line) for row in rows] == [(0.10511, 10), (pytest.approx(0.00931), 11), (0.1291, 21)]
-    assert rows[0].labels == {"system": "mcadams", "dataset": "libri", "split": "dev", "sex": "f"}
-    assert (rows[1].labels["dataset"], rows[1].labels["sex"]) == ("vctk_common", "m")
-    assert [row.threat for row in rows] == [UNPROTECTED, IGNORANT, SEMI_INFORMED]
+    said = [(row.measures, row.line) for row in rows]
+    assert said == [
+        ({"uar": pytest.approx(0.556146)}, 6),
+        ({"recall": pytest.approx(0.33)}, 6),
+        ({"eer": 0.10511}, 10),
+        ({"eer": pytest.approx(0.00931)}, 11),
+        ({"wer": 0.01807}, 15),
+        ({"wer": pytest.approx(1.2)}, 16),
+        ({"eer": 0.1291}, 22),
+    ]
+    assert rows[0].labels == {"system": "mcadams", "dataset": "IEMOCAP", "split": "dev"}
+    assert rows[1].labels["emotion"] == "sad"
+    assert rows[2].labels == {"system": "mcadams", "dataset": "libri", "split": "dev", "sex": "f"}
+    assert (rows[3].labels["dataset"], rows[3].labels["sex"]) == ("vctk_common", "m")
+    assert rows[4].labels == {"system": "unprotected", "dataset": "libri", "split": "dev"}
+    assert [row.threat for row in rows if "eer" in row.measures] == [UNPROTECTED, IGNORANT, SEMI_INFORMED]
+    assert [row.speech for row in rows if "wer" in row.measures] == ["original", "anonymised"]
 
 
 def test_summary_by_columns_not_headings(tmp_path):
@@ -199,8 +213,11 @@ def test_summary_by_columns_not_headings(tmp_path):
         ("10.511", "ten", 10, "EER 'ten'; expected a percentage"),
         ("10.511", "110", 10, "EER '110'; expected a percentage"),
         ("original     anon ", "original     blue ", 11, "expected original or anon"),
-        ("12.910        12.376", "12.910", 21, "7 columns; expected 8: dataset"),
-        ("12.910", "12\0910", 21, "a NUL byte"),
+        ("12.910        12.376", "12.910", 22, "7 columns; expected 8: dataset"),
+        ("1.807", "-1", 15, "WER '-1'; expected a percentage"),
+        ("55.6146", "155", 6, "UAR '155'; expected a percentage from 0 to 100"),
+        ("dev  original   1.807", "dev  blue   1.807", 15, "asr 'blue'; expected original or anon"),
+        ("12.910", "12\0910", 22, "a NUL byte"),
     ],
 )
 def test_summary_errors(tmp_path, old, new, line, reason):
@@ -213,5 +230,5 @@ def test_summary_errors(tmp_path, old, new, line, reason):
 def test_summary_without_table(tmp_path):
     path = tmp_path / "result_for_rank_x"
     path.write_text("---- ASR results ----\n dataset WER\n0 libri 1.8\n")
-    with pytest.raises(InputError, match="no table of equal error rates"):
+    with pytest.raises(InputError, match="no table of results"):
         read_summary(path)

@@ -15,6 +15,8 @@ DIRECTIONS = {"up": "higher discloses more", "down": "lower discloses more", "no
 
 
 def direction(entry):
+    if entry.family == "utility":
+        return {"up": "higher is more useful", "down": "lower is more useful"}[entry.better]
     return "higher is worse" if entry.family == "tandem" else DIRECTIONS[entry.discloses]
 
 

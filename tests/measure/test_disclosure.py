@@ -89,7 +89,8 @@ def test_summary_identity_and_bounds():
     assert summary.lid_neg == -0.5
     assert summary.lid_max == 2.0
     assert summary.alid == pytest.approx(summary.pdr * summary.lid_pos + summary.ndr * summary.lid_neg)
-    assert summarise(np.array([1.0])).lid_neg == 0.0
+    assert np.isnan(summarise(np.array([1.0])).lid_neg)
+    assert summarise(np.array([0.0])).lid_neg == 0.0
     assert summarise(np.array([-1.0])).lid_pos == 0.0
 
 

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.linkability import linkability, local_linkability
+from zeroevidence.measure.linkability import linkability, local_linkability, nonmated_linkability
 from zeroevidence.measure.verification import cllr_min
 
 METHODS = ("density", "pav", "histogram")
@@ -116,3 +117,36 @@ def test_errors():
         linkability(np.ones(2), np.zeros(2), omega=0.0)
     with pytest.raises(UsageError, match="finite scores"):
         linkability(np.array([np.inf] * 20), np.zeros(20), method="histogram")
+
+
+def test_nonmated_pairs_by_hand():
+    """Two non-mated scores of four lie where no mated one is, and the others where mated ones are twice as likely."""
+    target, nontarget = np.array([1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    assert nonmated_linkability(target, nontarget, method="pav") == 0.5
+    assert linkability(target, nontarget, method="pav") == pytest.approx((2.0 - 1.0) / (2.0 + 1.0))
+    # with a quarter of the prior odds the others speak for different people, LR 2 / 4
+    expected = 0.5 + 0.5 * (1.0 - 0.5) / (1.0 + 0.5)
+    assert nonmated_linkability(target, nontarget, method="pav", omega=0.25) == pytest.approx(expected)
+
+
+def test_nonmated_linkability_is_that_of_exchanged_classes():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.0, 1.0, 400), rng.normal(0.0, 1.0, 400)
+    for method in ("density", "pav", "histogram"):
+        assert nonmated_linkability(target, nontarget, method=method) == pytest.approx(
+            linkability(-nontarget, -target, method=method)
+        )
+
+
+@pytest.mark.parametrize("method", ["density", "pav", "histogram"])
+def test_omega_reaches_the_evaluation(method):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.5, 1.0, 200), rng.normal(0.0, 1.0, 800)
+    row = ze.evaluate(target, nontarget, linkability=method, omega=0.2, intervals=20, null=5)
+    expected = linkability(target, nontarget, method=method, omega=0.2)
+    assert row["linkability"].uncorrected == pytest.approx(expected)
+    assert row["linkability"].high < linkability(target, nontarget, method=method)
+    assert row["linkability_nonmated"].value == nonmated_linkability(target, nontarget, method=method, omega=0.2)
+    assert "|omega:0.2|" in row.signature
+    with pytest.raises(ze.UsageError, match="omega: expected a positive"):
+        ze.Options(omega=0.0)

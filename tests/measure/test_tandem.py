@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem import thresholds
+from zeroevidence.measure.tandem.actual import tdcf_act
 from zeroevidence.measure.tandem.tdcf import (
     PRESETS,
     AsvRates,
@@ -461,3 +462,25 @@ def test_errors(call, words):
 def test_results_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         PRESETS["2021"].pi_tar = 0.5
+
+
+def test_actual_cost_by_hand():
+    """One of four targets is missed by each system, half of the others and of the spoofs pass each."""
+    rates = asv_rates([3.0, 2.0, 1.0, 4.0], [0.0, 1.6], [2.0, 1.0], threshold=1.5)
+    assert (rates.p_miss, rates.p_fa, rates.p_fa_spoof) == (0.25, 0.5, 0.5)
+    model = CostModel(pi_tar=0.8, pi_non=0.1, pi_spoof=0.1, c_miss=1.0, c_fa=4.0, c_fa_spoof=5.0)
+    found = tdcf_act([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates, 0.0, model)
+    assert (found.p_a, found.p_b, found.p_c, found.p_d) == (0.1875, 0.375, 0.25, 0.25)
+    # 0.8 (0.1875 + 0.25) + 0.4 * 0.375 + 0.5 * 0.25 = 0.625, over min(0.8, 0.9)
+    assert found.tdcf == pytest.approx(0.625 / 0.8, rel=1e-12)
+
+
+def test_actual_cost_at_the_best_thresholds_is_the_joint_minimum():
+    rng = np.random.default_rng(0)
+    asv = [rng.normal(mean, 1.0, 60) for mean in (3.0, 0.0, 2.0)]
+    cm = [rng.normal(mean, 1.0, 60) for mean in (2.0, 0.0)]
+    best = tdcf_joint_min(*asv, *cm)
+    found = tdcf_act(*cm, asv_rates(*asv, threshold=best.threshold_asv), best.threshold_cm)
+    assert found.tdcf == pytest.approx(best.tdcf_min, rel=1e-12)
+    with pytest.raises(InputError, match="NaN"):
+        tdcf_act(*cm, asv_rates(*asv), float("nan"))

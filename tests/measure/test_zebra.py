@@ -1,5 +1,6 @@
 """ZEBRA against the paper's definitions, integrated numerically."""
 
+import math
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -8,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs
+from zeroevidence.measure.registry import MEASURES
 from zeroevidence.measure.zebra import (
     D_ECE_MAX,
     d_ece,
+    d_ece_actual,
     ece_profile,
     evidence_gain,
+    odds_in_words,
     tag,
     tag_counts,
     tag_of,
@@ -168,3 +173,53 @@ def test_gaussian_closed_form(d):
         value = d_ece(rng.normal(d / 2, np.sqrt(d), size), rng.normal(-d / 2, np.sqrt(d), size))
         errors.append(abs(value - expected))
     assert errors[-1] < 3e-3
+
+
+def test_odds_in_words_are_those_of_table_1():
+    assert odds_in_words() == {
+        "0": "50:50",
+        "A": "more disclosure than 50:50",
+        "B": "one wrong in 10 to 100",
+        "C": "one wrong in 100 to 10 000",
+        "D": "one wrong in 10 000 to 100 000",
+        "E": "one wrong in 100 000 to 1 000 000",
+        "F": "one wrong in at least 1 000 000",
+    }
+    assert odds_in_words() == MEASURES["tag"].categories
+
+
+def z(x):
+    """Z as equation 6 writes it."""
+    return ((x - 3.0) * (x - 1.0) + 2.0 * math.log(x)) / (4.0 * (x - 1.0) ** 2)
+
+
+def test_actual_disclosure_by_hand_and_as_an_area():
+    llrs = [2.0, -1.0], [0.5, -3.0]
+    by_hand = (z(math.e**2) + z(math.e**-1)) / 2.0 + (z(math.e**-0.5) + z(math.e**3)) / 2.0
+    assert d_ece_actual(*llrs) == pytest.approx(by_hand / math.log(2.0), rel=1e-12)
+    profile = ece_profile(*llrs, log_odds=np.linspace(-20.0, 20.0, 40_001))
+    prior = 1.0 / (1.0 + np.exp(-profile.log_odds))
+    assert d_ece_actual(*llrs) == pytest.approx(np.trapezoid(profile.default - profile.actual, prior), abs=1e-6)
+
+
+def test_oracle_llrs_lose_nothing():
+    rng = np.random.default_rng(0)
+    target, nontarget = pav_llrs(rng.normal(1.0, 1.0, 300), rng.normal(0.0, 1.0, 900))
+    found = ze.evaluate(target, nontarget, intervals=0, null=0)
+    assert found["d_ece_actual"].value == pytest.approx(d_ece(target, nontarget), rel=1e-12)
+    assert found["d_ece_loss"].value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_development_pairs_calibrate():
+    rng = np.random.default_rng(1)
+    scores = [100.0 * rng.normal(mean, 1.0, 4000) for mean in (1.0, -1.0, 1.0, -1.0)]
+    alone = ze.evaluate(*scores[:2], intervals=0, null=0)
+    helped = ze.evaluate(*scores[:2], dev=ze.Scores(*scores[2:]), intervals=0, null=0)
+    assert alone["d_ece_actual"].value < 0.0
+    # scores of mean 1 and variance 1 are LLRs when doubled
+    calibrated = d_ece_actual(0.02 * scores[0], 0.02 * scores[1])
+    assert helped["d_ece_actual"].value == pytest.approx(calibrated, abs=2e-3)
+    assert helped["d_ece_actual"].method == "logistic on development pairs"
+    assert 0.0 <= helped["d_ece_loss"].value < 0.01
+    assert "|dev:sha256:" in helped.signature
+    assert helped.curves["ece_actual"].y[100] < 1.0 < alone.curves["ece_actual"].y[100]

@@ -14,7 +14,7 @@ from scipy.special import expit, ndtri
 from zeroevidence import plot
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import About, Curve, People, Points
+from zeroevidence.evaluation import About, Curve, Evaluation, Measured, People, Points
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.words import row_names, shortened
 
@@ -22,9 +22,10 @@ mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
-TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "cmc", "rank-disclosure")
-SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", "scatter", "eer-lid", "similarity")
-ASKED_FOR = (*SEARCH, "t-dcf", "t-dcf-surface", "map", "over-training", "over-epochs")
+TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors", "cmc", "rank-disclosure")
+OVER_ROWS = ("bars", "scatter", "eer-lid")
+SEARCH = (*PAIRS, *TRIALS, "over-identities", "over-utterances", "people", *OVER_ROWS, "similarity")
+ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training", "over-epochs")
 
 
 def line(ax, start):
@@ -36,8 +37,8 @@ def sample_of(kind, rows, tandem, mapped):
     curve = {"d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))}
     fewer = replace(rows[0], curves=curve)
     trained = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.5))})
-    own = {"t-dcf": tandem, "t-dcf-surface": tandem, "map": mapped, "over-training": fewer, "over-epochs": trained}
-    return own.get(kind, rows[0])
+    own = {"map": mapped, "over-training": fewer, "over-epochs": trained}
+    return (own | dict.fromkeys(("tandem-scores", "t-dcf", "t-dcf-surface"), tandem)).get(kind, rows[0])
 
 
 def test_every_kind_is_there_with_words():
@@ -62,9 +63,10 @@ def test_the_front_draws_protectors_over_their_strengths(rows):
 
 def test_available(rows, tandem, mapped, bare):
     assert plot.available(rows[0]) == list(SEARCH)
-    assert plot.available(tandem) == ["scatter", "t-dcf", "t-dcf-surface"]
+    assert plot.available(tandem) == ["bars", "scatter", "tandem-scores", "t-dcf", "t-dcf-surface"]
     assert plot.available(mapped) == ["map"]
-    assert plot.available([mapped, tandem]) == ["scatter", "t-dcf", "t-dcf-surface", "map"]
+    of_tandem = ["bars", "scatter", "tandem-scores", "t-dcf", "t-dcf-surface"]
+    assert plot.available([mapped, tandem]) == [*of_tandem, "map"]
     assert plot.available(bare()) == []
 
 
@@ -229,6 +231,14 @@ def test_maps_get_a_panel_each(mapped):
         plot.map(mapped, name="x")
 
 
+def test_of_several_systems_those_that_have_the_map_are_drawn(mapped):
+    without = replace(mapped, labels={"system": "linear"}, maps={"before": mapped.maps["before"]})
+    assert len(plot.draw("map", [without, mapped, mapped], name="after").axes) == 2
+    assert len(plot.draw("map", [without, mapped], name="after").axes) == 1
+    with pytest.raises(UsageError, match="name: expected one of before, after, got 'x'"):
+        plot.draw("map", [without, mapped], name="x")
+
+
 def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
     lacks = r"'t-dcf' needs scores of a verifier .*, which this result does not have; figures that can be drawn: ece, "
     with pytest.raises(UsageError, match=lacks):
@@ -243,7 +253,8 @@ def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
         plot.draw("people", [rows[0]] * 25)
     with pytest.raises(UsageError, match="expected one of pdf, svg, png"):
         plot.to_bytes("ece", rows, format="gif")
-    assert len(plot.draw("ece", [*rows, tandem]).axes[0].get_lines()) == 3
+    drawn = plot.draw("ece", [*rows, tandem]).axes[0].get_lines()
+    assert len([one for one in drawn if len(one.get_xdata())]) == 3
 
 
 NASTY = '$\\frac{1}{2}$ <script>alert(1)</script> & "id="x"" \'q\' \x0b\udc80 語'
@@ -379,6 +390,68 @@ def test_classes_of_an_attribute_are_no_pairs(rows):
 def test_a_profile_without_its_baseline_is_not_offered(rows):
     curve = replace(rows[0].curves["ece"], baseline=None)
     assert "ece" not in plot.available(replace(rows[0], curves={"ece": curve}))
+
+
+def test_scores_of_a_tandem_have_their_thresholds(tandem):
+    figure = plot.draw("tandem-scores", tandem)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["verifier", "countermeasure"]
+    ax = plot.tandem_scores(tandem, name="verifier")
+    (threshold,) = {x for one in ax.lines for x in one.get_xdata()}
+    assert threshold == tandem.curves["threshold_asv"].x[0]
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    accepted = 100.0 * tandem.curves["threshold_asv"].y[2]
+    assert f"spoof, {accepted:.3g} % accepted" in said
+    assert tandem.metrics["p_fa_spoof"].value == tandem.curves["threshold_asv"].y[2]
+
+
+def labelled_row(value, system, enrolment, trial):
+    labels = {"system": system, "enrolment": enrolment, "trial": trial, "attacker": f"{enrolment[0]}{trial[0]}"}
+    return Evaluation({"linkability": Measured(value, "fraction"), "cllr_min": Measured(0.1, "bit")}, labels=labels)
+
+
+def test_bars_are_sorted_by_one_attacker():
+    values = {"one": (0.9, 0.2), "two": (0.8, 0.6), "three": (0.7, 0.4)}
+    rows = [
+        labelled_row(value, system, "original", trial)
+        for system, two in values.items()
+        for trial, value in zip(("original", "anonymised"), two, strict=True)
+    ]
+    ax = plot.bars(rows, y="linkability", sort="oa")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["two", "three", "one"]
+    heights = [[bar.get_height() for bar in sorted(one, key=lambda bar: bar.get_x())] for one in ax.containers]
+    assert heights == [[0.8, 0.7, 0.9], [0.6, 0.4, 0.2]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["oo", "oa"]
+    grouped = plot.bars(rows, y="linkability", group="system")
+    assert [text.get_text() for text in grouped.get_xticklabels()] == ["oo", "oa"]
+    with pytest.raises(UsageError, match="sort: expected one of oa, oo, got 'aa'"):
+        plot.bars(rows, y="linkability", sort="aa")
+    with pytest.raises(UsageError, match="no row has the label 'sex'"):
+        plot.bars(rows, y="linkability", group="sex")
+
+
+def test_points_are_told_apart_by_labels():
+    rows = [labelled_row(0.1 * i, f"s{i % 2}", "original", ("original", "anonymised")[i // 2]) for i in range(4)]
+    ax = plot.scatter(rows, x="cllr_min", y="linkability", colour="system", marker="trial")
+    points = [one for one in ax.lines if len(one.get_xdata()) == 1]
+    assert [one.get_color() for one in points[:2]] == [one.get_color() for one in points[2:]]
+    assert [one.get_marker() for one in points] == ["o", "o", "s", "s"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["s0", "s1", "original", "anonymised"]
+
+
+def test_posteriors_as_a_histogram(rows):
+    ax = plot.posterior(rows[0], form="histogram")
+    (steps,) = [one for one in ax.patches if not one.get_fill()]
+    values, edges, _ = steps.get_data()
+    assert values.sum() == pytest.approx(1.0)
+    probability = np.exp2(rows[0].trials.lid) / 12
+    assert values == pytest.approx(np.histogram(probability, edges)[0] / 48)
+    assert line(ax, "chance, 1/12").get_xdata()[0] == pytest.approx(1 / 12)
+
+
+def test_disclosure_over_priors_passes_through_alid(rows):
+    ax = plot.lid_over_priors(rows)
+    curve, dot = ax.lines[0], ax.lines[1]
+    assert np.interp(dot.get_xdata(), curve.get_xdata(), curve.get_ydata()) == pytest.approx(dot.get_ydata(), abs=2e-3)
 
 
 def test_a_latent_map_has_an_axis_of_llrs_and_the_densities_of_its_model(rows):

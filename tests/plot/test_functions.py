@@ -45,7 +45,7 @@ def test_the_signature_is_what_can_be_passed():
     results = "Evaluation | Sequence[Evaluation]"
     assert str(inspect.signature(ze.plot.ece)) == (
         f"(results: '{results} | ArrayLike', nontarget: 'ArrayLike | None' = None, *, ax: 'Axes | None' = None, "
-        "x: Literal['log-odds', 'prior'] = 'log-odds') -> 'Axes'"
+        "x: Literal['log-odds', 'prior'] = 'log-odds', actual: bool = False) -> 'Axes'"
     )
     assert str(inspect.signature(ze.plot.people)) == (
         f"(results: '{results}', *, ax: 'Axes | None' = None, hide: bool = False) -> 'Axes'"

@@ -8,6 +8,7 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.front import front_points, on_front
 from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.protect import Roles
 from zeroevidence.protect.attributes import find, names
@@ -19,9 +20,7 @@ from zeroevidence.protect.tradeoff import (
     at_strengths,
     choose,
     cuts,
-    front_points,
     front_rows,
-    on_front,
     set_strength,
     tradeoffs,
 )

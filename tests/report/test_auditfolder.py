@@ -1,11 +1,14 @@
 """An audit as a folder of files, and the parts of a report that audits share."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from zeroevidence.errors import UsageError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, read_results
+from zeroevidence.protect.card import protector_card, unknown_protector
+from zeroevidence.protect.voices import kinds
 from zeroevidence.report.auditfolder import audit_text, save_audit, summary
 from zeroevidence.report.document import document
 from zeroevidence.report.material import Material
@@ -70,3 +73,30 @@ def test_a_document_in_an_unknown_format_is_refused(audit):
     assert "| system |" in document(material, "md")
     with pytest.raises(UsageError, match="expected one of html, md, latex"):
         document(material, "pdf")
+
+
+def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path):
+    protected = replace(audit, protector=protector_card("mcadams:0.7+pitch:2"))
+    save_audit(protected, tmp_path)
+    card = json.loads((tmp_path / "protector.json").read_text())
+    assert card == protected.protector.to_dict()
+    assert card["method"] == "Moves the resonances of the vocal tract. Then: Moves the pitch; formants stay."
+    assert card["utility"].startswith("Words, rate, pitch and pauses; the timbre changes.")
+    assert "protector      mcadams:0.7+pitch:2" in audit_text(protected)
+    material = Material()
+    material.add_result(str(tmp_path))
+    material.add_audit(protected)
+    assert material.protectors == [card]
+    page = document(material)
+    assert "The protector: mcadams:0.7+pitch:2" in page
+    assert "Prevent that an utterance is linked to its speaker." in page
+    (tmp_path / "protector.json").write_text("[]")
+    with pytest.raises(InputError, match=r"protector\.json: expected the card of a protector"):
+        Material().add_result(str(tmp_path))
+
+
+def test_protectors_that_are_not_known_say_so():
+    assert unknown_protector("b5").utility == "Not known here: the speech was protected elsewhere."
+    with pytest.raises(UsageError, match="no protector is called 'shout'"):
+        protector_card("mcadams+shout")
+    assert "Not said." not in {text for kind in kinds().values() for text in (kind.keeps, kind.needs)}

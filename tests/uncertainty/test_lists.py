@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.finding import chances
+from zeroevidence.evaluation.chance import chances
 from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.lists import SimulatedList, people_test

@@ -23,6 +23,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
 from zeroevidence.evaluation.flags import flag
+from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.draws import Progress
 
 CalibratedOn: TypeAlias = Literal["attacker", "matched"]
@@ -48,6 +49,10 @@ class Audit:
         Steps that were not tried, and why.
     seconds
         How long each row took to learn and to score.
+    utility
+        What the same speech is still good for, where that was measured.
+    protector
+        What the protector defends, keeps and needs, where it is known.
 
     Examples
     --------
@@ -66,6 +71,8 @@ class Audit:
     effort_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
     seconds: tuple[float, ...] = ()
+    utility: tuple[Evaluation, ...] = ()
+    protector: ProtectorCard | None = None
 
     @property
     def strongest(self) -> Evaluation:

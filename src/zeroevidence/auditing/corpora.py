@@ -28,6 +28,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
+from zeroevidence.protect.card import protector_card, unknown_protector
 from zeroevidence.uncertainty.draws import Progress
 
 
@@ -113,7 +114,8 @@ def audit_corpora(
         workers=workers,
         progress=progress("attackers", "rows"),
     )
-    return replace(found, left_out=(*found.left_out, *left_out))
+    card = unknown_protector(Path(str(anonymised)).name) if protect is None else protector_card(protect)
+    return replace(found, left_out=(*found.left_out, *left_out), protector=card)
 
 
 def _split(path: str | Path, folds: int | None, seed: int, cutting: Cutting | None) -> tuple[Corpus, ...]:

@@ -19,6 +19,8 @@ _COMMANDS = {
     "tandem": "A verifier behind a countermeasure: t-DCF and its relatives.",
     "compare": "Several systems on the same trials: differences, ranking, ties.",
     "link": "From embeddings to disclosure, without the score matrix.",
+    "utility": "What protected speech is still good for: words, emotions, lengths.",
+    "kit": "VoicePrivacy kits: check their speech, write their tables.",
     "plan": "Before you record: how many people, and what to expect.",
     "plot": "A figure for a paper, from results.",
     "report": "One page that says what was found, from results or score files.",

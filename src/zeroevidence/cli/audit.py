@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,14 +16,15 @@ from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
-from zeroevidence.data.door import named
+from zeroevidence.cli.utility import heard_options, heard_rows
+from zeroevidence.data import door
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
     from zeroevidence.attack.ladder import Effort
-    from zeroevidence.evaluation import Options
+    from zeroevidence.evaluation import Evaluation, Options
 
 
 def _cutting(segments: str | None, pieces: int) -> Cutting | None:
@@ -71,6 +74,7 @@ cutting_options = grouped(
     help="Evaluate everybody once, in N folds of people; 0 for one split [default: "
     f"{FOLDS} for fewer than {FEW_PEOPLE} people without roles, else 0].",
 )
+@heard_options
 @click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @workers_option
@@ -90,6 +94,7 @@ def command(
     backends: tuple[str, ...],
     cutting: Cutting | None,
     folds: int | None,
+    heard: Mapping[str, str | None],
     cache: str | None,
     options: Options,
     workers: int,
@@ -103,8 +108,9 @@ def command(
 
     CORPUS is a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path. Roles
     and a speaker-disjoint split are drawn where it names none, and few people are cross-validated. Embeddings are kept,
-    so an interrupted audit goes on where it stopped. OUT holds the results as files that other commands read, and the
-    report.
+    so an interrupted audit goes on where it stopped. What a recogniser wrote of the anonymised speech (--hypotheses)
+    gives the word error rate beside what attackers learn. OUT holds the results as files that other commands read, and
+    the report.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
@@ -115,7 +121,8 @@ def command(
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
-    with exclusive(home), named(corpus):
+    utility = _utility(heard, corpus, options)
+    with exclusive(home), door.named(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
@@ -133,6 +140,9 @@ def command(
             progress=terminal_progress,
             say=partial(click.echo, err=True),
         )
+        words = audit.strongest.labels
+        named = {name: words[name] for name in ("system", "dataset") if name in words}
+        audit = replace(audit, utility=tuple(replace(row, labels={**named, **row.labels}) for row in utility))
         written = save_audit(audit, home, overwrite=overwrite)
     for path in written:
         wrote(path)
@@ -143,3 +153,13 @@ def command(
             raise
         click.echo(f"no report: {error}", err=True)
     click.echo(audit_text(audit, signatures=signatures, measures=measures), nl=False)
+
+
+def _utility(heard: Mapping[str, str | None], corpus: str, options: Options) -> list[Evaluation]:
+    """What the anonymised speech is good for; the corpus says who speaks."""
+    from zeroevidence.data.formats import read_corpus
+
+    if all(path is None for path in heard.values()):
+        return []
+    speakers = {one.id: one.speaker for one in read_corpus(corpus, draw=False)}
+    return heard_rows(heard, speakers, {}, "anonymised", options)

@@ -22,15 +22,21 @@ if TYPE_CHECKING:
 @score_inputs
 @measuring_options(*ALL_OPTIONS)
 @click.option("--prior", metavar="FILE", help="Lines of `identity probability`; uniform unless given.")
+@click.option("--fuse", is_flag=True, help="Add a row for an attacker who has all SCORES, weighted on --dev.")
 @workers_option
 @click.option("--per-trial", metavar="FILE", help="Also write each trial's disclosure, as .csv or .parquet.")
-@click.option("--per-speaker", metavar="FILE", help="Also write each speaker's, the most exposed first.")
+@click.option(
+    "--per-speaker",
+    metavar="FILE",
+    help="Also write each speaker's disclosure and own EER, and test whether people differ.",
+)
 @gate_option("lid_max>1.0")
 @table_options
 def command(
     inputs: ScoreInputs,
     options: Options,
     prior: str | None,
+    fuse: bool,
     workers: int,
     per_trial: str | None,
     per_speaker: str | None,
@@ -48,29 +54,35 @@ def command(
     zeroevidence evaluate scores.txt --key trials
     zeroevidence evaluate f.scores --key trials_f --dev m.scores --dev-key trials_m
     zeroevidence evaluate a.scores b.scores --key trials -f md
+    zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.data.formats import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.files import evaluate_files
-    from zeroevidence.report.trialtable import speaker_table, trial_table
+    from zeroevidence.evaluation.finding import together
+    from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
 
     output.reserve(per_trial, per_speaker)
     if inputs.all_finished:
         rows = [row for path in inputs.scores for row in read_results(path)]
     else:
         files = inputs.files()
+        given = None if prior is None else read_prior(prior)
         rows = evaluate_files(
-            files,
-            inputs.reading,
-            options=options,
-            prior=None if prior is None else read_prior(prior),
-            workers=workers,
-            progress=file_progress(files),
+            files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
         )
+        if fuse:
+            from zeroevidence.attack.fused import evaluate_fused  # brings scikit-learn, which takes a second
+
+            fused = evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers)
+            rows = together([*rows, fused])
     text = output.rendered(rows)
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
         emit_table(frame, path)
+    if per_speaker is not None:
+        for line in differing_lines(rows):
+            click.echo(line, err=True)
     output.emit(text)
     gates.judge(rows)

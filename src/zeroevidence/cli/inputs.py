@@ -9,7 +9,7 @@ import click
 
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import terminal_progress
-from zeroevidence.data.formats import FORMATS, Duplicates
+from zeroevidence.data.formats import FORMATS, Duplicates, Infinite
 from zeroevidence.data.scale import Base, Scale
 from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.jsonfile import is_result
@@ -22,7 +22,7 @@ class ScoreInputs:
 
     Parameters
     ----------
-    scores, keys, speakers, systems, dev, dev_keys
+    scores, keys, speakers, systems, dev, dev_keys, calibrate, calibrate_keys
         As in `score_files`.
     reading
         How the files are read.
@@ -38,6 +38,8 @@ class ScoreInputs:
     dev_keys: tuple[str, ...]
     reading: Reading
     pool: str | None = None
+    calibrate: tuple[str, ...] = ()
+    calibrate_keys: tuple[str, ...] = ()
 
     @property
     def finished(self) -> list[str]:
@@ -58,7 +60,14 @@ class ScoreInputs:
         """The score files among SCORES with their keys."""
         raw = [path for path in self.scores if path not in self.finished]
         found = score_files(
-            raw, self.keys, speakers=self.speakers, systems=self.systems, dev=self.dev, dev_keys=self.dev_keys
+            raw,
+            self.keys,
+            speakers=self.speakers,
+            systems=self.systems,
+            dev=self.dev,
+            dev_keys=self.dev_keys,
+            calibrate=self.calibrate,
+            calibrate_keys=self.calibrate_keys,
         )
         return found if self.pool is None else pool_files(found, self.pool)
 
@@ -75,15 +84,18 @@ def _inputs(
     file_format: str,
     duplicates: Duplicates,
     allow_missing: bool,
+    infinite: Infinite,
     systems: tuple[str, ...] = (),
     dev: tuple[str, ...] = (),
     dev_keys: tuple[str, ...] = (),
+    calibrate: tuple[str, ...] = (),
+    calibrate_keys: tuple[str, ...] = (),
     negate: bool = False,
     llr_base: Base = "e",
     pool: str | None = None,
 ) -> ScoreInputs:
-    reading = Reading(file_format, duplicates, allow_missing, Scale(negate, llr_base))
-    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading, pool)
+    reading = Reading(file_format, duplicates, allow_missing, Scale(negate, llr_base), infinite)
+    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading, pool, calibrate, calibrate_keys)
 
 
 _FILES = (
@@ -99,6 +111,7 @@ _FILES = (
     setting(Reading, "file_format", "--format", "file_format", choices=FORMATS, help="Format of the score files."),
     setting(Reading, "duplicates", help="What to do with a pair that is scored twice."),
     setting(Reading, "allow_missing", help="Evaluate the trials that are in both files, instead of refusing."),
+    setting(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
 )
 _SCALE = (
     setting(Scale, "negate", help="Negate the scores: higher ones speak against the target."),
@@ -110,11 +123,18 @@ _SYSTEMS = (
         "--dev",
         multiple=True,
         metavar="SCORES",
-        help="Scores of other speakers to calibrate the search on; once for all SCORES, or once for each.",
+        help="Scores of other speakers to calibrate on; once for all SCORES, or once for each.",
     ),
     click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
+    click.option(
+        "--calibrate",
+        multiple=True,
+        metavar="SCORES",
+        help="Scores of other speakers that turn scores into likelihood ratios; once for all SCORES, or once for each.",
+    ),
+    click.option("--calibrate-key", "calibrate_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
     click.option("--pool", metavar="LABEL", help="Take rows of a folder together that differ in this alone: sex."),
 )
 
 score_inputs = grouped("inputs", _inputs, *_FILES, *_SCALE, *_SYSTEMS)
-files_to_check = grouped("inputs", _inputs, *_FILES)
+files_to_check = grouped("inputs", _inputs, *_FILES, *_SCALE)

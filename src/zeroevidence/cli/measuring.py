@@ -15,6 +15,7 @@ _HELP = {
     "l2": "Penalty of the logistic fit.",
     "balanced": "Weigh mated and other pairs alike in the logistic fit.",
     "linkability": "Estimator of linkability.",
+    "omega": "Ratio of the priors of mated and non-mated pairs that linkability supposes.",
     "dcf_prior": "Prior of a target for the detection costs.",
     "intervals": "Groups of people that are left out in turn for the intervals, at most; 0 for no intervals.",
     "null": "Permutations of the null; 0 for none.",

@@ -103,7 +103,7 @@ def command(
     refuse_existing(output, overwrite)
     need_matplotlib()
     rows = choose_rows(_rows(results), numbers=numbers, where=[_condition(words) for words in conditions])
-    shown = rows_with(kind, rows)
+    shown = rows_with(kind, rows, given.get("name"))
     if len(shown) < len(rows):
         click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
     with named(" and ".join(results)):

@@ -11,17 +11,18 @@ import click
 from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import table_options
+from zeroevidence.cli.policy import policy_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof.layout import Phase, Side
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.files import distinct_names
 from zeroevidence.evaluation.tandem import evaluate_tandem
-from zeroevidence.measure.tandem.cost import PRESETS
 
 if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
     from zeroevidence.cli.output import Output
     from zeroevidence.errors import Problem
+    from zeroevidence.measure.tandem.cost import CostModel
 
 
 _SCALE = ("negate", "llr_base")  # what is done with scores that were read
@@ -75,8 +76,12 @@ tandem_inputs = grouped(
 
 @click.command("tandem")
 @tandem_inputs
-@setting(evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors and conventions.")
-@click.option("--by", type=click.Choice(["attack"]), help="Add a row for each attack below the row for all.")
+@policy_options
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Add a row for each attack, codec or other value of a column of the key, below the row for all.",
+)
 @setting(
     evaluate_tandem,
     "intervals",
@@ -90,7 +95,7 @@ tandem_inputs = grouped(
 @table_options
 def command(
     inputs: TandemInputs,
-    preset: str,
+    policy: CostModel | str,
     by: str | None,
     intervals: int,
     seed: int,
@@ -111,19 +116,21 @@ def command(
     zeroevidence tandem --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem --sasv scores.txt --preset adcf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    from zeroevidence.evaluation.conditions import evaluate_conditions
+
+    if by not in (None, "attack"):
+        inputs = TandemInputs({**inputs.arguments, "by": by})
     if check:
         _list_problems(inputs)
         return
     loaded = inputs.read()
-    rows = evaluate_tandem(
-        loaded.data,
-        model=preset,
-        by_attack=by == "attack",
+    rows = evaluate_conditions(
+        loaded,
+        by,
+        model=policy,
         intervals=intervals,
         seed=seed,
         labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
-        loosened=loaded.loosened,
-        phase=loaded.phase,
     )
     output.emit(output.rendered(rows))
     gates.judge(rows)

@@ -146,6 +146,16 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     return AudioFacts(rate, samples.shape[1], len(samples), silent, bool(runs.any()))
 
 
+def audio_seconds(path: str | Path) -> tuple[int, float]:
+    """Rate and length of a file, as its header says."""
+    soundfile = _soundfile(path)
+    try:
+        facts = soundfile.info(str(path))
+    except (OSError, RuntimeError, TypeError) as error:
+        raise InputError(f"cannot be read as audio: {_words(error)}", path=path) from None
+    return int(facts.samplerate), int(facts.frames) / int(facts.samplerate)
+
+
 def is_silent(wave: Wave) -> bool:
     """Whether a waveform holds nothing to listen to."""
     return bool(np.abs(wave - wave.mean(dtype=np.float64)).max() < SILENCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base", "pooled"]
+Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base", "pooled", "infinite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,8 @@ class Loosened:
     rule
         "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
         "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
-        the target), "llr-base" (logarithms to another base than e), "pooled" (groups of people taken together).
+        the target), "llr-base" (logarithms to another base than e), "pooled" (groups of people taken together),
+        "infinite" (scores that are).
     count
         How many scores were left out, counted again or changed; how many trials were left out, or groups pooled.
     how

@@ -180,11 +180,11 @@ def is_target(labels: ArrayLike) -> BoolArray:
         wrong = (array != 0) & (array != 1)
     else:
         array = array.astype(np.str_)
-        wrong = ~np.isin(array, ("target", "nontarget", "1", "0"))
+        wrong = ~np.isin(array, ("target", "nontarget", "1", "0", "True", "False"))
     if wrong.any():
         first = int(np.flatnonzero(wrong.ravel())[0])
         raise InputError(f"labels: {array.ravel()[first]!s} at position {first}; expected 1, 0, target or nontarget")
-    return array.astype(bool) if array.dtype.kind in "biuf" else np.isin(array, ("target", "1"))
+    return array.astype(bool) if array.dtype.kind in "biuf" else np.isin(array, ("target", "1", "True"))
 
 
 def known_speakers(*sides: StrArray | None) -> StrArray | None:

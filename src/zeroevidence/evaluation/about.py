@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 
 # identity: who is it; attribute: what is somebody like; spoofing: is the speech real
 Question: TypeAlias = Literal["identity", "attribute", "spoofing"]
@@ -61,6 +61,8 @@ class About:
         What the attacker spent to learn it.
     pooled
         Whether all recordings of one person were judged together.
+    speech
+        Whose utility it is: of original or of anonymised speech.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class About:
     development: float | None = None
     spent: Spent | None = None
     pooled: bool = False
+    speech: Training | None = None
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:

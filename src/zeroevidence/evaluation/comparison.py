@@ -187,10 +187,11 @@ def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
 def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
     entry, systems = find_measure(name), group.names
     for row, system in zip(results, systems, strict=True):
-        if name not in row.metrics:
+        if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
             raise UsageError(f"{system} has no {name}")
     metrics = [row.metrics[name] for row in results]
     pairs = list(combinations(range(len(results)), 2))
+    _check_people(drawn, systems, name)
     found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
     values = [float(one) for one in metrics]
     adjusted = holm([one.p_value for one in found])
@@ -213,6 +214,17 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
         group.labels,
         bool(drawn),
     )
+
+
+def _check_people(drawn: Sequence[Replicates], systems: Sequence[str], name: str) -> None:
+    """Refuse systems whose files say differently whose the trials are: then not the same people were left out."""
+    first = drawn[0].people.get(name) if drawn else None
+    for row, system in zip(drawn[1:], systems[1:], strict=True):
+        other = row.people.get(name)
+        if first is not None and other is not None and not np.array_equal(first.shares, other.shares):
+            raise InputError(
+                f"{systems[0]} and {system} do not agree on whose the trials are; expected the same people"
+            )
 
 
 def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:

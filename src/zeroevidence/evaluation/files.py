@@ -6,13 +6,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from zeroevidence.data.direction import check_direction
 from zeroevidence.data.door import is_folder
-from zeroevidence.data.formats import Duplicates, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.data.formats import Duplicates, Infinite, Loaded, diagnose, find_rows, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.pooling import pooled
 from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores
-from zeroevidence.errors import Problem, UsageError
+from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.finding import together
 from zeroevidence.evaluation.measuring import evaluate
@@ -34,6 +35,8 @@ class ScoreFile:
         What the row will be called, and what it is about.
     dev
         The file of other speakers that the search is calibrated on.
+    calibrate
+        The file of other speakers that turns scores into LLRs.
     source
         What was named to find it: itself, or the folder that it is in.
     parts, pooled
@@ -46,6 +49,7 @@ class ScoreFile:
     labels: dict[str, str] = field(default_factory=dict)
     about: About = field(default_factory=About)
     dev: ScoreFile | None = None
+    calibrate: ScoreFile | None = None
     source: str = ""
     parts: tuple[ScoreFile, ...] = ()
     pooled: str = ""
@@ -59,9 +63,10 @@ class Reading:
     duplicates: Duplicates = "error"
     allow_missing: bool = False
     scale: Scale = field(default_factory=Scale)
+    infinite: Infinite = "refuse"
 
     def read(self, file: ScoreFile) -> Loaded:
-        """The scores of one file, or of several that are taken together."""
+        """The scores of one file, or of several that are taken together; distances are refused."""
         if file.parts:
             return pooled([self.read(part) for part in file.parts], file.pooled)
         loaded = read_scores(
@@ -70,22 +75,33 @@ class Reading:
             format=self.file_format,
             duplicates=self.duplicates,
             allow_missing=self.allow_missing,
+            infinite=self.infinite,
             speakers=file.speakers,
         )
-        return self.scale.of(loaded)
+        loaded = self.scale.of(loaded)
+        check_direction(loaded.data, file.scores)
+        return loaded
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""
         if file.parts:
             return [problem for part in file.parts for problem in self.problems(part)]
-        return diagnose(
+        found = diagnose(
             file.scores,
             file.key,
             format=self.file_format,
             duplicates=self.duplicates,
             allow_missing=self.allow_missing,
+            infinite=self.infinite,
             speakers=file.speakers,
         )
+        if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
+            return found
+        try:
+            self.read(file)
+        except InputError as error:
+            return [error.problem]
+        return []
 
 
 def score_files(
@@ -96,6 +112,8 @@ def score_files(
     systems: Sequence[str] = (),
     dev: Sequence[str] = (),
     dev_keys: Sequence[str] = (),
+    calibrate: Sequence[str] = (),
+    calibrate_keys: Sequence[str] = (),
 ) -> list[ScoreFile]:
     """Score files with their keys; result folders of a VoicePrivacy challenge are opened up into theirs.
 
@@ -107,18 +125,22 @@ def score_files(
         Who speaks, where the key does not say.
     systems
         A name for each; made of the file names unless given.
-    dev, dev_keys
+    dev, dev_keys, calibrate, calibrate_keys
         Files of other speakers, one for all or one for each, and their keys.
     """
     files = _resolved(scores, keys, speakers, systems)
-    if not dev:
-        return files
-    others = _resolved(dev, dev_keys, None, ())
-    if len(others) not in (1, len(files)):
+    pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
+    return [replace(file, dev=one, calibrate=two) for file, (one, two) in zip(files, pairs, strict=True)]
+
+
+def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
+    """The development file of each of so many score files."""
+    found = _resolved(scores, keys, None, ()) if scores else [None]
+    if len(found) not in (1, number):
         raise UsageError(
-            f"expected one development file, or one for each of the {len(files)} score files, got {len(others)}"
+            f"expected one development file, or one for each of the {number} score files, got {len(found)}"
         )
-    return [replace(one, dev=others[i if len(others) > 1 else 0]) for i, one in enumerate(files)]
+    return found if len(found) == number else [found[0]] * number
 
 
 def _resolved(
@@ -229,6 +251,7 @@ def evaluate_files(
         result = evaluate(
             loaded,
             dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
             prior=prior,
             labels=file.labels,
             about=file.about,

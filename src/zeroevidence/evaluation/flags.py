@@ -119,6 +119,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "{count} trials lacked a score or a label and are left out; the rest may be biased.",
     ),
+    "infinite": (
+        "note",
+        "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured.",
+    ),
     "no-positive-control": (
         "warning",
         "no row shows this attacker on unprotected speech, so its failure may be its own; add original against "
@@ -182,6 +186,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
         "has not levelled off; read its disclosure as a lower bound.",
+    ),
+    "fused": (
+        "note",
+        "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
     ),
     "cross-validated": (
         "note",

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation.results import Evaluation
+from zeroevidence.evaluation.results import NO_VALUE, Evaluation
 from zeroevidence.measure.registry import MEASURES
 
 # The labels of tables in their usual order; others follow.
@@ -33,7 +33,7 @@ def used_labels(rows: Sequence[Evaluation]) -> list[str]:
 
 
 def records(rows: Sequence[Evaluation]) -> Iterator[dict[str, Any]]:
-    """One record per row and measure; a measure with several values gets one for each, under `key`."""
+    """One record per row and measure; a measure with several values gets one for each, under `key`. NaN is None."""
     labels = used_labels(rows)
     for row in rows:
         about = {name: row.labels.get(name) for name in labels}
@@ -44,7 +44,7 @@ def records(rows: Sequence[Evaluation]) -> Iterator[dict[str, Any]]:
                     **about,
                     "measure": name,
                     "key": key,
-                    "value": value,
+                    "value": None if value != value else value,
                     "low": one.low,
                     "high": one.high,
                     "bound": one.bound,
@@ -64,7 +64,8 @@ def to_frame(rows: Sequence[Evaluation], *, backend: str = "polars") -> Any:
     for record in records(rows):
         value = record.pop("value")
         text = isinstance(value, str)
-        lines.append({**record, "value": None if text else float(value), "category": value if text else None})
+        number = None if text or value is None else float(value)
+        lines.append({**record, "value": number, "category": value if text else None})
     columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
     numbers = ("value", "low", "high", "bound", "p_value")
     schema = {name: narwhals.Float64() if name in numbers else narwhals.String() for name in columns}
@@ -83,7 +84,7 @@ def to_html_table(row: Evaluation) -> str:
         if isinstance(one.value, Mapping):
             continue
         title, meaning = (MEASURES[name].title, MEASURES[name].meaning) if name in MEASURES else (name, "")
-        value = str(one.value) if one.number is None else f"{one.number:.4g}"
+        value = str(one.value) if one.number is None else NO_VALUE if row.number(name) is None else f"{one.number:.4g}"
         between = "" if one.low is None or one.high is None else f"{one.low:.4g} to {one.high:.4g}"
         chance = "" if one.p_value is None else f"{one.p_value:.2g}"
         cells = "".join(f"<td>{escape(text)}</td>" for text in (value, between, chance, one.unit))

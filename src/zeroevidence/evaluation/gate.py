@@ -64,7 +64,7 @@ class Gate:
             name = row.labels.get("system", "")
             whose = f"{name}: " if name else ""
             metric = row.metrics.get(self.name)
-            if metric is None:
+            if metric is None or metric.value != metric.value:
                 raise UsageError(f"--fail-if: {name or 'this result'} has no {self.name}")
             if not isinstance(metric.value, (int, float)):
                 raise UsageError(f"--fail-if: {self.name} is not a single number")

@@ -47,7 +47,7 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
 
 
 def read_results(path: str | Path) -> list[Evaluation]:
-    """Rows of a result: a JSON file, or a folder that `link` or `audit` wrote.
+    """Rows of a result: a JSON file, a folder that `link` or `audit` wrote, or a table of a VoicePrivacy Challenge.
 
     Examples
     --------
@@ -59,6 +59,11 @@ def read_results(path: str | Path) -> list[Evaluation]:
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
     [0.0, 0.5]
     """
+    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+    from zeroevidence.evaluation.published import read_published
+
+    if is_summary(path):
+        return read_published(path)
     name, text = result_text(path)
     rows = from_json(text, path=name)
     if not rows:
@@ -86,10 +91,16 @@ def read_result(path: str | Path) -> Evaluation:
 
 
 def is_result(path: str | Path) -> bool:
-    """Whether this is a finished result: a JSON file, or a folder with one, as `link` and `audit` write them."""
+    """Whether this is a finished result: a JSON file, a folder with one, or a table that a challenge's kit wrote."""
+    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+
     place = Path(path)
     try:
-        return (place.is_dir() and (place / "result.json").is_file()) or (place.is_file() and place.suffix == ".json")
+        return (
+            is_summary(path)
+            or (place.is_dir() and (place / "result.json").is_file())
+            or (place.is_file() and place.suffix == ".json")
+        )
     except (OSError, ValueError):
         return False  # a name that no file can have
 

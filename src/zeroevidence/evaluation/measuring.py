@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.calibrate.pav import Ranked, rank
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.loaded import Loaded
@@ -20,6 +21,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.bases import base_flags
+from zeroevidence.evaluation.calibrated import Calibrated, as_llrs
 from zeroevidence.evaluation.finding import alone
 from zeroevidence.evaluation.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.folded import people_of_folds, search_folds
@@ -33,6 +35,7 @@ from zeroevidence.evaluation.search import Search, check_disjoint, search, searc
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
+from zeroevidence.measure.views import PairSettings
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.draws import Progress
 
@@ -42,6 +45,7 @@ def evaluate(
     nontarget: ArrayLike | None = None,
     *,
     dev: Scores | ScoreMatrix | Loaded | None = None,
+    calibrate: Scores | ScoreMatrix | Loaded | None = None,
     prior: Mapping[str, float] | None = None,
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
@@ -64,7 +68,11 @@ def evaluate(
         compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
         development scores.
     dev
-        Scores of other speakers, to fit the calibration of the search on; cross-fitted over speakers without them.
+        Scores of other speakers, to fit the calibrations on: that of the search, which is cross-fitted over speakers
+        without them, and that of single scores for `d_ece_actual`, which takes scores as LLRs without them.
+    calibrate
+        Scores of other speakers that turn the scores into LLRs, by logistic calibration: Cllr is then that of these
+        LLRs, and there are bounds of what they may say (ELUB) and their distance from calibrated ones (devPAV).
     prior
         Probability of each enrolled identity before the trial is heard; uniform unless given.
     labels, about
@@ -85,10 +93,13 @@ def evaluate(
     words = labels or {}, about or About()
     how, running = (options or Options()).changed(settings), (workers, progress)
     if isinstance(scores, FoldedScores):
-        if nontarget is not None or dev is not None or prior is not None:
+        if any(one is not None for one in (nontarget, dev, calibrate, prior)):
             raise InputError("folds of people have development scores of their own; expected nothing beside them")
         return _folds_evaluated(scores, tuple(loosened), words, how, running)
-    return _evaluated(_given(scores, nontarget, loosened), dev, prior, words, how, running)
+    given, llr = _given(scores, nontarget, loosened), None
+    if calibrate is not None:
+        given, llr = as_llrs(given, calibrate)
+    return _evaluated(given, dev, prior, words, how, running, llr)
 
 
 def _evaluated(
@@ -98,14 +109,18 @@ def _evaluated(
     words: tuple[Mapping[str, str], About],
     options: Options,
     running: tuple[int, Progress | None],
+    llr: Calibrated | None,
 ) -> Evaluation:
     data = in_name_order(given.data)
     rows, left_out = searchable(data)
+    if any(one.rule == "infinite" for one in given.loosened):
+        rows, left_out = None, {}
     pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
-    view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
+    development, others = _development(dev, rows, pairs)
+    view = ScoreView(rank(pairs.target, pairs.nontarget), _settings(others, options, llr))
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    job = _Job(pairs, rows, _development(dev, rows), options, *running)
+    job = _Job(pairs, rows, development, others, options, *running, llr)
     row = _measured(job, view, job.searched(prior), left_out, given.loosened, words)
     return row if row.trials is None else replace(row, trials=_as_given(row.trials, given.data))
 
@@ -119,7 +134,7 @@ def _folds_evaluated(
 ) -> Evaluation:
     """The same for folds of people; each fold is calibrated on its own development people."""
     rows, lost = scores.enrolled_trials()
-    job = _Job(scores.to_scores(), rows, None, options, *running)
+    job = _Job(scores.to_scores(), rows, None, None, options, *running)
     view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
     return _measured(job, view, search_folds(rows, options), {"not_enrolled": lost} if lost else {}, loosened, words)
 
@@ -133,11 +148,10 @@ def _measured(
     loosened: tuple[Loosened, ...],
     words: tuple[Mapping[str, str], About],
 ) -> Evaluation:
-    options = job.options
     trusted = job.trusted(_pair_metrics(view), view, found)
     metrics, replicates = trusted.metrics, trusted.replicates
     counts = job.counts(found, left_out)
-    curves = one_to_one_curves(view.ranked, view.blocks, cllr=float(metrics["cllr"]), linkability=options.linkability)
+    curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
     labels, about = words
     result = Evaluation(
         metrics=metrics,
@@ -151,6 +165,7 @@ def _measured(
         people=job.people(found),
         recordings=job.recordings(found, metrics),
         replicates=replicates,
+        scores=job.scores,
     )
     return alone(result)
 
@@ -207,9 +222,11 @@ class _Job:
     scores: Scores
     rows: ScoreMatrix | FoldedScores | None
     dev: ScoreMatrix | None
+    others: Scores | None  # the development scores as pairs
     options: Options
     workers: int
     progress: Progress | None
+    llr: Calibrated | None = None
 
     def searched(self, prior: Mapping[str, float] | None) -> Search | None:
         """The search, where the scores form rows of several people."""
@@ -227,7 +244,7 @@ class _Job:
         if self.options.intervals:
             replicates = replicate(
                 self.scores,
-                view.ranked,
+                view,
                 self.rows,
                 found,
                 self.options,
@@ -271,17 +288,21 @@ class _Job:
         replicates = trusted.replicates
         development = self.rows.dev if isinstance(self.rows, FoldedScores) else (self.dev,)
         known = [np.sort(one.scores, axis=None) for one in development if one is not None]
+        if not known and self.others is not None:
+            known = [np.sort(self.others.target), np.sort(self.others.nontarget)]
         return Setup(
             families=families,
             linkability=options.linkability,
             dcf_prior=options.dcf_prior,
+            omega=None if options.omega == 1.0 else options.omega,
             search=None if found is None else found.setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
             null=trusted.null,
             seed=options.seed,
             loosened=loosened,
             data=digest([ranked.target, ranked.nontarget]),
-            dev=digest(known) if known and found is not None else None,
+            dev=digest(known) if known else None,
+            llr=None if self.llr is None else self.llr.setup,
         )
 
     def flags(
@@ -295,23 +316,39 @@ class _Job:
         )
         if counts.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
-        if self.dev is not None and (self.dev.speakers is None or self.scores.speakers is None):
+        unknown = self.others is not None and (self.others.speakers is None or self.scores.speakers is None)
+        if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
         if isinstance(self.rows, FoldedScores):
             flags.append(flag("cross-validated", folds=len(self.rows.parts)))
         return flags + loosened_flags(loosened)
 
 
-def _development(dev: Scores | ScoreMatrix | Loaded | None, rows: ScoreMatrix | None) -> ScoreMatrix | None:
+def _development(
+    dev: Scores | ScoreMatrix | Loaded | None, rows: ScoreMatrix | None, pairs: Scores
+) -> tuple[ScoreMatrix | None, Scores | None]:
+    """Scores of other people as rows, which a search is calibrated on, and as pairs."""
     if dev is None:
-        return None
+        return None, None
+    data = in_name_order(dev.data if isinstance(dev, Loaded) else dev)
+    others = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    check_disjoint(pairs, others)
     if rows is None:
-        raise InputError("development scores calibrate a search, but the scores to evaluate do not form rows")
-    matrix, _ = searchable(in_name_order(dev.data if isinstance(dev, Loaded) else dev))
+        return None, others
+    matrix, _ = searchable(data)
     if matrix is None:
         raise InputError("the development scores do not form rows: expected each trial against every enrolment")
-    check_disjoint(rows, matrix)
-    return matrix
+    return matrix, others
+
+
+def _settings(others: Scores | None, options: Options, llr: Calibrated | None) -> PairSettings:
+    """What the one-to-one measures need to know; scores are LLRs unless development pairs calibrate them."""
+    if llr is not None:
+        return replace(options.pairs, llr=True)
+    if others is None:
+        return options.pairs
+    fit = fit_logistic(others.target, others.nontarget, l2=options.l2, balanced=options.balanced)
+    return replace(options.pairs, calibration=fit)
 
 
 def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:

@@ -19,6 +19,8 @@ class Options:
     ----------
     linkability
         Estimator of linkability.
+    omega
+        Ratio of the priors of mated and non-mated pairs that linkability supposes.
     dcf_prior
         Prior of a target for the detection costs.
     calibration, ddof, l2, balanced
@@ -43,6 +45,7 @@ class Options:
     """
 
     linkability: LinkabilityMethod = "density"
+    omega: float = 1.0
     dcf_prior: float = 0.05
     calibration: CalibrationMethod = "logistic"
     ddof: int = 0
@@ -68,6 +71,8 @@ class Options:
                 raise UsageError(f"{name}: expected a whole number from 0 on, got {value!r}")
         if not isinstance(self.dcf_prior, (int, float)) or not 0.0 < self.dcf_prior < 1.0:
             raise UsageError(f"dcf_prior: expected a number between 0 and 1, got {self.dcf_prior!r}")
+        if not isinstance(self.omega, (int, float)) or not 0.0 < self.omega < float("inf"):
+            raise UsageError(f"omega: expected a positive, finite number, got {self.omega!r}")
         if not isinstance(self.l2, (int, float)) or not 0.0 <= self.l2 < float("inf"):
             raise UsageError(f"l2: expected a finite number from 0 on, got {self.l2!r}")
 
@@ -82,4 +87,4 @@ class Options:
     @property
     def pairs(self) -> PairSettings:
         """What the one-to-one measures leave to choose."""
-        return PairSettings(self.linkability, self.dcf_prior, self.seed)
+        return PairSettings(self.linkability, self.dcf_prior, self.seed, omega=self.omega)

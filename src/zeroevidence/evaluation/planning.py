@@ -14,7 +14,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.finding import chances
+from zeroevidence.evaluation.chance import chances
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.replicates import one_sided
 from zeroevidence.evaluation.results import Measured

@@ -14,35 +14,34 @@ from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
 from zeroevidence.evaluation.results import Curve
 from zeroevidence.measure.linkability import local_linkability_of
 from zeroevidence.measure.verification import roc
-from zeroevidence.measure.views import LinkabilityMethod
-from zeroevidence.measure.zebra import LN10, LOG_ODDS_GRID, ece_actual, ece_default, ece_min_of
+from zeroevidence.measure.views import PairSettings
+from zeroevidence.measure.zebra import LLRS_LIMIT, LN10, LOG_ODDS_GRID, ece_actual, ece_default, ece_min_of
 
 POINTS = 200
-_ACTUAL_LIMIT = 1_000_000  # scores; beyond, one more pass over all of them would be felt
 _FEWEST_BINS, _MOST_BINS = 20, 100
 _DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
 
 
-def one_to_one_curves(
-    ranked: Ranked, blocks: Blocks, *, cllr: float, linkability: LinkabilityMethod = "density"
-) -> dict[str, Curve]:
+def one_to_one_curves(ranked: Ranked, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
     """Profiles that show what the one-to-one measures sum up.
 
-    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` where the scores serve as LLRs, ``det``
-    (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, share of scores whose LR is
-    larger), ``pav`` (score from which on an LLR holds, natural-log LLR), ``histogram_target`` and
-    ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from which on a value holds, value).
+    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of the scores as LLRs, ``det``
+    (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless the scores are
+    LLRs, share of scores whose LR is larger), ``pav`` (score from which on an LLR holds, natural-log LLR),
+    ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from which
+    on a value holds, value).
     """
+    settings = settings or PairSettings()
     curves = {"ece": as_curve(LOG_ODDS_GRID, ece_min_of(blocks), ece_default())}
     size = len(ranked.target) + len(ranked.nontarget)
-    if size <= _ACTUAL_LIMIT and cllr < 1.0:
-        # From a Cllr of 1 on the scores, taken as LLRs, mislead: they are no LLRs.
-        curves["ece_actual"] = as_curve(LOG_ODDS_GRID, ece_actual(ranked.target, ranked.nontarget), ece_default())
+    if size <= LLRS_LIMIT:
+        actual = ece_actual(settings.llrs(ranked.target), settings.llrs(ranked.nontarget))
+        curves["ece_actual"] = as_curve(LOG_ODDS_GRID, actual, ece_default())
     curves["det"] = _det(ranked)
-    curves |= _tippett(blocks)
+    curves |= _tippett_of_llrs(ranked) if settings.llr else _tippett(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
-    local = local_linkability_of(ranked, blocks, method=linkability)
+    local = local_linkability_of(ranked, blocks, method=settings.linkability, omega=settings.omega)
     keep = thinned(len(local.score))
     curves["local_linkability"] = as_curve(local.score[keep], local.value[keep])
     return curves
@@ -79,6 +78,16 @@ def _tippett(blocks: Blocks) -> dict[str, Curve]:
         above = 1.0 - np.cumsum(held) / held.sum()
         curves[f"tippett_{name}"] = as_curve(blocks.llr[keep] / LN10, above[keep])
     return curves
+
+
+def _tippett_of_llrs(ranked: Ranked) -> dict[str, Curve]:
+    """The same of LLRs as they are, on levels that suit both classes."""
+    classes = {"target": ranked.target, "nontarget": ranked.nontarget}
+    levels = np.unique(np.concatenate([one[thinned(len(one))] for one in classes.values()]))
+    return {
+        f"tippett_{name}": as_curve(levels / LN10, 1.0 - np.searchsorted(one, levels, "right") / len(one))
+        for name, one in classes.items()
+    }
 
 
 def _pav(ranked: Ranked, blocks: Blocks) -> Curve:

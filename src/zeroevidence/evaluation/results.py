@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.flags import Flag
@@ -18,6 +20,7 @@ from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread
 
+NO_VALUE = "–"  # what people read where there is no number
 Value = float | int | str | Mapping[str, float] | Mapping[str, int]
 
 
@@ -60,6 +63,11 @@ class Measured:
     plain: float | None = None
     spread: Spread | None = None
     bound: float | None = None
+
+    def __post_init__(self) -> None:
+        """One value that is none, so that results that lack the same are equal."""
+        if isinstance(self.value, float) and isnan(self.value):
+            object.__setattr__(self, "value", nan)
 
     @property
     def uncorrected(self) -> float:
@@ -196,6 +204,8 @@ class Evaluation:
         What a search learned from each trial, about each person, and from several recordings of a person.
     replicates
         Values on fewer people, for comparisons with other systems on the same trials; not written to files.
+    scores
+        What was measured, one comparison at a time; not written to files.
 
     Examples
     --------
@@ -220,6 +230,7 @@ class Evaluation:
     people: People | None = None
     recordings: Recordings | None = None
     replicates: Replicates | None = field(default=None, compare=False)
+    scores: Scores | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", {**self.labels, **_about_labels(self.about)})
@@ -328,5 +339,7 @@ def _title(name: str) -> str:
 def _shown(one: Measured) -> str:
     if one.number is None:
         return str(one.value)
+    if one.number != one.number:
+        return NO_VALUE
     between = "" if one.low is None or one.high is None else f" [{one.low:.4g}, {one.high:.4g}]"
     return f"{one.number:.4g}{between}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 
@@ -11,19 +12,23 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds, standardise
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.order import in_name_order
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.profiles import POINTS, as_curve, bin_edges, binned, thinned
 from zeroevidence.evaluation.results import Curve, Measured, Trials, measured
 from zeroevidence.evaluation.setup import SearchSetup
 from zeroevidence.measure.disclosure import RowEvidence, ccdf, check_prior, row_evidence
+from zeroevidence.measure.priors import against_the_others, lid_at
 from zeroevidence.measure.rank import cmc, rank_disclosure
 from zeroevidence.measure.registry import IntervalRule, of_family
 from zeroevidence.measure.singling import firing_counts, firing_threshold, link_curve, singling_out_curve
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.whole import search_view
+from zeroevidence.measure.zebra import LOG_ODDS_GRID
 
 _LEAST_BITS = 0.2
+_BLOCK = 1 << 14  # trials whose LID at all priors is held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +60,9 @@ class Search:
     prior: FloatArray | None
 
 
-def check_disjoint(matrix: ScoreMatrix, dev: ScoreMatrix) -> None:
+def check_disjoint(data: ScoreMatrix | Scores, dev: ScoreMatrix | Scores) -> None:
     """Development speakers must be other people: a calibration fitted on the evaluated ones flatters the attacker."""
-    here, there = matrix.speakers, dev.speakers
+    here, there = data.speakers, dev.speakers
     if here is None or there is None:
         return
     common = np.intersect1d(here, there)
@@ -123,9 +128,11 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> 
 def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup) -> dict[str, Measured]:
     """The measures of per-trial evidence; `singled` is None where nobody counted."""
     view = search_view(evidence, singled)
+    if setup.prior_given:  # LID is over that prior, and not over one in the number of identities
+        view = replace(view, prior_free=None)
     found = ((one, one.compute(view)) for one in of_family("search"))
     return {
-        one.name: measured(one.name, float(value[0]), one.method(view) or str(setup))
+        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method(view) or str(setup))
         for one, value in found
         if value is not None
     }
@@ -177,6 +184,7 @@ def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> d
         "lid_ccdf": as_curve(levels[keep], share[keep]),
         "lid_histogram": _lid_histogram(evidence.lid),
         "posterior": _posterior(evidence, prior),
+        "lid_over_priors": _over_priors(evidence, prior),
         "cmc": as_curve(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
         "rank_disclosure": _rank_disclosure(evidence, ranks),
         "link_probability_over_identities": as_curve(link.x, link.y, link.baseline),
@@ -205,6 +213,15 @@ def _posterior(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
     order = np.argsort(after, kind="stable")
     keep = thinned(len(order))
     return as_curve((keep + 1.0) / len(order), after[order][keep], before[order][keep])
+
+
+def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
+    """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
+    before = 1.0 / evidence.identities if prior is None else prior
+    ratio = against_the_others(evidence.lid, before)
+    blocks = [ratio[start : start + _BLOCK] for start in range(0, len(ratio), _BLOCK)]
+    total = sum(lid_at(block, LOG_ODDS_GRID).sum(axis=0) for block in blocks)
+    return as_curve(LOG_ODDS_GRID, np.asarray(total) / len(ratio), np.zeros(len(LOG_ODDS_GRID)))
 
 
 def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:

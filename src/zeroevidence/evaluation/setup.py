@@ -62,14 +62,27 @@ class SearchSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class LlrSetup:
+    """How scores became LLRs: the calibration, and SHA-256 of the scores that it was fitted on."""
+
+    calibration: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class TandemSetup:
-    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors."""
+    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors.
+
+    Thresholds are those that were set beforehand.
+    """
 
     preset: str
     form: str
     convention: str
     attack: str
     phase: str | None = None
+    asv_threshold: float | None = None
+    cm_threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +101,12 @@ class Setup:
     ----------
     families
         Which families of measures were computed.
-    linkability, dcf_prior
-        Settings of the one-to-one measures.
+    linkability, dcf_prior, omega
+        Settings of the one-to-one measures; `omega` where it is not 1.
     search, tandem
         Settings of these families.
+    llr
+        How the scores became LLRs, where they were calibrated on other data.
     intervals, null, seed
         What intervals and null rest on; None where there are none.
     loosened
@@ -107,6 +122,7 @@ class Setup:
     families: tuple[Family, ...] = ()
     linkability: LinkabilityMethod | None = None
     dcf_prior: float | None = None
+    omega: float | None = None
     search: SearchSetup | None = None
     tandem: TandemSetup | None = None
     intervals: Resampling | None = None
@@ -117,6 +133,7 @@ class Setup:
     dev: str | None = None
     version: str = __version__
     recorded: str | None = None
+    llr: LlrSetup | None = None
 
 
 def signature(setup: Setup, counts: Mapping[str, int]) -> str:
@@ -126,6 +143,9 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts = ["ZE", "+".join(setup.families) or "nothing"]
     if setup.linkability is not None:
         parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}", f"dcf:{setup.dcf_prior:g}"]
+        parts += [] if setup.omega is None else [f"omega:{setup.omega:g}"]
+    if setup.llr is not None:
+        parts += [f"llr:{setup.llr.calibration}:sha256:{setup.llr.data[:_DIGITS]}"]
     if setup.search is not None:
         parts += _search_parts(setup.search)
         parts += [f"search:{counts['trials']}x{counts['identities']}"]
@@ -133,6 +153,8 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         costs = setup.tandem
         parts += [f"preset:{costs.preset}", f"form:{costs.form}", f"eer:{costs.convention}", f"attack:{costs.attack}"]
         parts += [] if costs.phase is None else [f"phase:{costs.phase}"]
+        set_before = (("asv-at", costs.asv_threshold), ("cm-at", costs.cm_threshold))
+        parts += [f"{name}:{value:g}" for name, value in set_before if value is not None]
     parts += [] if setup.dev is None else [f"dev:sha256:{setup.dev[:_DIGITS]}"]
     parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
     parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]

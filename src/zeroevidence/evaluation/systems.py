@@ -60,6 +60,7 @@ def compare_files(
         evaluate(
             one,
             dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
             labels=file.labels,
             about=file.about,
             options=options,

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
@@ -21,6 +20,7 @@ from zeroevidence.evaluation.setup import Resampling
 from zeroevidence.measure.disclosure import RowEvidence
 from zeroevidence.measure.registry import MEASURES, IntervalRule
 from zeroevidence.measure.singling import firing_threshold
+from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.draws import Progress, run_batches
 from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, Supposed, nulls, pair_null
@@ -33,7 +33,7 @@ _LISTS = 50  # simulated lists, whose mean and quantile are shown; the p-value d
 
 def replicate(
     scores: Scores,
-    ranked: Ranked,
+    view: ScoreView,
     rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
     options: Options,
@@ -42,7 +42,7 @@ def replicate(
     progress: Progress | None = None,
 ) -> Replicates:
     """Values of all measures on fewer people: without each of them, and on halves of them."""
-    pairs = PairResampler(scores, ranked, options.pairs, most=options.intervals)
+    pairs = PairResampler(scores, view.ranked, view.settings, most=options.intervals)
     groups = pairs.groups
     whose = Sampled(groups.clusters, groups.people, groups.shares)
     left_out = _gathered(pairs.left_out, groups.number, workers, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -97,9 +98,9 @@ class LinkSummary:
 
     @property
     def lid_neg(self) -> float:
-        """Mean over the others, 0 without any."""
+        """Mean over the others, NaN without any."""
         rest = self.trials - self.positive
-        return self.sum_negative / rest if rest else 0.0
+        return self.sum_negative / rest if rest else nan
 
     @property
     def identification_rate(self) -> float:

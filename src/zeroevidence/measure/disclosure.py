@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -53,7 +54,11 @@ def joined_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """Summary over trials [table 2]. `alid` = `pdr` * `lid_pos` + `ndr` * `lid_neg`; a part without trials is 0."""
+    """Summary over trials [table 2]. `alid` = `pdr` * `lid_pos` + `ndr` * `lid_neg`.
+
+    `lid_neg` is NaN where every trial tells something: there is no such trial, and 0 would be a value. `lid_pos` is 0
+    where no trial does, which no mean of positive values is.
+    """
 
     alid: float
     pdr: float
@@ -156,7 +161,7 @@ def summarise(lid: FloatArray) -> Disclosure:
         pdr=pdr,
         ndr=1.0 - pdr,
         lid_pos=float(lid[positive].mean()) if positive.any() else 0.0,
-        lid_neg=float(lid[~positive].mean()) if not positive.all() else 0.0,
+        lid_neg=float(lid[~positive].mean()) if not positive.all() else nan,
         lid_max=float(lid.max()),
     )
 
@@ -272,7 +277,7 @@ def _lid_pos(view: SearchView) -> FloatArray:
     family="search",
     unit="bit",
     range=(-np.inf, 0.0),
-    discloses="none",
+    discloses="up",
     meaning="How strongly an utterance misleads the attacker, on average over those that do.",
     references=("sterns2026",),
     place=50,
@@ -280,7 +285,7 @@ def _lid_pos(view: SearchView) -> FloatArray:
 )
 def _lid_neg(view: SearchView) -> FloatArray:
     negative = view.trials - view.positive
-    return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), 0.0)
+    return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), nan)
 
 
 @measure(

@@ -24,7 +24,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, mated_shares, rank_cells, split_folds
-from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows, pool, rank
+from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.registry import IntervalRule, measure
@@ -84,6 +84,37 @@ def linkability_of(
         return 1.0  # separated: the kernel below would blur the one boundary that matters
     target, nontarget = rank_cells(ranked)
     return _cross_fitted(target, nontarget, omega, np.random.default_rng(seed))
+
+
+@takes_scores
+def nonmated_linkability(
+    target: FloatArray,
+    nontarget: FloatArray,
+    *,
+    method: LinkabilityMethod = "density",
+    omega: float = 1.0,
+    seed: int = 0,
+) -> float:
+    """How surely a non-mated pair shows that it is one, 0 to 1: the same with the classes exchanged.
+
+    Examples
+    --------
+    >>> nonmated_linkability([2.0, 3.0], [0.0, 1.0])
+    1.0
+    >>> nonmated_linkability([1.0, 2.0], [0.0, 1.0], method="pav")
+    0.5
+    """
+    return nonmated_linkability_of(rank(target, nontarget), method=method, omega=omega, seed=seed)
+
+
+def nonmated_linkability_of(
+    ranked: Ranked, *, method: LinkabilityMethod = "density", omega: float = 1.0, seed: int = 0
+) -> float:
+    """The same from ranked scores."""
+    _check(omega)
+    counts = Counts(ranked.counts.nontarget[::-1], ranked.counts.target[::-1])
+    exchanged = Ranked(-ranked.nontarget[::-1], -ranked.target[::-1], counts)
+    return linkability_of(exchanged, method=method, omega=1.0 / omega, seed=seed)
 
 
 @takes_scores
@@ -230,3 +261,20 @@ def _interval(view: PairView) -> IntervalRule:
 )
 def _linkability(view: PairView) -> float:
     return view.linkability()
+
+
+@measure(
+    "linkability_nonmated",
+    "non-mated linkability",
+    family="one-to-one",
+    unit="fraction",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="How surely a pair of different people shows that it is one; 0 means that such pairs look like mated ones.",
+    meaning_of_attribute="How surely a recording shows that it is not of this class; 0 means that both look alike.",
+    references=("gomezbarrero2018", "maouche2020"),
+    place=122,
+    method=lambda view: str(view.settings.linkability),
+)
+def _linkability_nonmated(view: PairView) -> float | None:
+    return view.nonmated_linkability()

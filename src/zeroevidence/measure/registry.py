@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 
-Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity"]
+Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity", "utility"]
 Direction: TypeAlias = Literal["up", "down", "none"]
 # smooth: as it is. oracle: calibrated on the scores it is judged on, which flatters the attacker on few people;
 # kernel: the same with a density. # entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
@@ -44,6 +44,7 @@ class PerScore:
     nontarget: Callable[[FloatArray, Any], FloatArray]
     limits: tuple[float, float] = (-inf, inf)
     mean: Callable[[FloatArray, FloatArray, Any], tuple[float, float]] | None = None  # a quicker way over all scores
+    most: float = inf  # scores; of more it is not computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,10 @@ class Measure:
         What guessing gives in a search, by the number of identities; None where that is not known beforehand.
     null_words
         Why its value where nothing leaks may be below 0.
+    better
+        For measures of utility, the direction in which speech is of more use.
+    categories
+        What each category means, in words, where the values are categories.
     """
 
     name: str
@@ -110,6 +115,8 @@ class Measure:
     per_score: PerScore | None
     chance: Callable[[int], float] | None
     null_words: str | None
+    better: Direction
+    categories: Mapping[str, str] | None
 
     @property
     def range(self) -> str:
@@ -145,6 +152,8 @@ def measure(
     per_score: PerScore | None = None,
     chance: Callable[[int], float] | None = None,
     null_words: str | None = None,
+    better: Direction = "none",
+    categories: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter a function of a view into the registry; see `Measure` for the parameters."""
 
@@ -171,6 +180,8 @@ def measure(
             per_score,
             chance,
             null_words,
+            better,
+            categories,
         )
         return compute
 

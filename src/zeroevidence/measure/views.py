@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence.calibrate.logistic import LogisticFit
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
@@ -18,11 +21,23 @@ LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `li
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """What the one-to-one measures leave to choose."""
+    """What the one-to-one measures leave to choose.
+
+    `omega` is the ratio of the priors of mated and non-mated pairs that linkability supposes; `calibration` makes
+    scores LLRs, which else serve as they are.
+    """
 
     linkability: LinkabilityMethod = "density"
     dcf_prior: float = 0.05
     seed: int = 0
+    llr: bool = False  # whether the scores are LLRs, and not just scores
+    calibration: LogisticFit | None = None
+    omega: float = 1.0
+
+    def llrs(self, scores: FloatArray) -> FloatArray:
+        """Scores as LLRs."""
+        exact = scores.astype(np.float64)
+        return exact if self.calibration is None else self.calibration.llr(exact)
 
 
 class PairView(ABC):
@@ -57,6 +72,10 @@ class PairView(ABC):
     def linkability(self) -> float:
         """Linkability by the estimator of the settings."""
 
+    def nonmated_linkability(self) -> float | None:
+        """The same of non-mated pairs; None where it is not computed."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchView:
@@ -78,6 +97,8 @@ class SearchView:
         The largest LID.
     ranks
         Share of trials at each rank that anybody holds; None where that table would be too large.
+    prior_free
+        Sum of LID averaged over all priors; None where it is not computed.
     """
 
     identities: int
@@ -90,6 +111,7 @@ class SearchView:
     singled: FloatArray | None
     highest: FloatArray
     ranks: FloatArray | None
+    prior_free: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,8 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.measure.disclosure import RowEvidence
-from zeroevidence.measure.linkability import linkability_of
+from zeroevidence.measure.linkability import linkability_of, nonmated_linkability_of
+from zeroevidence.measure.priors import against_the_others, prior_free
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.measure.views import PairSettings, PairView, SearchView
@@ -23,9 +24,9 @@ class ScoreView(PairView):
     def class_means(self, name: str) -> tuple[float, float] | None:
         """Means over all scores of each class."""
         cost = MEASURES[name].per_score
-        if cost is None:
-            return None
         target, nontarget = self.ranked.target, self.ranked.nontarget
+        if cost is None or len(target) + len(nontarget) > cost.most:
+            return None
         if cost.mean is not None:
             return cost.mean(target, nontarget, self.settings)
         return (
@@ -35,7 +36,13 @@ class ScoreView(PairView):
 
     def linkability(self) -> float:
         """Linkability of the scores."""
-        return linkability_of(self.ranked, self.blocks, method=self.settings.linkability, seed=self.settings.seed)
+        how = self.settings
+        return linkability_of(self.ranked, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
+
+    def nonmated_linkability(self) -> float | None:
+        """Linkability of non-mated pairs."""
+        how = self.settings
+        return nonmated_linkability_of(self.ranked, method=how.linkability, omega=how.omega, seed=how.seed)
 
 
 def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
@@ -54,6 +61,7 @@ def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> Searc
         more[0] if more else None,
         np.array([lid.max()]),
         rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
+        np.array([prior_free(against_the_others(lid, 1.0 / identities)).sum()]),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, count, pool, pool_laplace
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.registry import PerScore, measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
 from zeroevidence.measure.views import PairView
 
@@ -23,6 +23,7 @@ LN10 = float(np.log(10.0))
 D_ECE_MAX = 0.5 / LN2  # classes fully separated
 LOG_ODDS_GRID: FloatArray = np.linspace(-10.0, 10.0, 201)
 LOG_ODDS_GRID.flags.writeable = False
+LLRS_LIMIT = 1_000_000  # scores; beyond, one more pass over all of them as LLRs would be felt
 
 Scale = Sequence[tuple[str, float]]
 # Tag and the log10 of the likelihood ratio from which on it holds [table 1]; "0" is kept for exactly no evidence.
@@ -137,6 +138,21 @@ _SERIES = tuple(
 
 
 @takes_scores
+def d_ece_actual(target: FloatArray, nontarget: FloatArray) -> float:
+    """Expected disclosure to an adversary who takes the scores as LLRs; below 0 where they mislead.
+
+    Examples
+    --------
+    >>> round(d_ece_actual([2.0, 3.0], [-2.0, -3.0]), 4)
+    0.6119
+    >>> round(d_ece_actual([-2.0, -3.0], [2.0, 3.0]), 4)
+    -2.0117
+    """
+    mated = evidence_gain(target.astype(np.float64)).mean()
+    return float((mated + evidence_gain(-nontarget.astype(np.float64)).mean()) / LN2)
+
+
+@takes_scores
 def worst_case(target: FloatArray, nontarget: FloatArray) -> float:
     """Worst-case disclosure: log10 of the strongest likelihood ratio, for or against, after Laplace's rule.
 
@@ -168,6 +184,21 @@ def tag(target: FloatArray, nontarget: FloatArray, *, scale: Scale = ZEBRA_SCALE
 def tag_of(strength: float, *, scale: Scale = ZEBRA_SCALE) -> str:
     """Category of a strength of evidence, log10 of a likelihood ratio of at least 1."""
     return ("0", *(name for name, _ in scale))[int(_tag_index(np.array([strength]), scale)[0])]
+
+
+def odds_in_words(scale: Scale = ZEBRA_SCALE) -> dict[str, str]:
+    """How often an attacker is wrong who held both for equally likely, by category [table 1].
+
+    Examples
+    --------
+    >>> odds_in_words()["C"]
+    'one wrong in 100 to 10 000'
+    """
+    lows = [f"{round(10.0**low):,}".replace(",", " ") for _, low in scale]
+    words = {"0": "50:50", scale[0][0]: "more disclosure than 50:50"}
+    between = zip(scale[1:-1], lows[1:-1], lows[2:], strict=True)
+    words |= {name: f"one wrong in {low} to {high}" for (name, _), low, high in between}
+    return words | {scale[-1][0]: f"one wrong in at least {lows[-1]}"}
 
 
 @takes_scores
@@ -220,6 +251,55 @@ def _d_ece(view: PairView) -> float:
     return d_ece_of(view.blocks)
 
 
+def _few_enough(view: PairView) -> bool:
+    return view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT
+
+
+def _llr_words(view: PairView) -> str:
+    return "scores as LLRs" if view.settings.calibration is None else "logistic on development pairs"
+
+
+@measure(
+    "d_ece_actual",
+    "actual D_ECE",
+    family="one-to-one",
+    unit="bit",
+    range=(-np.inf, D_ECE_MAX),
+    discloses="up",
+    meaning="Expected disclosure to an attacker who takes the scores as log-likelihood ratios, or calibrated them on "
+    "other people; below 0 they mislead.",
+    references=("nautsch2020",),
+    place=82,
+    method=_llr_words,
+    interval=lambda view: "smooth" if _few_enough(view) else None,
+    per_score=PerScore(
+        lambda scores, settings: evidence_gain(settings.llrs(scores)),
+        lambda scores, settings: evidence_gain(-settings.llrs(scores)),
+        most=LLRS_LIMIT,
+    ),
+)
+def _d_ece_actual(view: PairView) -> float | None:
+    means = view.class_means("d_ece_actual")
+    return None if means is None else sum(means) / LN2
+
+
+@measure(
+    "d_ece_loss",
+    "D_ECE loss",
+    family="one-to-one",
+    unit="bit",
+    range=(-D_ECE_MAX, np.inf),
+    discloses="none",
+    meaning="What poor calibration costs the attacker: expected disclosure at best less what is disclosed.",
+    references=("nautsch2020",),
+    place=84,
+    method=_llr_words,
+)
+def _d_ece_loss(view: PairView) -> float | None:
+    actual = _d_ece_actual(view)
+    return None if actual is None else d_ece_of(view.blocks) - actual
+
+
 @measure(
     "worst_case",
     "worst case",
@@ -254,6 +334,7 @@ def _worst_case(view: PairView) -> float:
     place=100,
     headline=50,
     method="zebra",
+    categories=odds_in_words(),
 )
 def _tag(view: PairView) -> str:
     return tag_of(worst_case_of(view.laplace))

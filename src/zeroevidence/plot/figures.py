@@ -50,7 +50,7 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     found = find(kind)
     given = {name: value for name, value in options.items() if value is not None}
     found.check(given)
-    rows = rows_with(kind, results)
+    rows = rows_with(kind, results, given.get("name"))
     if hide and "hide" in found.options:
         given["hide"] = True
     need_matplotlib()

@@ -183,12 +183,9 @@ def _drawn(kind: Kind, results: Any, nontarget: Any, ax: Axes | None, options: M
     if nontarget is not None and not kind.from_scores:
         raise UsageError(f"the figure {kind.name!r} cannot be drawn from two arrays of scores; it needs {kind.needs}")
     need_matplotlib()
-    rows = rows_with(kind.name, as_rows(results, nontarget))
+    rows = rows_with(kind.name, as_rows(results, nontarget), options.get("name"))
     if not kind.together and len(rows) > 1:
         raise UsageError(f"the figure {kind.name!r} shows one result, got {len(rows)}; draw them one at a time")
-    part = options.get("name")
-    if kind.parts is not None and part is not None and part not in kind.parts(rows[0]):
-        raise UsageError(f"name: expected one of {', '.join(kind.parts(rows[0]))}, got {part!r}")
     with style():
         axes = new_axes(ax, kind.height)
         kind.paint(rows if kind.together else rows[0], axes, **options)
@@ -217,8 +214,11 @@ def find(name: str) -> Kind:
         raise UsageError(f"unknown kind of figure {name!r}; expected one of {', '.join(KINDS)}") from None
 
 
-def rows_with(name: str, results: Results) -> list[Evaluation]:
-    """The results that have what a kind of figure needs; an error that lists the possible figures if none has."""
+def rows_with(name: str, results: Results, part: str | None = None) -> list[Evaluation]:
+    """The results that have what a kind of figure needs; an error that lists the possible figures if none has.
+
+    For a kind that draws one of several things in a result, `part` is which.
+    """
     given = as_rows(results)
     kind = find(name)
     rows = [row for row in given if kind.has(row)]
@@ -227,4 +227,9 @@ def rows_with(name: str, results: Results) -> list[Evaluation]:
         subject = "this result does" if len(given) == 1 else "these results do"
         there = f"figures that can be drawn: {', '.join(found)}" if found else "no figure can be drawn"
         raise UsageError(f"the figure {name!r} needs {kind.needs}, which {subject} not have; {there}")
-    return rows
+    if kind.parts is None or part is None:
+        return rows
+    parts = dict.fromkeys(one for row in rows for one in kind.parts(row))
+    if part not in parts:
+        raise UsageError(f"name: expected one of {', '.join(parts)}, got {part!r}")
+    return [row for row in rows if part in kind.parts(row)]

@@ -31,7 +31,7 @@ def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
 
 
 def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Write rows, attackers' cards, the finding, and what each trial and each speaker disclosed.
+    """Write rows, the cards of attackers and protector, the finding, and what each trial and each speaker disclosed.
 
     Parameters
     ----------
@@ -46,9 +46,11 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
         The files, ``result.json`` last, so that a folder without it is seen to be incomplete.
     """
     home = check_folder(folder, overwrite=overwrite)
-    cards = json.dumps([card.to_dict() for card in audit.cards], indent=1, ensure_ascii=False) + "\n"
+    cards = _json([card.to_dict() for card in audit.cards])
+    protector = {} if audit.protector is None else {"protector.json": _json(audit.protector.to_dict())}
     tables = {"trials.csv": trial_table(audit.rows), "speakers.csv": speaker_table(audit.rows)}
-    texts = {"attackers.json": cards, "summary.txt": summary(audit), _RESULT: to_json(audit.rows)}
+    result = to_json((*audit.rows, *audit.utility))
+    texts = {"attackers.json": cards, **protector, "summary.txt": summary(audit), _RESULT: result}
     try:
         home.mkdir(parents=True, exist_ok=True)
         for name, frame in tables.items():
@@ -85,9 +87,17 @@ def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str
     """The finding, the strongest attacker's card and a table of all, for a terminal."""
     width = terminal_console().width
     card = audit.cards[audit.finding.strongest].to_text(width)
+    if audit.protector is not None:
+        card += f"\n{audit.protector.to_text(width)}"
     left_out = [f"Not tried: {one}" for one in audit.left_out]
     found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
-    return "\n".join(found) + f"\n{card}\n" + render(audit.rows, "text", signatures=signatures, measures=measures)
+    shown = [rows for rows in (audit.rows, audit.utility) if rows]
+    tables = [render(rows, "text", signatures=signatures, measures=measures) for rows in shown]
+    return "\n".join(found) + f"\n{card}\n" + "\n".join(tables)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:

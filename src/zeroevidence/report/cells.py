@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import isnan
 from typing import get_args
 
 from zeroevidence.evaluation import Evaluation, Flag, Measured
 from zeroevidence.evaluation.flags import Severity
 from zeroevidence.evaluation.frames import used_labels
+from zeroevidence.evaluation.results import NO_VALUE
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
 from zeroevidence.plot.words import printable
 
@@ -33,20 +35,25 @@ def heading(name: str, blank: str = " ") -> str:
 
 
 def meaning(row: Evaluation, name: str) -> str:
-    """The sentence on a measure that suits the question of the row."""
+    """The sentence on a measure that suits the question of the row, and its category in words where it is one."""
     if name not in MEASURES:
         return ""
     entry = MEASURES[name]
-    return (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
+    told = (entry.meaning_of_attribute if row.about.question == "attribute" else None) or entry.meaning
+    category = row.metrics[name].value if name in row.metrics else None
+    words = entry.categories.get(category) if entry.categories is not None and isinstance(category, str) else None
+    return told if words is None else f"{told} {category}: {words}."
 
 
 def number(value: object, unit: str) -> str:
-    """A value for people: rates in percent, four digits elsewhere."""
+    """A value for people: rates in percent, four digits elsewhere, a dash where there is none."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):
         return str(value)
     assert isinstance(value, float)
+    if isnan(value):
+        return NO_VALUE
     if unit == "rate":
         return f"{100 * value:.2f}"
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"

@@ -195,6 +195,43 @@ BIBTEX: dict[str, str] = {
         pages="482--491",
         year="2016",
     ),
+    "morris2004": _entry(
+        "inproceedings",
+        "morris2004",
+        author="Morris, Andrew Cameron and Maier, Viktoria and Green, Phil",
+        title="From {WER} and {RIL} to {MER} and {WIL}: improved evaluation measures for connected speech recognition",
+        booktitle="Proc. Interspeech",
+        year="2004",
+    ),
+    "schuller2009": _entry(
+        "inproceedings",
+        "schuller2009",
+        author='Schuller, Bj{\\"o}rn and Steidl, Stefan and Batliner, Anton',
+        title="The {INTERSPEECH} 2009 Emotion Challenge",
+        booktitle="Proc. Interspeech",
+        year="2009",
+    ),
+    "tomashenko2024": _entry(
+        "misc",
+        "tomashenko2024",
+        author="Tomashenko, Natalia and Miao, Xiaoxiao and Champion, Pierre and Meyer, Sarina and Wang, Xin and "
+        "Vincent, Emmanuel and Panariello, Michele and Evans, Nicholas and Yamagishi, Junichi and "
+        "Todisco, Massimiliano",
+        title="The {VoicePrivacy} 2024 Challenge Evaluation Plan",
+        note="arXiv:2404.02677",
+        year="2024",
+    ),
+    "vergeer2021": _entry(
+        "article",
+        "vergeer2021",
+        author="Vergeer, Peter and van Schaik, Yara and Sjerps, Marjan",
+        title="Measuring calibration of likelihood-ratio systems: A comparison of four metrics, including a new metric "
+        "{devPAV}",
+        journal="Forensic Science International",
+        volume="321",
+        pages="110722",
+        year="2021",
+    ),
     "backstrom2026": _entry(
         "article",
         "backstrom2026",

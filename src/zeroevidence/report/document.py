@@ -39,6 +39,7 @@ def document(
             material.rows,
             title=title,
             cards=material.cards,
+            protectors=material.protectors,
             comparisons=material.comparisons,
             command=command,
             hide=hide,

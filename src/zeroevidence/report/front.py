@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation, joint_signature
-from zeroevidence.protect.tradeoff import front_points
+from zeroevidence.evaluation.front import front_points
 from zeroevidence.report import check_format, render
 from zeroevidence.report.cells import cell, flagged, heading, under_null
 from zeroevidence.report.grid import Grid, grids_to_markdown

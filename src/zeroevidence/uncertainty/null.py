@@ -124,10 +124,12 @@ class _Permuted(PairView):
         if settings.linkability == "histogram":
             is_target = np.zeros(len(self.source.pooled), dtype=bool)
             is_target[self.targets] = True
-            return linkability(self.source.pooled[is_target], self.source.pooled[~is_target], method="histogram")
+            two = self.source.pooled[is_target], self.source.pooled[~is_target]
+            return linkability(*two, method="histogram", omega=settings.omega)
         # Only the class sizes of the scores are looked at beside the counts.
         ranked = Ranked(np.empty(counts.n_target), np.empty(counts.n_nontarget), counts)
-        return linkability_of(ranked, self.blocks, method=settings.linkability, seed=settings.seed)
+        how = settings
+        return linkability_of(ranked, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
 
 
 class PairNull:

@@ -117,14 +117,15 @@ class _Subset(PairView):
             if self.refit:
                 # only the class sizes of the scores are looked at beside the counts
                 ranked = Ranked(np.empty(int(target.size)), np.empty(int(nontarget.size)), self.counts)
-                return linkability_of(ranked, self.blocks, method="density", seed=source.settings.seed)
+                how = source.settings
+                return linkability_of(ranked, self.blocks, method="density", omega=how.omega, seed=how.seed)
             linked = target.atoms @ source.terms[0] / target.size + nontarget.atoms @ source.terms[1] / nontarget.size
             return float(np.clip(linked, 0.0, 1.0))
         if self.settings.linkability == "pav":
-            return linkability_of_blocks(self.blocks)
+            return linkability_of_blocks(self.blocks, omega=self.settings.omega)
         if source.edges is None or target.bins is None or nontarget.bins is None:
             return 0.0  # too few mated scores for a bin: the tools' answer is 0, and stays so
-        return histogram_linkability(target.bins, nontarget.bins, source.edges, 1.0)[0]
+        return histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
 
 
 class PairResampler:
@@ -149,7 +150,7 @@ class PairResampler:
         counts = ranked.counts
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density":
-            self.terms = linkability_terms(ranked, seed=self.settings.seed)
+            self.terms = linkability_terms(ranked, omega=self.settings.omega, seed=self.settings.seed)
         binned = self.settings.linkability == "histogram"
         self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])

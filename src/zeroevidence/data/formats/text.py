@@ -10,11 +10,12 @@ import csv
 import re
 from collections.abc import Iterator
 
-LABELS = {"target": True, "nontarget": False, "1": True, "0": False}
+LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
 _BLANKS = re.compile(r"[ \t]+")
 
@@ -24,8 +25,10 @@ def is_number(token: str) -> bool:
     return _NUMBER.fullmatch(token) is not None or _NOT_FINITE.fullmatch(token) is not None
 
 
-def parse_score(token: str) -> float | str:
-    """The finite number that a token writes, or the reason why it is none."""
+def parse_score(token: str, *, infinite: bool = False) -> float | str:
+    """The finite number that a token writes, or the reason why it is none; infinity too where it is allowed."""
+    if infinite and _INFINITE.fullmatch(token):
+        return float(token)
     if _NUMBER.fullmatch(token):
         value = float(token)
         if value - value == 0.0:
@@ -40,9 +43,12 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Line numbers from 1 and lines without their ends; LF or CRLF ends a line, nothing else does."""
-    for number, line in enumerate(without_mark(data).split(b"\n"), 1):
+def numbered_lines(data: bytes, first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Line numbers and lines without their ends; LF or CRLF ends a line, nothing else does.
+
+    Data of a later part of a file begin with another line than the first, and with no byte order mark.
+    """
+    for number, line in enumerate((without_mark(data) if first == 1 else data).split(b"\n"), first):
         yield number, line.removesuffix(b"\r")
 
 

@@ -40,6 +40,9 @@ from zeroevidence.measure.verification import eer
 class CostModel:
     """Priors of the three kinds of trial, what each wrong decision costs, and how the costs are put together.
 
+    ``asv_threshold`` and ``cm_threshold`` are those that the systems are used with, where they are set beforehand: the
+    verifier's is its equal-error point unless given, the countermeasure's the best.
+
     ``form`` chooses the legacy (2019) or revised (2021) ASV-constrained t-DCF; ``c_miss_cm``, the cost of the
     CM rejecting a target, is used by the legacy form only. ``convention`` says how the equal-error point of
     the ASV is found (see `asv_rates`). ``asv`` fixes the verifier's rates of misses, false alarms and accepted
@@ -53,11 +56,16 @@ class CostModel:
     c_fa: float = 10.0
     c_fa_spoof: float = 10.0
     c_miss_cm: float = 1.0
+    asv_threshold: float | None = None
+    cm_threshold: float | None = None
     form: Literal["legacy", "revised"] = "revised"
     convention: Convention = "pooled"
     asv: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("asv_threshold", "cm_threshold"):
+            if getattr(self, name) is not None and math.isnan(getattr(self, name)):
+                raise InputError(f"{name} is NaN")
         for name in ("pi_tar", "pi_non", "pi_spoof"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InputError(f"{name} must lie in [0, 1], found {getattr(self, name)}")

@@ -298,14 +298,18 @@ def fixed_rates(model: CostModel) -> AsvRates | None:
 
 
 def view_rates(view: TandemView) -> AsvRates | None:
-    """Error rates of the verifier at its equal-error point; None where there is none."""
+    """Error rates of the verifier at its threshold, or its equal-error point; None where there is no verifier."""
     asv = view.asv
     if asv is None:
         return None
-    return view.once("asv_rates", lambda: asv_rates(*asv, convention=view.model.convention))
+    return view.once(
+        "asv_rates", lambda: asv_rates(*asv, threshold=view.model.asv_threshold, convention=view.model.convention)
+    )
 
 
 def _at_equal_error(view: TandemView) -> str:
+    if view.model.asv_threshold is not None:
+        return f"ASV at {view.model.asv_threshold:g}"
     return f"ASV at its equal-error point ({view.model.convention})"
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.front import FrontPoint, front_points
 from zeroevidence.plot.canvas import BLACK, GREY, legend, look
 from zeroevidence.plot.registry import figure
 from zeroevidence.plot.words import axis_title, shortened
-from zeroevidence.protect.tradeoff import FrontPoint, front_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

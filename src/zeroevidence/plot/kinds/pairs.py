@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.special import expit, ndtri
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.measure.zebra import odds_in_words
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
 from zeroevidence.plot.registry import figure
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NEEDS = "target and non-target scores"
+_MOST_BITS = 3.0  # of a profile that misleads
 _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 
 
@@ -47,6 +49,7 @@ def ece(
         "What to draw the profile over: prior log-odds, or the prior probability, where the shaded area is D_ECE to "
         "scale.",
     ] = "log-odds",
+    actual: Annotated[bool, "Draw the profile of the scores taken as LLRs also where they mislead."] = False,
 ) -> None:
     """Empirical cross-entropy over the prior, with expected disclosure D_ECE, worst case and tag.
 
@@ -70,16 +73,29 @@ def ece(
         if len(rows) == 1:
             assert curve.baseline is not None
             ax.fill_between(across(curve.x), curve.y, curve.baseline, color=seen.colour, alpha=0.15, lw=0.0)
-            if "ece_actual" in row.curves:
-                actual = row.curves["ece_actual"]
-                ax.plot(across(actual.x), actual.y, color=GREY, ls=":", label="scores taken as LLRs")
+        if actual or (len(rows) == 1 and (row.number("d_ece_actual") or 0.0) >= 0.0):
+            _actual(row, ax, across, seen.colour if len(rows) > 1 else GREY, f"{name}, " if len(rows) > 1 else "")
     one, _ = class_names(rows)
     what = "a mated pair" if one == "mated" else one
     ax.set_xlabel(f"prior probability of {what}" if x == "prior" else f"prior log-odds of {what} (natural log)")
     ax.set_ylabel("empirical cross-entropy (bits)")
     ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0], first.x[-1]))
-    ax.set_ylim(0.0, 1.05)
+    worst = [max(row.curves["ece_actual"].y) for row in rows if actual and "ece_actual" in row.curves]
+    ax.set_ylim(0.0, min(1.05 * max(1.0, *worst, 0.0), _MOST_BITS))
+    words, tags = odds_in_words(), {str(row.metrics["tag"].value) for row in rows if "tag" in row.metrics}
+    for tag in sorted(tags & set(words)):
+        ax.plot([], [], " ", label=f"{tag}: {words[tag]}")
     legend(ax, most_inside=0, title="(D_ECE in bits, log10 of the worst case, tag)")
+
+
+def _actual(row: Evaluation, ax: Axes, across: Callable[[Sequence[float]], FloatArray], colour: str, name: str) -> None:
+    """The profile of an attacker who takes the scores, or what development data made of them, as LLRs."""
+    if "ece_actual" not in row.curves:
+        return
+    found, search = row.curves["ece_actual"], row.setup.search
+    calibrated = row.setup.dev is not None and (search is None or not search.folds)
+    what = "calibrated on other people" if calibrated else "scores taken as LLRs"
+    ax.plot(across(found.x), found.y, color=colour, ls=":", label=name + what)
 
 
 @figure(
@@ -178,7 +194,7 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
     from_scores=True,
 )
 def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Share of oracle-calibrated LRs above each strength: mated pairs solid, non-mated ones dashed.
+    """Share of LRs above each strength, oracle-calibrated unless scores are LLRs: mated pairs solid, others dashed.
 
     Examples
     --------
@@ -201,7 +217,13 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
             said = joined(name, written(row, "cllr_min")) if kind == "target" else None
             ax.step(x, np.append(y, y[-1]), where="post", color=seen.colour, ls=line, label=said)
     ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
-    ax.set(xlabel="log10 LR after PAV", ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
+    given = all(row.setup.llr is not None for row in rows)
+    ax.set(
+        xlabel="log10 LR" if given else "log10 LR after PAV",
+        ylabel="share above (%)",
+        xlim=(-reach, reach),
+        ylim=(-0.02, 1.02),
+    )
     percent_ticks(ax.yaxis)
     for line, said in zip(("-", "--"), class_names(rows), strict=True):
         ax.plot([], [], color=GREY, ls=line, label=said)

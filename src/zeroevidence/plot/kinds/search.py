@@ -25,44 +25,6 @@ _MOST_BANDS = 3  # intervals that can be told apart
 
 
 @figure(
-    "Belief in the true person",
-    place=210,
-    needs=_NEEDS,
-    caption="How sure the attacker is of the right person, recording by recording from the least to the most exposed: "
-    "above the dotted line they do better than guessing.",
-    has=has_curves("posterior"),
-)
-def posterior(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Posterior probability of the true identity over sorted trials, against chance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import zeroevidence as ze
-    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
-    >>> ax = ze.plot.posterior(result)
-    >>> ax.get_ylabel()
-    'probability of the true identity'
-    """
-    drawn: set[Any] = set()
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves["posterior"], look(number)
-        share, probability = curve_arrays(curve)
-        ax.plot(share, probability, color=seen.colour, ls=seen.line, label=joined(name, written(row, "pdr")))
-        if curve.baseline is not None and curve.baseline not in drawn:
-            low, high = min(curve.baseline), max(curve.baseline)
-            said = f"chance {low:.2g}" if low == high else "prior"
-            ax.plot(share, curve.baseline, color=VERMILION, ls=":", lw=1.0, label=said)
-            drawn.add(curve.baseline)
-    ax.set_yscale("log")
-    plain_ticks(ax.yaxis)
-    ax.set(xlabel="trials, least to most exposed (%)", ylabel="probability of the true identity", xlim=(0.0, 1.0))
-    ax.set_ylim(top=1.2)
-    percent_ticks(ax.xaxis)
-    legend(ax, most_inside=2)
-
-
-@figure(
     "Disclosure per recording",
     place=220,
     needs=_NEEDS,

@@ -11,8 +11,9 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import MEASURES, find_measure
+from zeroevidence.measure.registry import find_measure
 from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
+from zeroevidence.plot.labelled import labelled_points, measure_scale
 from zeroevidence.plot.registry import figure
 from zeroevidence.plot.words import axis_title, measured, row_names, shortened
 
@@ -30,10 +31,6 @@ _PAIRS = (
 
 _BAR: dict[str, Any] = {"alpha": 0.75, "edgecolor": "white", "lw": 0.0}
 _MOST_NAMED = 8  # points with a line of their own in the legend
-
-
-def _scale(name: str) -> float:
-    return 100.0 if MEASURES[name].unit == "rate" else 1.0
 
 
 def _finite(row: Evaluation, name: str) -> bool:
@@ -72,6 +69,8 @@ def scatter(
         str | None, "The measure on the horizontal axis, by name; one that the results have unless given."
     ] = None,
     y: Annotated[str | None, "The measure on the vertical axis."] = None,
+    colour: Annotated[str | None, "The label that colours stand for, such as system."] = None,
+    marker: Annotated[str | None, "The label that markers stand for, such as attacker."] = None,
 ) -> None:
     """Two measures of each result as a point; bars are 95 % intervals where there are any.
 
@@ -92,12 +91,15 @@ def scatter(
     shown = [row for row in rows if _finite(row, first) and _finite(row, second)]
     if not shown:
         raise UsageError(f"no result has both {first} and {second} as finite numbers")
+    if colour is not None or marker is not None:
+        labelled_points(ax, shown, (first, second), colour, marker)
+        return
     names = _groups(shown)
     order = list(dict.fromkeys(names))
     for number, (row, name) in enumerate(zip(shown, names, strict=True)):
         seen = look(order.index(name))
         said = name if name not in names[:number] else None
-        at = [(_scale(one), row.metrics[one]) for one in (first, second)]
+        at = [(measure_scale(one), row.metrics[one]) for one in (first, second)]
         values = [scale * float(metric.value) for scale, metric in at]  # type: ignore[arg-type]
         ax.plot(values[:1], values[1:], seen.marker, color=seen.colour, mec="white", mew=0.4, ms=5.0, label=said)
         for side, (scale, metric) in enumerate(at):
@@ -106,7 +108,7 @@ def scatter(
                 still = [values[1 - side]] * 2
                 ax.plot(*((span, still) if side == 0 else (still, span)), color=seen.colour, lw=0.6, alpha=0.6)
     ax.set(xlabel=axis_title(first), ylabel=axis_title(second))
-    for axis, scale in ((ax.xaxis, _scale(first)), (ax.yaxis, _scale(second))):
+    for axis, scale in ((ax.xaxis, measure_scale(first)), (ax.yaxis, measure_scale(second))):
         _not_too_close(axis, 1e-3 * scale)
     legend(ax, most_inside=3)
 
@@ -190,7 +192,7 @@ def _bars(
     axes: Axes, rows: Sequence[Evaluation], places: FloatArray, name: str, look: dict[str, Any], *, lying: bool
 ) -> None:
     """One measure of every row as bars, with intervals."""
-    scale = _scale(name)
+    scale = measure_scale(name)
     values = [scale * float(row.metrics[name].value) for row in rows]  # type: ignore[arg-type]
     (axes.barh if lying else axes.bar)(places, values, 0.25, **look)
     for at, row in zip(places, rows, strict=True):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, VERMILION, colour_bar, legend, look
-from zeroevidence.plot.curves import curve_arrays, has_curves
+from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend, look
+from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
 from zeroevidence.plot.registry import figure
 from zeroevidence.plot.words import joined, row_names, written
 
@@ -108,3 +108,59 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles[
         0
     ].set_color(GREY)  # type: ignore[union-attr]
+
+
+_SIDES = {"verifier": "asv", "countermeasure": "cm", "single system": "sasv"}
+_LOOKS = {
+    "target": (MATED, "-", None),
+    "bonafide": (MATED, "-", None),
+    "nontarget": (NONMATED, "--", "////"),
+    "spoof": (VERMILION, "-.", "...."),
+}
+_WORDS = {"target": "target", "nontarget": "another speaker", "spoof": "spoof", "bonafide": "bona fide"}
+
+
+@figure(
+    "Scores of a tandem",
+    place=505,
+    needs="scores of a countermeasure, or of a verifier of spoofs",
+    caption="Scores of the right person, of others and of faked voices: whatever lies to the right of the line is "
+    "accepted.",
+    has=lambda row: any(f"histogram_{side}_spoof" in row.curves for side in _SIDES.values()),
+    together=False,
+    parts=lambda row: tuple(name for name, side in _SIDES.items() if f"histogram_{side}_spoof" in row.curves),
+)
+def tandem_scores(
+    row: Evaluation,
+    ax: Axes,
+    *,
+    name: Annotated[str | None, "Which system to draw: verifier, countermeasure or single system."] = None,
+) -> None:
+    """Densities of the kinds of trials of one system, its threshold, and the share of each kind that is accepted.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.data.tandem import TandemScores
+    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
+    >>> scores = TandemScores.of(cm_bonafide=[2.0, 1.2, 0.7], cm_spoof=[0.9, 0.1, -0.6])
+    >>> ax = ze.plot.tandem_scores(evaluate_tandem(scores, intervals=0))
+    >>> ax.get_xlabel()
+    'score of the countermeasure'
+    """
+    there = [part for part, side in _SIDES.items() if f"histogram_{side}_spoof" in row.curves]
+    part = there[0] if name is None else name
+    side = _SIDES[part]
+    kinds = [kind for kind in ("target", "nontarget", "bonafide", "spoof") if f"histogram_{side}_{kind}" in row.curves]
+    line = row.curves.get(f"threshold_{side}")
+    for place, kind in enumerate(kinds):
+        centre, density = curve_arrays(row.curves[f"histogram_{side}_{kind}"])
+        colour, dashes, hatch = _LOOKS[kind]
+        said = _WORDS[kind] if line is None else f"{_WORDS[kind]}, {100.0 * line.y[place]:.3g} % accepted"
+        edges = bin_edges(centre)
+        ax.stairs(density, edges, fill=True, facecolor=colour, alpha=0.18, hatch=hatch, edgecolor=colour, lw=0.0)
+        ax.stairs(density, edges, color=colour, ls=dashes, lw=1.0, label=said)
+    if line is not None and np.isfinite(line.x[0]):
+        ax.axvline(line.x[0], color=BLACK, lw=1.0, label=f"threshold {line.x[0]:.3g}")
+    ax.set(xlabel=f"score of the {part}", ylabel="density")
+    legend(ax, most_inside=0)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.finding import Chance, chances, chosen, clearly_stronger
+from zeroevidence.evaluation.chance import Chance, chances
+from zeroevidence.evaluation.finding import chosen, clearly_stronger
 from zeroevidence.evaluation.flags import flag
 from zeroevidence.protect.assessment.maps import Drawn
 

@@ -65,16 +65,23 @@ class VoiceKind:
     words: str  # one line: what it does to a voice
     spellings: tuple[Spelling, ...]  # examples for help and messages
     make: Make  # from the text after the colon and a seed; a text that cannot be read is a ValueError
+    keeps: str  # one sentence: what of the speech stays useful
+    needs: str  # one sentence: what it takes
 
 
 _KINDS: dict[str, VoiceKind] = {}
 
 
-def voice(name: str, words: str, *spellings: Spelling) -> Callable[[M], M]:
-    """Enter a function that makes a protector from the text after the colon and a seed into the table."""
+def voice(
+    name: str, words: str, *spellings: Spelling, keeps: str = "Not said.", needs: str = "Not said."
+) -> Callable[[M], M]:
+    """Enter a function that makes a protector from the text after the colon and a seed into the table.
+
+    `words`, `keeps` and `needs` are sentences for its card: what it does, what it keeps, what it takes.
+    """
 
     def enter(make: M) -> M:
-        _KINDS[name] = VoiceKind(name, words, spellings, make)
+        _KINDS[name] = VoiceKind(name, words, spellings, make, keeps, needs)
         return make
 
     return enter
@@ -117,18 +124,41 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
     >>> load_protector("mcadams:0.5..0.9:utterance", seed=7)
     McAdams(coefficient=(0.5, 0.9), per='utterance', seed=7, order=20)
     """
-    name, _, rest = text.strip().partition(":")
-    if "+" in text and name != "command":  # a program's arguments are its own
+    parts = _parts(text)
+    if len(parts) > 1:
         from zeroevidence.protect.voices.chain import Chain
 
-        return Chain(tuple(load_protector(part, seed=seed) for part in text.split("+")))
-    unknown = UsageError(f"no protector is called {text!r}; there are {spellings()}")
-    kind = kinds().get(name)
-    if kind is None:
-        raise unknown
+        return Chain(tuple(load_protector(part, seed=seed) for part in parts))
+    (kind,) = voice_kinds(text)
     try:
-        return kind.make(rest, seed)
+        return kind.make(text.strip().partition(":")[2], seed)
     except InputError:  # a ValueError too, but one that says what is wrong
         raise
     except ValueError:
-        raise unknown from None
+        raise _unknown(text) from None
+
+
+def voice_kinds(text: str) -> tuple[VoiceKind, ...]:
+    """The kinds of the protectors that a name on the command line stands for, in the order in which they are applied.
+
+    Examples
+    --------
+    >>> [kind.name for kind in voice_kinds("mcadams:0.7+pitch:2")]
+    ['mcadams', 'pitch']
+    """
+    found = []
+    for part in _parts(text):
+        kind = kinds().get(part.strip().partition(":")[0])
+        if kind is None:
+            raise _unknown(part)
+        found.append(kind)
+    return tuple(found)
+
+
+def _parts(text: str) -> list[str]:
+    """The names that are joined by a plus; a program's arguments are its own."""
+    return [text] if text.strip().partition(":")[0] == "command" else text.split("+")
+
+
+def _unknown(text: str) -> UsageError:
+    return UsageError(f"no protector is called {text!r}; there are {spellings()}")

@@ -137,6 +137,8 @@ class External:
     "command",
     "Runs a program that maps a wav file to a wav file.",
     Spelling("command:'PROGRAM {input} {output}'"),
+    keeps="Whatever the program keeps.",
+    needs="The program, and what it was trained on.",
 )
 def command(text: str, seed: int) -> External:  # noqa: ARG001 (a program draws for itself)
     """By a program of your own."""

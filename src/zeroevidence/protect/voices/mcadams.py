@@ -97,12 +97,18 @@ class McAdams:
         )
 
 
+_KEEPS = "Words, rate, pitch and pauses; the timbre changes."
+_NEEDS = "No training, and no speech of others."
+
+
 @voice(
     "mcadams",
     "Moves the resonances of the vocal tract.",
     Spelling("mcadams", "coefficient 0.8"),
     Spelling("mcadams:0.7"),
     Spelling("mcadams:0.5..0.9", "one per speaker"),
+    keeps=_KEEPS,
+    needs=_NEEDS,
 )
 def mcadams(text: str, seed: int) -> McAdams:
     """By a coefficient, or by one from a range."""
@@ -113,6 +119,8 @@ def mcadams(text: str, seed: int) -> McAdams:
     "mcadams-random",
     "Moves the resonances of the vocal tract, for each speaker in another way.",
     Spelling("mcadams-random", "the same"),
+    keeps=_KEEPS,
+    needs=_NEEDS,
 )
 def mcadams_random(text: str, seed: int) -> McAdams:
     """The reference's random variant, which has no parameters."""

@@ -158,6 +158,8 @@ class FormantShift:
     "Moves the pitch; formants stay.",
     Spelling("pitch:4", "semitones"),
     Spelling("pitch:-4..4"),
+    keeps="Words, rate, pauses and the shape of the vocal tract.",
+    needs="No training, and no speech of others.",
 )
 def pitch(text: str, seed: int) -> PitchShift:
     """By semitones, or by some from a range."""
@@ -169,6 +171,8 @@ def pitch(text: str, seed: int) -> PitchShift:
     "Moves the formants; the pitch stays.",
     Spelling("formant:1.2", "ratio"),
     Spelling("formant:0.8..1.25"),
+    keeps="Words, rate, pauses and pitch.",
+    needs="No training, and no speech of others.",
 )
 def formant(text: str, seed: int) -> FormantShift:
     """By a ratio, or by one from a range."""

@@ -217,7 +217,7 @@ def _heading(rows: Sequence[Evaluation], name: str) -> str:
 def _cell(metric: Measured | None) -> Cell:
     if metric is None:
         return Cell("")
-    order = repr(metric.value) if isinstance(metric.value, (int, float)) else ""
+    order = repr(metric.value) if isinstance(metric.value, (int, float)) and not isnan(metric.value) else ""
     return Cell(value(metric), bounds(metric), order)
 
 

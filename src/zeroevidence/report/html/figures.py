@@ -19,7 +19,7 @@ _WIDTH = 4.6  # inches: room for the names of several rows
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
 _TALL = 1.4  # times as high as wide: such a figure needs a row of its own
-_OVER_SYSTEMS = ("eer-lid", "scatter")
+_OVER_SYSTEMS = ("bars", "eer-lid", "scatter")
 _SHADED = ("similarity", "t-dcf-surface")
 # Of an attribute the two kinds of scores are of two classes, not of pairs of recordings.
 _ATTRIBUTE_CAPTIONS = {

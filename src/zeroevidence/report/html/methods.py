@@ -26,6 +26,10 @@ _PAIRS = (
     "always taken together. Expected disclosure (D_ECE) is what a comparison tells, averaged over all prior "
     "beliefs; the worst case and its tag are about the most telling comparison."
 )
+_LLRS = (
+    "Likelihood ratios: scores were turned into them by a logistic calibration that was fitted on other data. Cllr, "
+    "devPAV and the bounds of what they may say (ELUB) are about these; Tippett curves show them as they are."
+)
 _SPOOFING = (
     "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "
     "(t-DCF) weighs the errors of both by their priors and costs; its minimum is over the countermeasure's "
@@ -60,6 +64,8 @@ def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[st
     paired = {name for row in rows for name in row.metrics if row.about.question == "identity"} if rows else set(names)
     if any(MEASURES[name].family == "one-to-one" for name in paired if name in MEASURES):
         yield _PAIRS
+    if any(row.setup.llr is not None for row in rows):
+        yield _LLRS
     if any(MEASURES[name].family == "search" for name in names if name in MEASURES):
         yield _search(rows)
     if "tdcf_min" in names:

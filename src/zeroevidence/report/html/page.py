@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).parent / "templates"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
+_ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
+_PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources")
 _CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
 
 
@@ -47,6 +49,7 @@ def to_html(
     *,
     title: str | None = None,
     cards: Sequence[Card | None] = (),
+    protectors: Sequence[Card] = (),
     comparisons: Sequence[Comparison] = (),
     command: str | None = None,
     hide: bool = False,
@@ -62,6 +65,8 @@ def to_html(
         Heading of the page; made of the systems' names unless given.
     cards
         What is known of each row's attacker, one for each row, as `AttackerCard.to_dict` gives it.
+    protectors
+        What is known of the protectors, as `ProtectorCard.to_dict` gives it.
     comparisons
         Measures compared between systems.
     command
@@ -91,6 +96,7 @@ def to_html(
         "n_rows": len(rows),
         "hide": hide,
         **_of_cards(rows, cards, words),
+        "protectors": [_card(card, _PROTECTOR_FIELDS) for card in protectors],
         **_of_rows(rows, words, measured, hide=hide),
         "comparisons": [comparison_tables(one) for one in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
@@ -236,10 +242,10 @@ def _subtitle(rows: Sequence[Evaluation]) -> str:
     return " · ".join(parts)
 
 
-def _card(card: Card | None) -> dict[str, Any] | None:
+def _card(card: Card | None, wanted: Sequence[str] = _ATTACKER_FIELDS) -> dict[str, Any] | None:
     if card is None:
         return None
-    fields = [(name, card[name]) for name in (*_CARD_FIELDS, "trained_on", "calibrated_on") if card.get(name)]
+    fields = [(name, card[name]) for name in wanted if card.get(name)]
     return {"name": card.get("name", ""), "fields": [(name.replace("_", " "), value) for name, value in fields]}
 
 

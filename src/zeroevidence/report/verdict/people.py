@@ -14,11 +14,12 @@ import numpy as np
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import Chance, Level
+from zeroevidence.evaluation.chance import Chance
+from zeroevidence.evaluation.finding import Level
 from zeroevidence.evaluation.people import hubs, most_people_above
 from zeroevidence.evaluation.recordings import SHOWN
 from zeroevidence.evaluation.results import number_or_none
-from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.measure.zebra import D_ECE_MAX, odds_in_words, tag_of
 from zeroevidence.report.strength import rising_words
 from zeroevidence.report.verdict.groups import group_labels, group_words
 from zeroevidence.report.verdict.summary import summary
@@ -221,7 +222,8 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
     if worst is not None:
         times = rounded_factor(10.0**worst) if worst < 15.0 else "more than can be written here"
         many = "" if supported is None else f"; so many comparisons support up to {rounded_factor(10.0**supported)}"
-        words.append(f"The most telling single comparison changes the odds by a factor of {times}{many}.")
+        odds = odds_in_words()[tag_of(worst)]
+        words.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
     words.append("How well one person is found among many was not measured.")
     return " ".join(words)
 

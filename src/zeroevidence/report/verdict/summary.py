@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import Chance, evidence_measure
+from zeroevidence.evaluation.chance import Chance
+from zeroevidence.evaluation.finding import evidence_measure
 from zeroevidence.evaluation.results import number_or_none
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_words

@@ -19,6 +19,7 @@ from zeroevidence.errors import InputError, Problem, UsageError
 TandemDuplicates = Literal["error", "keep-last", "keep-all"]
 
 COLUMNS = ("score", "key", "attack", "speaker", "trial")
+CONDITION = "condition"  # what the column says that trials are told apart by
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,23 @@ class Request:
     duplicates: TandemDuplicates
     allow_missing: bool
     phase: str
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedSide:
-    """One side's trials (columns `COLUMNS`, "" where unknown), the table they are blamed on and its rows."""
+    """One side's trials, the table they are blamed on and its rows.
+
+    The trials have the columns `COLUMNS`, "" where unknown, and `CONDITION` where a column to tell them apart by was
+    asked for and is there; `columns` are all that there are.
+    """
 
     frame: pl.DataFrame
     table: Table
     rows: IntArray
     phased: bool
     loosened: tuple[Loosened, ...]
+    columns: tuple[str, ...] = ()
 
 
 def join_side(
@@ -145,10 +152,11 @@ def _kept(table: Table, blamed: Table, rows: IntArray, request: Request, loosene
             found = ", ".join(sorted(frame["phase"].unique()))
             raise InputError(f"no trials of the phase {request.phase!r} (found: {found})", path=blamed.name)
         frame, rows = frame.filter(keep), rows[keep]
-    frame = frame.select(
-        *(pl.col(column) if column in frame.columns else pl.lit("").alias(column) for column in COLUMNS)
-    )
-    return JoinedSide(frame, table, rows, phased, loosened)
+    there = tuple(frame.columns)
+    wanted = [pl.col(column) if column in there else pl.lit("").alias(column) for column in COLUMNS]
+    if request.by is not None and request.by in there:
+        wanted.append(pl.col(request.by).alias(CONDITION))
+    return JoinedSide(frame.select(wanted), table, rows, phased, loosened, there)
 
 
 def _misaligned(scores: Table, protocol: Table) -> list[Problem]:

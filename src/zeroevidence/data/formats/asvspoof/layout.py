@@ -23,14 +23,21 @@ _ASV = {
     "adcf": ("enrol", "trial", "score", "key"),
 }
 # The key of 2021 has further columns in its deepfake part, and other ones in its physical access part.
-_KEY_2021 = ("codec", "channel", "attack", "key", "", "phase")
+_KEY_2021 = ("codec", "channel", "attack", "key", "trim", "phase")
+_REPLAYED = ("asv_room", "asv_mic", "dis_to_asv", "att_room", "att_mic", "att_d", "att_to_spk")
+_KEY_5 = ("gender", "codec", "codec_q", "codec_seed", "attack_tag", "attack", "key", "tmp")
 _CM_KEY = {
-    "2019": ("speaker", "trial", "", "attack", "key"),
+    "2019": ("speaker", "trial", "environment", "attack", "key"),
     "2021": ("speaker", "trial", *_KEY_2021),
-    "2021 DF": ("speaker", "trial", *_KEY_2021, *[""] * 5),
-    "2021 PA": ("speaker", "trial", *[""] * 7, "key", "", "phase"),
+    "2021 DF": ("speaker", "trial", *_KEY_2021, "vocoder", "task", "team", "gender_pair", "language"),
+    "2021 PA": ("speaker", "trial", *_REPLAYED, "key", "trim", "phase"),
+    "5 track 1": ("speaker", "trial", *_KEY_5),
 }
-_ASV_KEY = {"2019": ("enrol", "trial", "attack", "key"), "2021": ("enrol", "trial", *_KEY_2021)}
+_ASV_KEY = {
+    "2019": ("enrol", "trial", "attack", "key"),
+    "2021": ("enrol", "trial", *_KEY_2021),
+    "5 track 2": ("enrol", "trial", "gender", "attack", "key"),
+}
 
 PLAIN: dict[Side, tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]] = {
     "cm": (_CM, _CM_KEY),
@@ -46,8 +53,10 @@ _NAMES = {
 }
 
 
-def detect_tandem(data: bytes, name: str, side: Side, *, key: bool, forced: str = "auto") -> Layout:
-    """The layout of a score file of one side, or of its key.
+def detect_tandem(
+    data: bytes, name: str, side: Side, *, key: bool, forced: str = "auto", by: str | None = None
+) -> Layout:
+    """The layout of a score file of one side, or of its key; a further column `by` of a table with a header is kept.
 
     Raises
     ------
@@ -57,7 +66,7 @@ def detect_tandem(data: bytes, name: str, side: Side, *, key: bool, forced: str 
     sample = sampled(data, name)
     first = sample[0][0]
     if forced in ("auto", "asvspoof5"):
-        header = _header(*sample[0], name)
+        header = _header(*sample[0], name, by)
         if header:
             return header
         if forced == "asvspoof5":
@@ -85,7 +94,7 @@ def detect_tandem(data: bytes, name: str, side: Side, *, key: bool, forced: str 
     return layout
 
 
-def _header(number: int, line: str, name: str) -> Layout | None:
+def _header(number: int, line: str, name: str, by: str | None) -> Layout | None:
     """A first line that names a known column beside the file names; commas or blanks stand between."""
     for separator in (",", " "):
         cells = text.split(line, separator)
@@ -98,6 +107,8 @@ def _header(number: int, line: str, name: str) -> Layout | None:
             if twice:
                 both = " and ".join(repr(cell) for cell in cells if _NAMES.get(cell.lower()) == twice[0])
                 raise InputError(f"columns {both} mean the same; expected one", path=name, line=number)
+            wanted = zip(cells, columns, strict=True)
+            columns = tuple(column or (cell.lower() if cell.lower() == by else "") for cell, column in wanted)
             return Layout("asvspoof5", columns, separator, number)
     return None
 

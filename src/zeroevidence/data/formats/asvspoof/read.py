@@ -6,8 +6,8 @@ verifier's scores of 2019 have none; their protocol stands beside them line by l
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
@@ -23,6 +23,7 @@ from zeroevidence.data.formats.asvspoof.join import (
     with_speakers,
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
+from zeroevidence.data.formats.asvspoof.parts import in_parts, lacking_in_parts
 from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.source import InputFile, locate
@@ -36,12 +37,16 @@ _SIDES: tuple[Side, ...] = get_args(Side)
 
 @dataclass(frozen=True, slots=True)
 class LoadedTandem:
-    """What the files held, how each was understood, which trials were left out, which rules were loosened."""
+    """What the files held, how each was understood, which trials were left out, which rules were loosened.
+
+    `parts` are the same trials by what a column says of them, where one was asked for.
+    """
 
     data: TandemScores
     formats: dict[str, str]
     phase: str | None
     loosened: tuple[Loosened, ...]
+    parts: dict[str, TandemScores] = field(default_factory=dict)
 
 
 def read_tandem(
@@ -55,6 +60,7 @@ def read_tandem(
     duplicates: TandemDuplicates = "error",
     allow_missing: bool = False,
     phase: str = "eval",
+    by: str | None = None,
     negate: Collection[Side] = (),
     llr_base: Base = "e",
 ) -> LoadedTandem:
@@ -77,6 +83,9 @@ def read_tandem(
         Evaluate what scores and key have in common.
     phase
         Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
+    by
+        A column of the key, such as codec, to tell trials apart by. Where it says something of spoofs only, all other
+        trials belong to each part.
     negate, llr_base
         The sides whose higher scores speak against acceptance; the base of scores that are log-likelihood ratios.
 
@@ -98,11 +107,12 @@ def read_tandem(
     ['A07', 'A08']
     """
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase))
+    loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase, by))
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem --check")
     data, told = scaled_tandem(loaded.data, negate, llr_base)
-    return replace(loaded, data=data, loosened=(*loaded.loosened, *told))
+    parts = {value: scaled_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
+    return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *told))
 
 
 def diagnose_tandem(
@@ -116,10 +126,11 @@ def diagnose_tandem(
     duplicates: TandemDuplicates = "error",
     allow_missing: bool = False,
     phase: str = "eval",
+    by: str | None = None,
 ) -> list[Problem]:
     """Every problem that `read_tandem` would stumble over, none when it would succeed."""
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    return _attempt(paths, Request(format, duplicates, allow_missing, phase))[1]
+    return _attempt(paths, Request(format, duplicates, allow_missing, phase, by))[1]
 
 
 def _attempt(paths: dict[str, str | Path | None], request: Request) -> tuple[LoadedTandem | None, list[Problem]]:
@@ -165,6 +176,8 @@ class _Reading:
         found = {side: one for side, one in joined.items() if one is not None}
         if not self.problems:
             self.problems += disagreements(found)
+        if self.request.by is not None and not self.problems:
+            self.problems += lacking_in_parts(found, self.request.by)
         # Sides that share a file share its faults.
         problems = list(dict.fromkeys(self.problems))
         return (None, problems) if problems else (self.built(found), [])
@@ -191,7 +204,9 @@ class _Reading:
         if name not in self.tables:
             forced = "auto" if key else self.request.format
             try:
-                self.tables[name] = read_table(self.sources[name], side, key=key, forced=forced, careful=self.careful)
+                self.tables[name] = read_table(
+                    self.sources[name], side, key=key, forced=forced, careful=self.careful, by=self.request.by
+                )
             except InputError as error:
                 self.problems.append(error.problem)
                 self.tables[name] = None
@@ -247,17 +262,25 @@ class _Reading:
         """The result; a countermeasure's speakers may be known from the verifier's protocol."""
         if "cm" in sides and "asv" in sides and (sides["cm"].frame["speaker"] == "").all():
             sides = {**sides, "cm": with_speakers(sides["cm"], sides["asv"].frame)}
-        classes = {
-            f"{side}_{kind}": _trial_scores(one.frame.filter(pl.col("key") == kind), kind)
-            for side, one in sides.items()
-            for kind in KINDS[side]
-        }
+        parts = {} if self.request.by is None else in_parts(sides)
         return LoadedTandem(
-            TandemScores(**classes),
+            _scores({side: one.frame for side, one in sides.items()}),
             {name: table.format for name, table in self.tables.items() if table is not None},
             self.request.phase if any(one.phased for one in sides.values()) else None,
             tuple(replace(rule, side=side) for side, one in sides.items() for rule in one.loosened),
+            {value: _scores(frames) for value, frames in parts.items()},
         )
+
+
+def _scores(frames: Mapping[Side, pl.DataFrame]) -> TandemScores:
+    """The scores of each kind of trial."""
+    return TandemScores(
+        **{
+            f"{side}_{kind}": _trial_scores(frame.filter(pl.col("key") == kind), kind)
+            for side, frame in frames.items()
+            for kind in KINDS[side]
+        }
+    )
 
 
 def _trial_scores(frame: pl.DataFrame, kind: str) -> TrialScores:

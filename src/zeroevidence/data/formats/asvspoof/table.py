@@ -9,7 +9,7 @@ import polars as pl
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
-from zeroevidence.data.formats.scores.careful import read_carefully
+from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.quick import read_quickly
 from zeroevidence.data.formats.scores.table import Problems, Table
 from zeroevidence.data.formats.source import TEXT, InputFile
@@ -33,14 +33,14 @@ class Utterances(Table):
         return " ".join(filter(None, names))
 
 
-def read_table(file: InputFile, side: Side, *, key: bool, forced: str, careful: bool) -> Table:
+def read_table(file: InputFile, side: Side, *, key: bool, forced: str, careful: bool, by: str | None) -> Table:
     """What a file holds, before anybody asked whether it makes sense."""
     if file.kind != TEXT:
         raise InputError(f"is a {file.kind} file; expected text", path=file.name)
     data = file.read()
-    layout = detect_tandem(data, file.name, side, key=key, forced=forced)
+    layout = detect_tandem(data, file.name, side, key=key, forced=forced, by=by)
     quick = None if careful else read_quickly(data, file.name, layout)
-    return read_carefully(data, file.name, layout) if quick is None else quick
+    return read_located(data, file.name, layout) if quick is None else quick
 
 
 def offers(table: Table, side: Side) -> bool:
@@ -50,7 +50,7 @@ def offers(table: Table, side: Side) -> bool:
 
 
 def one_side(table: Table, side: Side, *, key: bool) -> Table:
-    """What the table says about one side: columns among enrol, trial, speaker, score, key, attack, phase.
+    """What the table says about one side: enrol, trial, speaker, score, key, attack, phase, and what it says besides.
 
     An attack is "" for bona fide speech and where it is unknown. What makes no sense is added to the problems.
 
@@ -79,7 +79,7 @@ def one_side(table: Table, side: Side, *, key: bool) -> Table:
         frame = frame.with_columns(
             attack=pl.when(pl.col("attack").is_in(list(_NO_ATTACK))).then(pl.lit("")).otherwise(pl.col("attack"))
         )
-    if "codec" in frame.columns and "enrol" in frame.columns:
+    if {"codec", "channel", "enrol"} <= set(frame.columns):
         # A verifier's speaker of 2021 carries the channel behind the name; the person is the same on all channels.
         channel = pl.concat_str(pl.lit(ABSENT), "codec", pl.lit(ABSENT), "channel")
         frame = frame.with_columns(speaker=pl.col("enrol").str.strip_suffix(channel))
@@ -102,7 +102,8 @@ def _by_name(table: Table, side: Side, key: bool, problems: Problems) -> pl.Data
         columns = ", ".join(column for column in table.frame.columns) or "none that is known"
         shown = wanted.replace("_key", "-label").replace("_", "-")
         raise InputError(f"no column {shown} (found: {columns}); expected one", path=table.name)
-    frame = table.frame.select(pl.col("^(enrol|trial|attack)$"), pl.col(f"^{label}_key$").alias("key"))
+    others = [column for column in table.frame.columns if not column.endswith(("_score", "_key"))]
+    frame = table.frame.select(*others, pl.col(f"^{label}_key$").alias("key"))
     if key:
         return frame
     cells = table.frame[wanted]

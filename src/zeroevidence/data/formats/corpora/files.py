@@ -216,7 +216,7 @@ def read_kaldi(folder: Path, found: Found) -> None:
     speakers, wrong = read_speakers(locate(folder / "utt2spk"))
     found.problems += wrong
     sexes = _pairs(folder / "spk2gender", found)
-    recordings = _scp(folder, found)
+    recordings = scp_files(folder, found)
     spans = _kaldi_segments(folder / "segments", found)
     lists = _lists(folder, found)
     role, split = _said(folder.name)
@@ -272,7 +272,7 @@ def _pairs(path: Path, found: Found) -> dict[str, str]:
     return words
 
 
-def _scp(folder: Path, found: Found) -> dict[str, tuple[int, Path]]:
+def scp_files(folder: Path, found: Found) -> dict[str, tuple[int, Path]]:
     """Line and file of each recording of wav.scp."""
     problems = Problems(str(folder / "wav.scp"))
     recordings: dict[str, tuple[int, Path]] = {}

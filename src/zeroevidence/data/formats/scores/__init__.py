@@ -5,7 +5,7 @@ its modules, so nothing else names a format.
 
 Examples
 --------
-Score files that a VoicePrivacy project left in its folders, and the rates that its summary says:
+Score files that a VoicePrivacy project left in its folders, and what its summary says:
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -19,13 +19,13 @@ Score files that a VoicePrivacy project left in its folders, and the rates that 
 [(True, True)]
 >>> summary = project / "result_for_rank_x"
 >>> _ = summary.write_text("dataset split gender enrollment trial EER\nlibri dev f original anon 12.5\n")
->>> [(row.line, row.eer) for row in read_summary(summary)]
-[(2, 0.125)]
+>>> [(row.line, row.measures) for row in read_summary(summary)]
+[(2, {'eer': 0.125})]
 """
 
 from zeroevidence.data.formats.registry import import_modules
 from zeroevidence.data.formats.scores.join import Duplicates
-from zeroevidence.data.formats.scores.load import diagnose, read_scores
+from zeroevidence.data.formats.scores.load import Infinite, diagnose, read_scores
 from zeroevidence.data.formats.scores.prior import read_prior
 from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, ScoreFormat, format_names
 from zeroevidence.data.formats.scores.summary import SummaryRow, read_summary
@@ -41,6 +41,7 @@ __all__ = [
     "SCORE_FORMATS",
     "Duplicates",
     "FoundRow",
+    "Infinite",
     "Problems",
     "ScoreFormat",
     "SummaryRow",

@@ -45,7 +45,7 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
         raise InputError("empty: its mask selects no trial; expected at least one", path=source.name)
     picked = values[rows, columns]
     problems = Problems(source.name)
-    for at in np.flatnonzero(~np.isfinite(picked)):
+    for at in np.flatnonzero(np.isnan(picked)):
         where = f"model '{models[rows[at]]}', segment '{segments[columns[at]]}'"
         problems.add(None, f"score {picked[at]} of {where} is not finite; expected a finite number")
     frame = pl.DataFrame({"enrol": pl.Series(models)[rows], "trial": pl.Series(segments)[columns]})
@@ -113,7 +113,7 @@ SCORE_FORMATS.add(
     ScoreFormat(
         name=_NAME,
         words="BOSARIS or SIDEKIT, models x segments in HDF5",
-        binary=Binary(_HDF5, read_hdf5),
+        binary=Binary((_HDF5,), read_hdf5),
         place=70,
     )
 )

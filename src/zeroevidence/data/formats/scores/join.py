@@ -1,8 +1,8 @@
 """Scores meet their key: on (enrolment, trial) identifiers, never by position.
 
-Identifiers become whole numbers once, in order of first appearance in the key; everything after that
-compares numbers. A trial without a score, a score without a trial, a pair that occurs twice and labels that
-contradict each other are problems unless the caller loosened the rule.
+Identifiers become whole numbers once, in order of first appearance in the key; everything after that compares numbers,
+by a table of all pairs where it is not much larger than the files. A trial without a score, a score without a trial, a
+pair that occurs twice and labels that contradict each other are problems unless the caller loosened the rule.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from zeroevidence.errors import Problem
 Duplicates = Literal["error", "keep-last"]
 
 _WORDS = ("nontarget", "target")
+_ROOM = 8  # pairs that a table may have room for, for each that there is
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,10 @@ class _Side:
     def rows(self, *, last: bool) -> IntArray:
         """One row per known pair in order of first appearance: its first row, or its last."""
         keep = self.slot >= 0
+        if not len(self.again):
+            return np.flatnonzero(keep)
         keep[self.again] = False
-        if not last or not len(self.again):
+        if not last:
             return np.flatnonzero(keep)
         latest = np.arange(len(self.slot))
         latest[self.first] = self.again  # ascending, so that the last repetition stays
@@ -70,29 +73,25 @@ def join(
     """The joined trials, or the problems in the way (only the first, where they cannot be located)."""
     limit = None if scores.located and (key is None or key.located) else 1
     base = scores if key is None else key
-    enrolments = base.frame["enrol"].unique(maintain_order=True).cast(pl.String)
-    trials = base.frame["trial"].unique(maintain_order=True).cast(pl.String)
-    enrol, trial = _codes(base, enrolments, trials)
+    enrolments, enrol = _numbered(base.frame["enrol"])
+    trials, trial = _numbered(base.frame["trial"])
     pair = enrol * len(trials) + trial
-    again, first = _repeats(pair)
-    if key is None and scores.has("label") and not len(again):  # nothing to join, and no need for what joining takes
-        del pair
-        rows = np.arange(len(enrol))
+    table = _table_of(pair, len(enrolments) * len(trials))
+    left = right = _side(base, _first_rows(pair, pair, table))
+    if key is None and scores.has("label") and not len(left.again):  # nothing to join
+        del pair, table
         score, label = scores.frame["score"].to_numpy(), scores.frame["label"].fill_null(False).to_numpy()
-        return JoinedTrials(score, label, enrolments, trials, enrol, trial, rows, rows, ()), []
-    slot = np.arange(len(pair))
-    slot[again] = first
-    left = right = _Side(base, slot, again, first)
+        return JoinedTrials(score, label, enrolments, trials, enrol, trial, left.slot, left.slot, ()), []
     if key is not None:
-        right = _against(scores, enrolments, trials, pair, left)
+        right = _against(scores, enrolments, trials, pair, table, left)
     problems = [
         p for side in ([right] if key is None else [right, left]) for p in _repetitions(side, duplicates, limit)
     ]
-    parse_score = np.full(len(pair), -1)
+    scored = np.full(len(pair), -1)  # the row of the score of each row of the key
     score_row = right.rows(last=True)
-    parse_score[right.slot[score_row]] = score_row
+    scored[right.slot[score_row]] = score_row
     key_row = left.rows(last=False)
-    missing = parse_score[key_row] < 0
+    missing = scored[key_row] < 0
     unasked = np.flatnonzero(right.slot < 0)
     if key is not None:
         problems += _absent(left, right, key_row[missing], unasked, allow_missing, limit)
@@ -104,12 +103,23 @@ def join(
     rules = (Loosened("duplicates", dropped, how="keep-last"), Loosened("missing", left_out))
     loosened = tuple(rule for rule in rules if rule.count)
     key_row = key_row[~missing]
-    score_row = parse_score[key_row]
+    score_row = scored[key_row]
     enrol, enrolments = _compact(enrol[key_row], enrolments, left_out)
     trial, trials = _compact(trial[key_row], trials, left_out)
     score = scores.frame["score"].to_numpy()[score_row]
     label = left.label[key_row] == 1
     return JoinedTrials(score, label, enrolments, trials, enrol, trial, score_row, key_row, loosened), []
+
+
+def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
+    """The identifiers in order of first appearance, and where each row's stands among them."""
+    codes = (ids if isinstance(ids.dtype, pl.Enum) else ids.cast(pl.Categorical)).to_physical().to_numpy()
+    first = np.full(int(codes.max()) + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last assignment stays
+    order = np.argsort(first)[: np.count_nonzero(first < len(codes))]
+    place = np.empty(len(first), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return ids.gather(first[order]).cast(pl.String), place[codes]
 
 
 def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntArray, IntArray]:
@@ -122,28 +132,47 @@ def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntA
     return both[0], both[1]
 
 
-def _repeats(pair: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows that repeat an earlier pair (-1 is no pair), and for each the row of the first."""
-    known = np.flatnonzero(pair >= 0)
-    pair = pair[known]
-    if pl.Series(pair).n_unique() == len(pair):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[inverse] != np.arange(len(pair)))
-    return known[again], known[first[inverse[again]]]
+def _table_of(pair: IntArray, most: int) -> IntArray | None:
+    """For every pair that there may be its first row (-1: none), unless that is far too many."""
+    if most > _ROOM * len(pair):
+        return None
+    table = np.full(most, -1)
+    table[pair[::-1]] = np.arange(len(pair) - 1, -1, -1)  # the last assignment stays
+    return table
 
 
-def _against(scores: Table, enrolments: pl.Series, trials: pl.Series, wanted: IntArray, key: _Side) -> _Side:
+def _first_rows(pair: IntArray, among: IntArray, table: IntArray | None) -> IntArray:
+    """For each pair (-1 is none) the first row `among` others that has it, -1 where none has."""
+    if table is not None:
+        return np.where(pair < 0, -1, table[pair])
+    known = pl.DataFrame({"pair": among, "row": np.arange(len(among))}).unique("pair", keep="first")
+    found = pl.DataFrame({"pair": pair}).join(known, on="pair", how="left", maintain_order="left")
+    return found["row"].fill_null(-1).to_numpy()
+
+
+def _side(table: Table, slot: IntArray, first: IntArray | None = None) -> _Side:
+    """A table by the key row of each pair; `first` is the own first row of each, which the key's are themselves."""
+    first = slot if first is None else first
+    again = np.flatnonzero((first != np.arange(len(first))) & (slot >= 0))
+    return _Side(table, slot, again, first[again])
+
+
+def _against(
+    scores: Table,
+    enrolments: pl.Series,
+    trials: pl.Series,
+    wanted: IntArray,
+    table: IntArray | None,
+    key: _Side,
+) -> _Side:
     """The scores, each with the key row of its pair."""
     enrol, trial = _codes(scores, enrolments, trials)
-    pair = np.where((enrol < 0) | (trial < 0), -1, enrol * len(trials) + trial)
+    pair = enrol * len(trials) + trial
+    pair[(enrol < 0) | (trial < 0)] = -1
     if np.array_equal(pair, wanted):  # the usual case: both files in the same order
         return _Side(scores, key.slot, key.again, key.first)
-    once = key.rows(last=False)
-    known = pl.DataFrame({"pair": wanted[once], "slot": once})
-    found = pl.DataFrame({"pair": pair}).join(known, on="pair", how="left", maintain_order="left")
-    slot = found["slot"].fill_null(-1).to_numpy()
-    return _Side(scores, slot, *_repeats(slot))
+    slot = _first_rows(pair, wanted, table)
+    return _side(scores, slot, _first_rows(slot, slot, _table_of(slot, len(wanted))))
 
 
 def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list[Problem]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 
+import numpy as np
 import polars as pl
 
+from zeroevidence._typing import FloatArray
 from zeroevidence.data.door import is_folder
-from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
 from zeroevidence.data.formats.scores.join import Duplicates, join
 from zeroevidence.data.formats.scores.layout import Layout, Role
+from zeroevidence.data.formats.scores.located import read_located
+from zeroevidence.data.formats.scores.matrix import not_finite
 from zeroevidence.data.formats.scores.people import build
 from zeroevidence.data.formats.scores.quick import read_quickly
 from zeroevidence.data.formats.scores.registry import (
@@ -24,11 +27,16 @@ from zeroevidence.data.formats.scores.registry import (
     format_names,
 )
 from zeroevidence.data.formats.scores.speakers import Speakers, read_speakers
-from zeroevidence.data.formats.scores.table import Table
+from zeroevidence.data.formats.scores.table import Table, finite_only
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loaded import Loaded
+from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
+
+Infinite: TypeAlias = Literal["refuse", "accept"]
+
+_ACCEPT = " (--infinite accept takes infinite ones)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class _Request:
     duplicates: Duplicates
     allow_missing: bool
     speakers: str | Path | None
+    infinite: Infinite
 
 
 def read_scores(
@@ -49,6 +58,7 @@ def read_scores(
     duplicates: Duplicates = "error",
     allow_missing: bool = False,
     speakers: str | Path | None = None,
+    infinite: Infinite = "refuse",
 ) -> Loaded:
     r"""Scores from a file ("-" is standard input), joined with their key on (enrolment, trial).
 
@@ -64,6 +74,8 @@ def read_scores(
         Evaluate what scores and key have in common.
     speakers
         A Kaldi ``utt2spk`` file, or a folder that holds one.
+    infinite
+        "accept" takes infinite scores, which LLRs may be.
 
     Raises
     ------
@@ -83,7 +95,7 @@ def read_scores(
     >>> [str(one) for one in loaded.loosened]
     ['duplicates:keep-last:1', 'missing:1']
     """
-    loaded, problems = _attempt(_request(path, key, format, duplicates, allow_missing, speakers))
+    loaded, problems = _attempt(_request(path, key, format, duplicates, allow_missing, speakers, infinite))
     if loaded is None:
         raise InputError.of(problems)
     return loaded
@@ -97,9 +109,10 @@ def diagnose(
     duplicates: Duplicates = "error",
     allow_missing: bool = False,
     speakers: str | Path | None = None,
+    infinite: Infinite = "refuse",
 ) -> list[Problem]:
     """Every problem that `read_scores` would stumble over, none when it would succeed."""
-    return _attempt(_request(path, key, format, duplicates, allow_missing, speakers))[1]
+    return _attempt(_request(path, key, format, duplicates, allow_missing, speakers, infinite))[1]
 
 
 def _request(
@@ -109,15 +122,19 @@ def _request(
     duplicates: Duplicates,
     allow_missing: bool,
     speakers: str | Path | None,
+    infinite: Infinite,
 ) -> _Request:
     if format not in format_names():
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(format_names())}")
-    rules = get_args(Duplicates)
-    if duplicates not in rules:
-        raise UsageError(f"unknown rule for duplicates {duplicates!r}; expected {' or '.join(rules)}")
+    for what, given, rules in (
+        ("duplicates", duplicates, get_args(Duplicates)),
+        ("infinite scores", infinite, get_args(Infinite)),
+    ):
+        if given not in rules:
+            raise UsageError(f"unknown rule for {what} {given!r}; expected {' or '.join(rules)}")
     if [str(one) for one in (path, key, speakers)].count("-") > 1:
         raise UsageError("standard input can be only one of scores, key and speakers")
-    return _Request(path, key, format, duplicates, allow_missing, speakers)
+    return _Request(path, key, format, duplicates, allow_missing, speakers, infinite)
 
 
 def _attempt(request: _Request) -> tuple[Loaded | None, list[Problem]]:
@@ -163,7 +180,7 @@ def _located(request: _Request) -> tuple[InputFile | None, InputFile | None, Inp
 
 def _search_format(scores: InputFile, asked: str) -> ScoreFormat | None:
     """The format of a matrix: what the file is, or else what was asked for; None for single trials."""
-    found = binary_format(scores.kind, asked)
+    found = binary_format(scores, asked)
     if found is not None and found.matrix is not None:
         return found
     return None if asked == AUTO or SCORE_FORMATS[asked].matrix is None else SCORE_FORMATS[asked]
@@ -181,7 +198,11 @@ def _search(
         matrix = format.matrix.read(scores, key, speakers)
     except InputError as error:
         return None, [error.problem]
-    return Loaded(matrix, format.name, None if key is None else format.name, ()), []
+    endless = np.isinf(matrix.scores)
+    if endless.any() and request.infinite == "refuse":
+        return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, endless)}{_ACCEPT}")]
+    loosened = (Loosened("infinite", int(endless.sum())),) if endless.any() else ()
+    return Loaded(matrix, format.name, None if key is None else format.name, loosened), []
 
 
 def _trials(
@@ -195,6 +216,8 @@ def _trials(
             key_table = _table(key, "key", AUTO, None, careful, problems)
         if score_table is None or not score_table.located:
             score_table = _table(scores, "scores", request.format, key_table, careful, problems)
+            if score_table is not None and request.infinite == "refuse":
+                score_table = finite_only(score_table, _ACCEPT)
         if score_table is None or (key is not None and key_table is None):
             other = score_table or key_table
             return None, problems + list(other.problems if other else ())
@@ -222,7 +245,7 @@ def _combined(
         single = _single(whose, int(label.sum()), len(label))
         if single:
             return None, [single]
-        return Loaded(Scores(score[label], score[~label]), scores.format, None, ()), []
+        return Loaded(Scores(score[label], score[~label]), scores.format, None, _endless(score)), []
     joined, problems = join(scores, key, request.duplicates, request.allow_missing)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
@@ -230,7 +253,14 @@ def _combined(
     if single:
         return None, [single]
     data, problems = build(joined, scores, key, speakers)
-    return (None if data is None else Loaded(data, scores.format, key_format, joined.loosened)), problems
+    loosened = (*joined.loosened, *_endless(joined.score))
+    return (None if data is None else Loaded(data, scores.format, key_format, loosened)), problems
+
+
+def _endless(scores: FloatArray) -> tuple[Loosened, ...]:
+    """What is to be said of infinite scores that were taken."""
+    count = int(np.isinf(scores).sum())
+    return (Loosened("infinite", count),) if count else ()
 
 
 def _misfit(scores: Table, key: Table | None) -> Problem | None:
@@ -268,7 +298,7 @@ def _table(
 ) -> Table | None:
     """One file as a table; what makes that impossible goes to `problems`."""
     try:
-        found = binary_format(file.kind, asked)
+        found = binary_format(file, asked)
         if found is not None and found.binary is None:
             raise InputError(
                 f"is a {found.files} {file.kind} file; expected the {role} of single trials", path=file.name
@@ -291,7 +321,7 @@ def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, care
     if isinstance(text, FirstLines) and text.read is not None:
         return text.read(data, file.name, role)
     quick = None if careful else read_quickly(data, file.name, layout, coded=True)
-    return read_carefully(data, file.name, layout) if quick is None else quick
+    return read_located(data, file.name, layout, infinite=True) if quick is None else quick
 
 
 def _layout(data: bytes, name: str, role: Role, asked: str, key: Table | None) -> Layout:

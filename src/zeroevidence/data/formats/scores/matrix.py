@@ -7,6 +7,7 @@ Nothing is unpickled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,22 +45,29 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: Speakers | N
             arrays[name] = array
     if "mated" not in arrays:
         raise InputError("no array named mated; expected one, here or in a key (--key KEY)", path=source.name)
-    _check_finite(arrays["scores"], source.name)
+    return checked_matrix(arrays, source.name, speakers)
+
+
+def checked_matrix(arrays: dict[str, Any], name: str, speakers: Speakers | None) -> ScoreMatrix:
+    """The matrix that arrays of these names make, with scores that are numbers and somebody to find."""
+    _check_numbers(arrays["scores"], name)
     try:
-        matrix = ScoreMatrix(
-            arrays["scores"], arrays["mated"], **{name: arrays[name] for name in _IDS if name in arrays}
-        )
+        matrix = ScoreMatrix(arrays["scores"], arrays["mated"], **{one: arrays[one] for one in _IDS if one in arrays})
     except InputError as error:
-        raise InputError(error.reason, path=source.name) from None
+        raise InputError(error.reason, path=name) from None
     if matrix.scores.shape[1] < 2:
-        raise InputError("one enrolled identity; expected at least two", path=source.name)
+        raise InputError("one enrolled identity; expected at least two", path=name)
     if not (matrix.mated >= 0).any():
-        raise InputError("no trial has its speaker enrolled; expected at least one mated column", path=source.name)
-    return matrix if speakers is None else _with_speakers(matrix, speakers, source.name)
+        raise InputError("no trial has its speaker enrolled; expected at least one mated column", path=name)
+    return matrix if speakers is None else _with_speakers(matrix, speakers, name)
 
 
 def _arrays(source: InputFile, alone: str) -> dict[str, Any]:
-    """The arrays of an npz by name, or the one of an npy under the name that it stands for."""
+    return numpy_arrays(source, alone, ("scores", "mated", *_IDS))
+
+
+def numpy_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[str, Any]:
+    """Those arrays of an npz that have these names, or the one of an npy under the name that it stands for."""
     if source.kind not in (NPZ.name, NPY.name):
         raise InputError(f"is a {source.kind} file; expected NumPy (.npz or .npy)", path=source.name)
     with door(source.name, f"NumPy {source.kind}"), source.stream() as stream:
@@ -74,26 +82,29 @@ def _arrays(source: InputFile, alone: str) -> dict[str, Any]:
         if source.kind == NPY.name:
             return {alone: _plain(loaded)}
         with loaded:
-            return {name: _plain(loaded[name]) for name in ("scores", "mated", *_IDS) if name in loaded.files}
+            return {name: _plain(loaded[name]) for name in names if name in loaded.files}
 
 
 def _plain(array: Any) -> Any:
     return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
 
 
-def _check_finite(scores: Any, name: str) -> None:
+def _check_numbers(scores: Any, name: str) -> None:
     if scores.dtype.kind not in "biuf" or scores.ndim != 2 or not scores.size:
         raise InputError(
             f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, trials x identities",
             path=name,
         )
-    if scores.dtype.kind == "f":
-        wrong = np.argwhere(~np.isfinite(scores))
-        if len(wrong):
-            row, column = (int(i) for i in wrong[0])
-            more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            reason = f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}"
-            raise InputError(f"{reason}; expected finite numbers", path=name)
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        raise InputError(not_finite(scores, np.isnan(scores)), path=name)
+
+
+def not_finite(scores: Any, wrong: Any) -> str:
+    """Which scores of a matrix are not finite, in words."""
+    places = np.argwhere(wrong)
+    row, column = (int(i) for i in places[0])
+    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+    return f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}; expected finite numbers"
 
 
 def _with_speakers(matrix: ScoreMatrix, speakers: Speakers, name: str) -> ScoreMatrix:

@@ -16,8 +16,8 @@ _NAMES = {
     **dict.fromkeys(("trial", "trial_id", "test", "utterance", "utterance_id"), "trial"),
     **dict.fromkeys(("enrol_speaker", "enroll_speaker", "enrolment_speaker", "enrollment_speaker"), "enrol_speaker"),
     "trial_speaker": "trial_speaker",
-    "score": "score",
-    "label": "label",
+    **dict.fromkeys(("score", "scores"), "score"),
+    **dict.fromkeys(("label", "labels"), "label"),
 }
 
 

@@ -42,7 +42,7 @@ def _converted(column: pl.Series, name: str, problems: Problems) -> pl.Series:
         if not column.dtype.is_numeric():
             raise InputError(f"column score is of type {column.dtype}; expected numbers", path=name)
         scores = column.cast(pl.Float64)
-        for row in (~scores.is_finite().fill_null(False)).arg_true():
+        for row in scores.is_nan().fill_null(True).arg_true():
             problems.add(row + 1, f"score {column[row]} is not finite; expected a finite number")
         return scores
     words = column.cast(pl.String)

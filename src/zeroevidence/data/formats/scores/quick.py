@@ -7,6 +7,7 @@ returns is what the careful reader would have returned, except the line numbers.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -17,8 +18,10 @@ from zeroevidence.data.formats.scores.layout import Layout
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.text import LABELS, without_mark
 
-BLOCK = 1 << 26  # bytes of a file that are read at once
+PORTION = 1 << 26  # bytes of a file that are read at once
+_BLOCK = 1 << 18
 _TRUE = [word for word, target in LABELS.items() if target]
+_DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
 
 
 def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False) -> Table | None:
@@ -34,7 +37,8 @@ def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False)
     frames: list[pl.DataFrame] = []
     codes: dict[str, _Codes] = {}
     for block in blocks:
-        frame = _block(block, layout, first=not frames)
+        tidy = _tidied(bytes(block), layout, first=not frames)
+        frame = None if tidy is None else _frame(tidy, layout)
         if frame is None:
             return None
         if coded and len(blocks) > 1:
@@ -46,7 +50,7 @@ def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False)
     del frames
     for column, known in codes.items():
         frame = frame.with_columns(known.names().gather(frame[column]).alias(column))
-    return None if frame.is_empty() else Table(name, layout.format, frame, None, False)
+    return Table(name, layout.format, frame, None, False)
 
 
 class _Codes:
@@ -69,24 +73,28 @@ class _Codes:
 
 
 def _blocks(body: bytes) -> list[memoryview]:
-    """The lines of a file in blocks of about `BLOCK` bytes."""
+    """The lines of a file in blocks of about `PORTION` bytes."""
     view, start, found = memoryview(body), 0, []
     while start < len(body):
-        end = body.find(b"\n", start + BLOCK) + 1 or len(body)
+        end = body.find(b"\n", start + PORTION) + 1 or len(body)
         found.append(view[start:end])
         start = end
     return found or [view]
 
 
-def _block(block: memoryview, layout: Layout, *, first: bool) -> pl.DataFrame | None:
-    """Some lines as a table, or None when they need the careful reader."""
-    body = _tidied(bytes(block), layout, first=first)
-    if body is None:
+def regular_rows(data: bytes, layout: Layout) -> pl.DataFrame | None:
+    """The rows of a part of a file below its header, one for each line, or None when it needs the careful reader."""
+    separator = layout.separator.encode()
+    if (separator != b" " and b'"' in data) or not _is_utf8(data) or without_mark(data) is not data:
         return None
+    return _frame(data, layout) if _regular(data, separator, len(layout.columns)) else None
+
+
+def _frame(body: bytes, layout: Layout) -> pl.DataFrame | None:
+    """Tidy rows as polars reads them, or None when there is anything unusual."""
     names = [f"column_{i + 1}" for i in range(len(layout.columns))]
     schema = {
-        column: pl.Float64() if meaning == "score" else pl.String()
-        for column, meaning in zip(names, layout.columns, strict=True)
+        column: _DTYPES.get(meaning or "", pl.String()) for column, meaning in zip(names, layout.columns, strict=True)
     }
     try:
         raw = pl.read_csv(body, has_header=False, separator=layout.separator, quote_char=None, schema=schema)
@@ -102,8 +110,6 @@ def _block(block: memoryview, layout: Layout, *, first: bool) -> pl.DataFrame | 
     if "score" in frame.columns and not frame["score"].is_finite().all():
         return None
     if "label" in frame.columns:
-        if not frame["label"].is_in(list(LABELS)).all():
-            return None
         frame = frame.with_columns(pl.col("label").is_in(_TRUE))
     return frame
 
@@ -135,16 +141,25 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _regular(body: bytes, separator: bytes, columns: int) -> bool:
-    """Whether single separators and line feeds alternate exactly as in a clean file, in one pass."""
+    """Whether single separators and line feeds could alternate as in a clean file.
+
+    Rows that are too long or too short by turns are left to polars, which refuses them or reads a null.
+    """
     if not body.endswith(b"\n") or columns < 2:
         return False
-    letters = np.frombuffer(body, dtype=np.uint8)
-    mark = (letters <= 32) if separator in b" \t" else (letters <= 32) | (letters == separator[0])
-    at = np.flatnonzero(mark)
-    if at[0] == 0 or len(at) % columns or (np.diff(at) == 1).any():
-        return False
-    kinds = letters[at].reshape(-1, columns)
-    return bool((kinds[:, :-1] == separator[0]).all() and (kinds[:, -1] == 10).all())
+    letters, found = np.frombuffer(body, dtype=np.uint8), Counter[str]()
+    for start in range(0, len(letters), _BLOCK):  # blocks that stay in the cache, each with a look at the next letter
+        block = letters[start : start + _BLOCK + 1]
+        blank = block <= ord(" ")
+        split = block == separator[0]
+        mark = blank if separator in b" \t" else blank | split
+        if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
+            return False
+        found["marks"] += int(np.count_nonzero(mark[:_BLOCK]))
+        found["splits"] += int(np.count_nonzero(split[:_BLOCK]))
+        found["rows"] += int(np.count_nonzero(block[:_BLOCK] == ord("\n")))
+    rows = found["rows"]
+    return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
 
 
 def _blanks_tidied(body: bytes) -> bytes | None:

@@ -70,9 +70,9 @@ class FirstLines:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A container that holds single trials or their labels."""
+    """Containers that hold single trials or their labels."""
 
-    container: Container
+    containers: tuple[Container, ...]
     read: Callable[[InputFile, Role], Table]
 
 
@@ -96,6 +96,8 @@ class ScoreFormat:
         One line for help and documentation.
     text, binary, matrix
         How its files are recognised and read; a table may be text and binary.
+    takes
+        Whether such a file is of this format, where its container alone does not tell.
     identities
         Whether an enrolment names a person; otherwise both sides of a trial are utterances.
     place
@@ -107,18 +109,23 @@ class ScoreFormat:
     text: Columns | FirstLines | None = None
     binary: Binary | None = None
     matrix: Matrix | None = None
+    takes: Callable[[InputFile], bool] | None = None
     identities: bool = True
     place: int = 100
 
     @property
     def containers(self) -> tuple[Container, ...]:
         """The kinds of binary files that it reads."""
-        single = () if self.binary is None else (self.binary.container,)
+        single = () if self.binary is None else self.binary.containers
         return single if self.matrix is None else (*single, *self.matrix.containers)
 
     def holds(self, kind: str) -> bool:
         """Whether binary files of this kind may be of this format."""
         return any(container.name == kind for container in self.containers)
+
+    def recognises(self, file: InputFile) -> bool:
+        """Whether this binary file is of this format."""
+        return self.holds(file.kind) and (self.takes is None or self.takes(file))
 
     @property
     def files(self) -> str:
@@ -134,8 +141,8 @@ def format_names() -> tuple[str, ...]:
     return (AUTO, *SCORE_FORMATS)
 
 
-def binary_format(kind: str, asked: str) -> ScoreFormat | None:
-    """The format of binary files of this kind, the one asked for where it reads them; None for text."""
-    if asked != AUTO and SCORE_FORMATS[asked].holds(kind):
+def binary_format(file: InputFile, asked: str) -> ScoreFormat | None:
+    """The format of a file that is not in columns, the one asked for where it reads such files; None for other text."""
+    if asked != AUTO and SCORE_FORMATS[asked].holds(file.kind):
         return SCORE_FORMATS[asked]
-    return next((format for format in SCORE_FORMATS.values() if format.holds(kind)), None)
+    return next((format for format in SCORE_FORMATS.values() if format.recognises(file)), None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
 from zeroevidence._typing import IntArray
@@ -53,6 +54,27 @@ class Table:
     def pair(self, row: int) -> str:
         """The identifiers of a row in words."""
         return f"{self.frame['enrol'][row]} {self.frame['trial'][row]}"
+
+
+def finite_only(table: Table, advice: str) -> Table:
+    """The same with a problem for each infinite score, among the others in the order of lines."""
+    if not table.has("score"):
+        return table
+    scores = table.frame["score"].to_numpy()
+    rows = np.flatnonzero(np.isinf(scores))
+    if not len(rows):
+        return table
+    found = Problems(table.name)
+
+    def reason(at: int) -> str:
+        row = int(rows[at])
+        unlined = f" of '{table.pair(row)}'" if table.has("enrol") else f" at position {row}"
+        where = unlined if table.lines is None else ""
+        return f"score '{scores[row]}'{where} is not finite; expected a finite number{advice}"
+
+    found.each(table, rows, reason)
+    both = sorted((*table.problems, *found.all()), key=lambda one: (one.line is None, one.line or 0))
+    return replace(table, problems=tuple(both))
 
 
 class Problems:

@@ -10,7 +10,7 @@ SCORE_FORMATS.add(
         name=TABLE,
         words="table with named columns: CSV, TSV or text with a header, Parquet",
         text=FirstLines(header, lacking="no header; expected column names such as enrol,trial,score,label"),
-        binary=Binary(PARQUET, read_parquet),
+        binary=Binary((PARQUET,), read_parquet),
         place=50,
     )
 )

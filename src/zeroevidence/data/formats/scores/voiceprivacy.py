@@ -3,7 +3,8 @@
 2020 and 2022: ``exp/results-<date>[.orig]/ASV-<enrolls>[_anon]-<trials>[_anon]/scores``; ``.orig`` is the
 attacker trained on original speech. 2024 and 2026:
 ``exp/<model>/<enrolls><suffix>-<trials><suffix>/scores``, where <model> is ``asv_orig`` or ``asv_ssl``
-(both trained on original speech) or ``asv_anon<suffix>``. Keys are in ``data/<trials>/trials``.
+(both trained on original speech) or ``asv_anon<suffix>``, in the second track of 2026
+``asv_anon_track2_<epochs>_<language><suffix>``. Keys are in ``data/<trials>/trials``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _FOLDER = re.compile(
     r"(?P<asv>ASV-)?(?P<set>(?P<dataset>.+)_(?P<split>[^_-]+))_enrolls(?P<enrolment>(?:_.*?)?)"
     r"-(?P<trials>(?P=set)_trials(?:_(?P<sex>f|m|mixed)(?=_|$))?(?:_(?P<part>common|all)(?=_|$))?)(?P<suffix>(?:_.*)?)"
 )
+_ANONYMISED = re.compile(r"asv_anon(?:_track[0-9]+_[0-9]+_[a-z]{2}(?=_|$))?(?P<suffix>.*)")
 _LAYOUTS = "results-*/ASV-<enrolls>-<trials>/scores or asv_*/<enrolls>-<trials>/scores"
 
 
@@ -121,14 +123,29 @@ def _side(suffix: str | None) -> Training:
     return "anonymised" if suffix else "original"
 
 
+def results_folder(name: str) -> tuple[str, Training]:
+    """The system of a results folder of 2020 or 2022, and what its attacker was trained on."""
+    return name.removesuffix(".orig"), "original" if name.endswith(".orig") else "anonymised"
+
+
+def challenge_pair(name: str, results: str) -> tuple[dict[str, str], ThreatModel] | None:
+    """Labels and attacker of a comparison ``ASV-<enrolls>-<trials>`` in a results folder; None for another name."""
+    match = _FOLDER.fullmatch(name)
+    if match is None or match["asv"] is None:
+        return None
+    system, training = results_folder(results)
+    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
+    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    return labels, threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
+
+
 def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
     """The system, as far as the folders above name it, and what the attacker was trained on."""
     if old:
-        results = folder.parent.name
-        return results.removesuffix(".orig"), "original" if results.endswith(".orig") else "anonymised"
+        return results_folder(folder.parent.name)
     for above in list(folder.parents)[:2]:
-        if above.name.startswith("asv_anon"):
-            return above.name.removeprefix("asv_anon"), "anonymised"
+        if trained := _ANONYMISED.fullmatch(above.name):
+            return trained["suffix"], "anonymised"
         if above.name.startswith("asv"):
             return "", "original"
     return None

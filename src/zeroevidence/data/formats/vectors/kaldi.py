@@ -112,11 +112,11 @@ def _embeddings(found: Mapping[str, FloatArray], file: InputFile) -> Embeddings:
         if all(one in known for one in found):
             speakers = [known[one] or "" for one in found]
     return Embeddings(
-        _stacked(found, file.name), np.array(list(found)), None if speakers is None else np.array(speakers)
+        stacked(found, file.name), np.array(list(found)), None if speakers is None else np.array(speakers)
     )
 
 
-def _stacked(found: Mapping[str, FloatArray], name: str) -> FloatArray:
+def stacked(found: Mapping[str, FloatArray], name: str) -> FloatArray:
     """Vectors by name as one array; all must have the same length."""
     if not found:
         raise InputError("empty; expected one vector per line", path=name)

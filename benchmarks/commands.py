@@ -1,0 +1,152 @@
+"""Whole commands as users type them, timed in new processes beside a bare reading and sorting of the same scores.
+
+python benchmarks/commands.py [--scores 10000000] [--only NAME ...] [--data ../shared/data]
+
+Each line has the time of a command, the floor (a new process that reads the same files with polars and sorts all their
+scores), the ratio of both, and the most memory that each took. An audit reads speech and not scores; its floor is a
+process that only imports what it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+FLOOR = """
+import sys, numpy, polars
+for path in sys.argv[1:]:
+    scores = polars.read_csv(path, separator=" ", has_header=False, quote_char=None).to_series(2).to_numpy()
+    numpy.sort(scores)
+"""
+IMPORTS = "import numpy, polars, scipy, onnxruntime"
+
+
+@dataclass(frozen=True)
+class Took:
+    """Wall-clock seconds, and the most memory in MB."""
+
+    seconds: float
+    memory: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """Words of a command, and the process that it is compared with."""
+
+    words: list[str]
+    floor: list[str]
+
+
+def took(command: list[str]) -> Took:
+    """Run a process and see what it takes."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    if status != 0:
+        raise SystemExit(f"{' '.join(command)}: {process.stderr.read().decode()}")  # type: ignore[union-attr]
+    process.stderr.close()  # type: ignore[union-attr]
+    return Took(seconds, usage.ru_maxrss / 1024)
+
+
+def write_scores(path: Path, speakers: int, trials: int, strength: float) -> Path:
+    """A list of about so many trials of so many speakers, each compared with some of the others: pairs, no search."""
+    rng = np.random.default_rng(0)
+    heard = rng.integers(speakers, size=trials // 20)
+    compared = np.repeat(heard, 20)
+    claimed = np.where(np.tile(np.arange(20) < 2, len(heard)), compared, rng.integers(speakers, size=len(compared)))
+    utterance = np.repeat(np.arange(len(heard)), 20)
+    own = claimed == compared
+    frame = pl.DataFrame({"claimed": claimed, "utterance": utterance, "heard": compared, "own": own}).with_columns(
+        score=pl.Series(rng.normal(size=len(own)) + strength * own)
+    )
+    frame = frame.unique(["claimed", "utterance"], keep="first", maintain_order=True)
+    frame.select(
+        pl.format("s{}", "claimed"),
+        pl.format("s{}-u{}", "heard", "utterance"),
+        "score",
+        pl.when("own").then(pl.lit("target")).otherwise(pl.lit("nontarget")).alias("label"),
+    ).write_csv(path, separator=" ", include_header=False, float_precision=5)
+    return path
+
+
+def cases(home: Path, scores: int, data: Path) -> dict[str, Callable[[], Case]]:
+    """Commands by name; each makes its files when it is asked for."""
+
+    def floor(*paths: Path) -> list[str]:
+        return [sys.executable, "-c", FLOOR, *map(str, paths)]
+
+    def evaluate(name: str, speakers: int, trials: int) -> Callable[[], Case]:
+        def made() -> Case:
+            path = write_scores(home / name, speakers, trials, 2.0)
+            return Case(["evaluate", str(path)], floor(path))
+
+        return made
+
+    def six() -> list[Path]:
+        return [write_scores(home / f"system{i}.scores", 100, 100_000, 1.0 + 0.2 * i) for i in range(6)]
+
+    def compare() -> Case:
+        return Case(["compare", *map(str, six())], floor(*six()))
+
+    def report() -> Case:
+        paths = six()
+        return Case(["report", *map(str, paths), "-o", str(home / "report.html"), "--overwrite"], floor(*paths))
+
+    def voiceprivacy() -> Case:
+        folder = data / "scores/vpc2020"
+        score, key = folder / "samegender_f0mod/oa_f.scores", folder / "trials_f"
+        return Case(["evaluate", str(score), "--key", str(key)], floor(score, key))
+
+    def audit() -> Case:
+        words = ["audit", str(data / "audiomnist"), "--protect", "mcadams", "-o", str(home / "audit"), "--overwrite"]
+        return Case(words, [sys.executable, "-c", IMPORTS])
+
+    return {
+        f"evaluate, {scores:,} scores, 1000 speakers": evaluate("many.scores", 1000, scores),
+        "evaluate, 552,000 scores, 1190 speakers": evaluate("voxceleb.scores", 1190, 552_000),
+        "evaluate, VoicePrivacy 2020": voiceprivacy,
+        "compare, six systems of 100,000": compare,
+        "report, six systems of 100,000": report,
+        "audit, AudioMNIST": audit,
+    }
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scores", type=int, default=10_000_000)
+    parser.add_argument("--only", action="append", default=[], help="cases whose names begin like this")
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared/data")
+    given = parser.parse_args()
+    print("| command | time [s] | floor [s] | ratio | memory [MB] | of the floor [MB] |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, made in cases(Path(folder), given.scores, given.data).items():
+            if given.only and not any(name.startswith(one) for one in given.only):
+                continue
+            case = made()
+            if not all(Path(one).exists() for one in case.words if one.startswith(str(given.data))):
+                print(f"| {name} | no files in {given.data} | | | | |")
+                continue
+            floors = [took(case.floor)]
+            ours = took([sys.executable, "-m", "zeroevidence", *case.words])
+            floors.append(took(case.floor))
+            floor = min(floors, key=lambda one: one.seconds)
+            ratio = ours.seconds / floor.seconds
+            cells = f"{ours.seconds:.1f} | {floor.seconds:.2f} | {ratio:.1f} | {ours.memory:.0f} | {floor.memory:.0f}"
+            print(f"| {name} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

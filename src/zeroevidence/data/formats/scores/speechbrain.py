@@ -1,0 +1,13 @@
+"""SpeechBrain: both utterances, the label and then the score, as its speaker verification recipes write them."""
+
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name="speechbrain",
+        words="SpeechBrain, `enrol trial label score` on each line, both sides utterances",
+        text=Columns(scores=("enrol", "trial", "label", "score"), key=("enrol", "trial", "label", ""), key_line=""),
+        identities=False,
+        place=45,
+    )
+)

@@ -1,0 +1,54 @@
+"""NIST speaker recognition evaluations: a header that begins with ``modelid segmentid side``, and columns by its names.
+
+A side is a channel of the segment. Nearly all segments have the side ``a`` only, so ``seg.sph`` on side ``a`` is the
+trial ``seg.sph``, and on any other side ``seg.sph:b``. A model may be one of several of a person, so nobody is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.scores.layout import SAMPLE, Layout, Lines, Role, sampled
+from zeroevidence.data.formats.scores.located import read_located
+from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, FirstLines, ScoreFormat
+from zeroevidence.data.formats.scores.table import Table
+
+_NAME = "sre"
+_NAMES = {"modelid": "enrol", "segmentid": "trial", "side": "side", "llr": "score", "targettype": "label"}
+_FIRST_SIDE = "a"
+
+
+def header(lines: Lines, _name: str) -> Layout | None:
+    """The columns that the first line names; commas, tabs or blanks stand between."""
+    number, line = lines[0]
+    for separator in ("\t", ",", " "):
+        cells = text.split(line, separator)
+        columns = () if isinstance(cells, str) else tuple(_NAMES.get(cell.lower(), "") for cell in cells)
+        if {"enrol", "trial"} <= set(columns) and len(set(columns) - {""}) == len([one for one in columns if one]):
+            return Layout(_NAME, columns, separator, number)
+    return None
+
+
+def read_sre(data: bytes, name: str, _role: Role) -> Table:
+    """The table with each side's segment as a trial of its own."""
+    layout = header(sampled(data, name)[:SAMPLE], name)
+    assert layout is not None
+    table = read_located(data, name, layout, infinite=True)
+    if not table.has("side"):
+        return table
+    named = pl.when(pl.col("side") == _FIRST_SIDE).then("trial").otherwise(pl.concat_str("trial", pl.lit(":"), "side"))
+    return replace(table, frame=table.frame.with_columns(trial=named).drop("side"))
+
+
+SCORE_FORMATS.add(
+    ScoreFormat(
+        name=_NAME,
+        words="NIST SRE, `modelid segmentid side LLR` in the header",
+        text=FirstLines(header, lacking="no header; expected modelid, segmentid, side and LLR", read=read_sre),
+        identities=False,
+        place=52,
+    )
+)

@@ -1,0 +1,115 @@
+r"""The actual cost of a tandem: both thresholds are set beforehand [Kinnunen et al. 2020].
+
+A trial goes wrong in four ways. With the rates of the countermeasure (CM) and of the verifier (ASV),
+
+- :math:`P_a = (1 - P_{miss}^{cm}) P_{miss}^{asv}`: the ASV rejects a target that the CM let pass,
+- :math:`P_b = (1 - P_{miss}^{cm}) P_{fa}^{asv}`: the ASV accepts another speaker that the CM let pass,
+- :math:`P_c = P_{fa}^{cm} P_{fa,spoof}^{asv}`: both accept a spoof,
+- :math:`P_d = P_{miss}^{cm}`: the CM rejects a target.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from zeroevidence.errors import InputError
+from zeroevidence.measure.registry import measure
+from zeroevidence.measure.tandem.cost import CostModel, as_model, priced, relative
+from zeroevidence.measure.tandem.tdcf import AsvRates, view_rates
+from zeroevidence.measure.tandem.thresholds import accepted, ordered, rejected
+from zeroevidence.measure.tandem.view import TandemView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActualCost:
+    """Normalised t-DCF at given thresholds, and the rates of the four errors it is made of."""
+
+    tdcf: float
+    p_a: float
+    p_b: float
+    p_c: float
+    p_d: float
+
+
+def tdcf_act(
+    bonafide: ArrayLike,
+    spoof: ArrayLike,
+    rates: AsvRates,
+    threshold: float,
+    model: CostModel | str = "2021",
+) -> ActualCost:
+    r"""Normalised t-DCF of a countermeasure at its threshold, before a verifier with these error rates.
+
+    .. math::
+        \frac{C_{miss} \pi_{tar} (P_a + P_d) + C_{fa} \pi_{non} P_b + C_{fa,spoof} \pi_{spoof} P_c}
+        {\min(C_{miss} \pi_{tar}, C_{fa} \pi_{non} + C_{fa,spoof} \pi_{spoof})}
+
+    The scale is that of `tdcf_joint_min`: 1 is deciding blindly, and more is worse than that.
+
+    Examples
+    --------
+    >>> rates = AsvRates(p_miss=0.1, p_fa=0.2, p_fa_spoof=0.5)
+    >>> found = tdcf_act([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates, 0.0)
+    >>> found.p_a, found.p_b, found.p_c, found.p_d
+    (0.07500000000000001, 0.15000000000000002, 0.25, 0.25)
+    """
+    if math.isnan(threshold):
+        raise InputError("the CM threshold is NaN")
+    miss, fa = rejected(ordered(bonafide, "bona fide"), threshold), accepted(ordered(spoof, "spoof"), threshold)
+    p_a, p_b, p_c, p_d = (1.0 - miss) * rates.p_miss, (1.0 - miss) * rates.p_fa, fa * rates.p_fa_spoof, miss
+    w_miss, w_fa, w_spoof = priced(as_model(model))
+    cost = relative(w_miss * (p_a + p_d) + w_fa * p_b + w_spoof * p_c, min(w_miss, w_fa + w_spoof))
+    return ActualCost(tdcf=float(cost), p_a=p_a, p_b=p_b, p_c=p_c, p_d=p_d)
+
+
+def _found(view: TandemView) -> ActualCost | None:
+    """The cost at the thresholds of the model; None where it sets none for the countermeasure."""
+    rates, threshold, cm = view_rates(view), view.model.cm_threshold, view.cm
+    if rates is None or cm is None or threshold is None:
+        return None
+    return view.once("tdcf_act", lambda: tdcf_act(*cm, rates, threshold, view.model))
+
+
+def _thresholds(view: TandemView) -> str:
+    asv = view.model.asv_threshold
+    return f"CM at {view.model.cm_threshold:g}, ASV at {'its equal-error point' if asv is None else f'{asv:g}'}"
+
+
+@measure(
+    "tdcf_act",
+    "act t-DCF",
+    family="tandem",
+    unit="relative cost",
+    range=(0.0, math.inf),
+    discloses="up",
+    meaning="Cost of verifier and countermeasure at the thresholds that were set beforehand; 1 is deciding blindly.",
+    references=("kinnunen2020",),
+    place=12,
+    headline=152,
+    method=_thresholds,
+    interval="smooth",
+)
+def _tdcf_act(view: TandemView) -> float | None:
+    found = _found(view)
+    return None if found is None else found.tdcf
+
+
+@measure(
+    "tdcf_errors",
+    "tandem errors",
+    family="tandem",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="none",
+    meaning="The four ways in which a trial goes wrong: a the verifier rejects a target, b it accepts another speaker, "
+    "c both accept a spoof, d the countermeasure rejects a target.",
+    references=("kinnunen2020",),
+    place=14,
+    method=_thresholds,
+)
+def _tdcf_errors(view: TandemView) -> dict[str, float] | None:
+    found = _found(view)
+    return None if found is None else {"a": found.p_a, "b": found.p_b, "c": found.p_c, "d": found.p_d}

@@ -1,0 +1,78 @@
+"""The card of a protector, beside the attacker's: what it defends, what it keeps, where it stands and what it needs.
+
+It has the form of the right half of table 1 of Šterns et al., "scenario of use".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import wrap
+
+from zeroevidence.protect.voices import voice_kinds
+
+_DEFENCE = "Prevent that an utterance is linked to its speaker."
+_OPPORTUNITY = (
+    "Full control of the recordings before anybody else has them: every one is changed before it is released.",
+    "Knowledge that attackers compare voices with speaker encoders.",
+)
+_ELSEWHERE = "Not known here: the speech was protected elsewhere."
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectorCard:
+    """What one protector defends, keeps, can reach and needs, in sentences."""
+
+    name: str
+    defence: str
+    method: str
+    utility: str
+    opportunity: tuple[str, ...]
+    resources: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, str | list[str]]:
+        """The card as plain values, for JSON."""
+        return {
+            "name": self.name,
+            "defence": self.defence,
+            "method": self.method,
+            "utility": self.utility,
+            "opportunity": list(self.opportunity),
+            "resources": list(self.resources),
+        }
+
+    def to_text(self, width: int | None = None) -> str:
+        """The card as lines, one field each; wrapped between words where a `width` is given."""
+        lines = []
+        for name, value in self.to_dict().items():
+            label = "protector" if name == "name" else name
+            line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
+            lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
+        return "\n".join(lines) + "\n"
+
+
+def protector_card(text: str) -> ProtectorCard:
+    """The card of a protector of voices, by its name on the command line.
+
+    Examples
+    --------
+    >>> card = protector_card("mcadams:0.7+pitch:2")
+    >>> card.method
+    'Moves the resonances of the vocal tract. Then: Moves the pitch; formants stay.'
+    >>> card.resources
+    ('No training, and no speech of others.',)
+    """
+    kinds = voice_kinds(text)
+    method = " Then: ".join(kind.words for kind in kinds)
+    kept, needed = (tuple(dict.fromkeys(getattr(kind, name) for kind in kinds)) for name in ("keeps", "needs"))
+    return ProtectorCard(text, _DEFENCE, method, " ".join(kept), _OPPORTUNITY, needed)
+
+
+def unknown_protector(name: str) -> ProtectorCard:
+    """The card of a system that wrote its protected speech elsewhere.
+
+    Examples
+    --------
+    >>> unknown_protector("b5").method
+    'Not known here: the speech was protected elsewhere.'
+    """
+    return ProtectorCard(name, _DEFENCE, _ELSEWHERE, _ELSEWHERE, _OPPORTUNITY, (_ELSEWHERE,))

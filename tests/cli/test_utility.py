@@ -1,0 +1,51 @@
+"""``zeroevidence utility`` as a user meets it."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "text").write_text("".join(f"u{n} one two three four\n" for n in range(24)))
+    (tmp_path / "hyp").write_text("".join(f"u{n} one two {'three' if n % 3 else 'tree'} four\n" for n in range(24)))
+    (tmp_path / "utt2spk").write_text("".join(f"u{n} s{n % 12}\n" for n in range(24)))
+    (tmp_path / "utt2emo").write_text("".join(f"u{n} {('ang', 'sad')[n % 2]}\n" for n in range(24)))
+    return tmp_path
+
+
+def test_words(run, files):
+    pytest.importorskip("jiwer")
+    asked = ("utility", "--transcripts", files / "text", "--hypotheses", files / "hyp", "--speakers", files / "utt2spk")
+    code, out, err = run(*asked, "--system", "mine", "-f", "json")
+    assert (code, err) == (0, "")
+    (row,) = json.loads(out)["rows"]
+    assert row["metrics"]["wer"]["value"] == pytest.approx(1 / 12)
+    assert row["metrics"]["wer"]["low"] < 1 / 12 < row["metrics"]["wer"]["high"]
+    assert (row["labels"]["system"], row["about"]["speech"]) == ("mine", "anonymised")
+    code, out, _ = run(*asked, "--speech", "original", "--fail-if", "wer>0.05")
+    assert code == 1
+    assert "unprotected" in out
+
+
+def test_emotions(run, files):
+    code, out, _ = run("utility", "--emotions", files / "utt2emo", "--recognised", files / "utt2emo")
+    assert code == 0
+    assert "UAR" in out
+    assert "ang" in out
+
+
+def test_halves_are_refused(run, files):
+    code, _, err = run("utility", "--transcripts", files / "text")
+    assert code == 2
+    assert "--transcripts and --hypotheses belong together" in err
+    code, _, err = run("utility")
+    assert code == 2
+    assert "nothing to measure; expected --transcripts and --hypotheses, or --emotions" in err
+
+
+def test_without_jiwer(run, files, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "jiwer", None)
+    code, _, err = run("utility", "--transcripts", files / "text", "--hypotheses", files / "hyp")
+    assert code == 4
+    assert "zeroevidence[utility]" in err

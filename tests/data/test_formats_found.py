@@ -1,0 +1,258 @@
+"""Score files as other tools leave them, each with a broken twin and what is said about it."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.formats import diagnose, read_scores
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scale import Scale
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.files import Reading, ScoreFile
+
+
+@pytest.fixture
+def put(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def reasons(path, key=None, **options):
+    return [str(one).replace(f"{path.parent}/", "") for one in diagnose(path, key, **options)]
+
+
+SPEECHBRAIN = (
+    "id10270/5r0dWxy17C8/00001 id10270/8jEAjG6SegY/00008 1 0.623541\n"
+    "id10270/5r0dWxy17C8/00001 id10300/ize_eiCFEg0/00003 0 -0.031124\n"
+    "id10270/5r0dWxy17C8/00001 id10270/GWXujl-xAVM/00017 1 0.518230\n"
+)
+
+
+def test_speechbrain(put):
+    path = put("scores.txt", SPEECHBRAIN)
+    loaded = read_scores(path)
+    assert loaded.format == "speechbrain"
+    assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([0.623541, 0.51823], [-0.031124])
+    assert loaded.data.speakers is None  # both sides are utterances
+    key = put(
+        "veri_test.txt",
+        "".join(f"{line.split()[2]} {' '.join(line.split()[:2])}\n" for line in SPEECHBRAIN.splitlines()),
+    )
+    assert read_scores(path, key).key_format == "voxceleb"
+    assert read_scores(put("kaldi", "a u 1\nb u 2\n"), put("k", "a u 1 0.5\nb u 0 0.25\n")).key_format == "speechbrain"
+
+
+def test_speechbrain_broken(put):
+    path = put("scores.txt", SPEECHBRAIN.replace("0 -0.031124", "2 -0.031124"))
+    assert reasons(path) == ["scores.txt:2: unknown label '2'; expected target or nontarget (or 1 / 0)"]
+
+
+PANDAS = ",enrol,trial,score,label\n0,ada,u1,2.5,True\n1,ada,u2,0.5,False\n2,bob,u2,1.5,True\n"
+
+
+@pytest.mark.parametrize("header", ["", "Unnamed: 0", "index"])
+def test_a_table_that_pandas_wrote_with_its_index(put, header):
+    loaded = read_scores(put("scores.csv", header + PANDAS))
+    assert loaded.format == "table"
+    assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([2.5, 1.5], [0.5])
+
+
+def test_a_table_that_pandas_wrote_broken(put):
+    path = put("scores.csv", PANDAS.replace("0.5,False", ",False"))  # a missing value is an empty cell
+    assert reasons(path) == ["scores.csv:3: empty score; expected ... enrol trial score label"]
+    path = put("scores.csv", PANDAS.replace("True", "1.0"))
+    assert reasons(path)[0] == "scores.csv:2: unknown label '1.0'; expected target or nontarget (or 1 / 0)"
+
+
+def test_columns_of_fixed_width(put):
+    text = "  ada        u1     2.500000   target\n  ada        u2     0.500000   nontarget\n"
+    assert read_scores(put("scores", text)).data.target.tolist() == [2.5]
+    path = put("scores", text.replace("   nontarget", "nontarget"))
+    assert reasons(path) == ["scores:2: 3 column(s); expected 4: enrol trial score label"]
+
+
+URL = "https://www.robots.ox.ac.uk/~vgg/data/voxceleb/"
+
+
+def test_voxceleb_lists_with_addresses(put):
+    lines = ((1, "id10270/a.wav", "id10270/b.wav", 0.7), (0, "id10270/a.wav", "id10300/c.wav", 0.1))
+    key = put("list", "".join(f"{label} {URL}{a} {URL}{b}\n" for label, a, b, _ in lines))
+    path = put("scores", "".join(f"{score} {URL}{a} {URL}{b}\n" for _, a, b, score in lines))
+    loaded = read_scores(path, key)
+    assert (loaded.format, loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ("voxceleb", [0.7], [0.1])
+    path = put("scores", "0.7 id10270/a.wav id10270/b.wav\n")
+    assert "no trial of this file is in the key" in reasons(path, key)[0]
+
+
+SRE = "modelid\tsegmentid\tside\tLLR\n"
+SRE += "1001_sre21\tabc.sph\ta\t3.2\n1001_sre21\tabd.sph\ta\t-4.5\n1002_sre21\tabc.sph\tb\t-1\n"
+SRE_KEY = (
+    "modelid\tsegmentid\tside\ttargettype\tnum_enroll_segs\tgender\n"
+    "1001_sre21\tabc.sph\ta\ttarget\t1\tmale\n1001_sre21\tabd.sph\ta\tnontarget\t3\tmale\n"
+    "1002_sre21\tabc.sph\tb\tnontarget\t1\tmale\n"
+)
+
+
+def test_nist(put):
+    loaded = read_scores(put("scores.tsv", SRE), put("key.tsv", SRE_KEY))
+    assert (loaded.format, loaded.key_format) == ("sre", "sre")
+    assert (loaded.data.target.tolist(), sorted(loaded.data.nontarget)) == ([3.2], [-4.5, -1.0])
+    assert sorted(loaded.data.trials) == ["abc.sph", "abc.sph:b", "abd.sph"]
+    assert loaded.data.speakers is None
+    blanks = read_scores(put("scores.txt", SRE.replace("\t", " ")), put("key.tsv", SRE_KEY), format="sre")
+    assert blanks.data.target.tolist() == [3.2]
+
+
+def test_nist_broken(put):
+    key = put("key.tsv", SRE_KEY)
+    path = put("scores.tsv", SRE.replace("-4.5", "-4,5"))
+    assert reasons(path, key) == ["scores.tsv:3: score '-4,5' is not a number; expected one such as -1.25 or 3e-4"]
+    path = put("scores.tsv", SRE.replace("\tb\t", "\ta\t"))  # another channel than the key's
+    assert "'1002_sre21 abc.sph' is not in the key" in reasons(path, key)[0]
+    path = put("scores.tsv", SRE.replace("LLR", "likelihood"))
+    assert reasons(path, key)[0].endswith("no column named score (found: enrol, trial); expected one")
+    path = put("plain", "ada u1 2\n")
+    assert reasons(path, format="sre") == ["plain:1: no header; expected modelid, segmentid, side and LLR"]
+
+
+SCORES, LABELS = np.array([2.5, 0.5, 1.5, -1.0]), np.array([1, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        lambda path: np.savez(path, scores=SCORES, labels=LABELS),
+        lambda path: np.savez(path, scores=SCORES.astype(np.float32), labels=LABELS.astype(bool)),
+        lambda path: np.savez(path, SCORES, np.array(["target", "nontarget", "target", "nontarget"])),
+        lambda path: np.save(path, np.stack((SCORES, LABELS))),
+        lambda path: np.save(path, np.stack((SCORES, LABELS), axis=1)),
+    ],
+)
+def test_scores_and_labels_of_numpy(tmp_path, save):
+    path = tmp_path / "scores"
+    with path.open("wb") as stream:
+        save(stream)
+    for format in ("auto", "arrays"):
+        loaded = read_scores(path, format=format)
+        assert loaded.format == "arrays"
+        assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([2.5, 1.5], [0.5, -1.0])
+
+
+def test_scores_and_labels_of_numpy_may_be_named(tmp_path):
+    path = tmp_path / "scores.npz"
+    np.savez(path, scores=SCORES, labels=LABELS, enrolments=list("aabb"), trials=["u", "v", "v", b"u".decode()])
+    loaded = read_scores(path)
+    assert loaded.data.trial_speakers.tolist() == ["a", "b"]
+    np.savez(path, scores=SCORES, labels=LABELS, enrolments=list("aaaa"), trials=list("uvuw"))
+    assert reasons(path) == ["scores.npz: duplicate of 'a u'; expected each pair once"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"scores": SCORES, "labels": LABELS[:3]}, "labels: shape (3,); expected 4, one per score"),
+        ({"scores": SCORES, "labels": LABELS + 1}, "labels: 2 at position 0; expected 1, 0, target or nontarget"),
+        (
+            {"scores": SCORES * [np.inf, 1, 1, 1], "labels": LABELS},
+            "score 'inf' at position 0 is not finite; expected a finite number (--infinite accept",
+        ),
+        ({"scores": SCORES.astype(str), "labels": LABELS}, "expected numbers, one per trial"),
+        (
+            {"scores": SCORES, "labels": np.ones(4)},
+            "all 4 trials are target; expected both target and nontarget trials",
+        ),
+        ({"scores": SCORES, "labels": np.array([None] * 4)}, "cannot be read as NumPy npz"),
+    ],
+)
+def test_scores_and_labels_of_numpy_broken(tmp_path, arrays, said):
+    path = tmp_path / "scores.npz"
+    np.savez(path, **arrays)
+    assert said in reasons(path)[0]
+
+
+def test_a_matrix_of_two_identities_is_still_one(tmp_path):
+    scores, mated = tmp_path / "scores.npy", tmp_path / "mated.npy"
+    np.save(scores, np.array([[0.5, 0.1], [0.2, 0.7], [0.1, 0.9]]))
+    np.save(mated, np.array([0, 1, 1]))
+    assert isinstance(read_scores(scores, mated).data, ScoreMatrix)
+    assert reasons(scores, format="arrays") == [
+        "scores.npy: no scores beside labels; expected arrays named scores and labels"
+    ]
+
+
+ARK = "u1  [ 2.5 0.25 -1 ]\nu2  [ 0.5 1.5 0 ]\nu3  [ 0 0 0.125 ]\n"
+
+
+def binary_ark(text):
+    out = b""
+    for line in text.splitlines():
+        name, numbers = line.split("[")
+        values = [float(one) for one in numbers.strip(" ]").split()]
+        out += (
+            name.strip().encode() + b" \0BFV \x04" + struct.pack("<i", len(values)) + np.array(values, "<f4").tobytes()
+        )
+    return out
+
+
+@pytest.mark.parametrize("content", [ARK, binary_ark(ARK)])
+def test_kaldi_archives(put, content):
+    path, key = put("scores.ark", content), put("utt2int", "u1 0\nu2 1\nu3 -1\n")
+    for format in ("auto", "kaldi-ark"):
+        loaded = read_scores(path, key, format=format)
+        assert loaded.format == "kaldi-ark"
+        assert loaded.data.scores.tolist() == [[2.5, 0.25, -1.0], [0.5, 1.5, 0.0], [0.0, 0.0, 0.125]]
+        assert (loaded.data.mated.tolist(), loaded.data.trials.tolist()) == ([0, 1, -1], ["u1", "u2", "u3"])
+
+
+@pytest.mark.parametrize(
+    ("ark", "key", "said"),
+    [
+        (ARK.replace(" 0.125", ""), "u1 0\n", "scores.ark: 'u3' has 2 entries, the first vector 3; expected the same"),
+        (ARK.replace("1.5", "x"), "u1 0\n", "scores.ark: 'u2': an entry is not a number"),
+        (binary_ark(ARK)[:-3], "u1 0\n", "scores.ark: 'u3': says 3 entries, but the file ends before; it is cut off"),
+        (ARK, None, "scores.ark: no labels; expected a key (--key KEY) with `trial number` on each line"),
+        (ARK, "u1 0\nu2 3\nu3 1\n", "key:2: '3' is no identity; expected a whole number from -1 to 2"),
+        (ARK, "u1 0\nu2 1\nu4 1\n", "key:3: 'u4' is not in "),
+        (ARK, "u1 0\nu2 1\n", "is missing; expected a line for every trial"),
+        (ARK, "u1 0\nu1 1\n", "key:2: 'u1' is 0 before; expected one identity"),
+        (ARK.replace("2.5", "nan"), "u1 0\nu2 1\nu3 1\n", "score nan at trial 0, identity 0 is not finite"),
+    ],
+)
+def test_kaldi_archives_broken(put, ark, key, said):
+    path = put("scores.ark", ark)
+    (found,) = reasons(path, None if key is None else put("key", key))
+    assert said in found
+
+
+def test_distances_are_refused(put):
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(0.4, 0.1, 30), rng.normal(0.9, 0.1, 60)
+    text = "".join(f"{x} target\n" for x in near) + "".join(f"{x} nontarget\n" for x in far)
+    path, reading = put("distances", text), Reading()
+    with pytest.raises(InputError, match=r"distances: targets score lower .* or --negate to turn the scores round"):
+        reading.read(ScoreFile(str(path)))
+    (problem,) = reading.problems(ScoreFile(str(path)))
+    assert problem.reason.startswith("targets score lower")
+
+
+@pytest.mark.parametrize(("near", "far", "number"), [(0.5, 0.5, 200), (0.5, 0.57, 200), (0.1, 0.9, 9)])
+def test_what_chance_may_do_is_not_refused(put, near, far, number):
+    rng = np.random.default_rng(1)
+    text = "".join(f"{rng.normal(near, 0.1)} target\n{rng.normal(far, 0.1)} nontarget\n" for _ in range(number))
+    file = ScoreFile(str(put("scores", text)))
+    assert len(Reading().read(file).data) == 2 * number
+    assert Reading().problems(file) == []
+
+
+def test_distances_that_are_turned_round_are_taken(put):
+    rng = np.random.default_rng(0)
+    text = "".join(f"{x} target\n" for x in rng.normal(0.4, 0.1, 30))
+    path = put("distances", text + "".join(f"{x} nontarget\n" for x in rng.normal(0.9, 0.1, 60)))
+    reading = Reading(scale=Scale(negate=True))
+    assert reading.problems(ScoreFile(str(path))) == []
+    assert reading.read(ScoreFile(str(path))).data.target.max() < 0.0

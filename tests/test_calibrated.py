@@ -1,0 +1,87 @@
+"""Evaluation of scores that other data turned into LLRs."""
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.calibrate.logistic import fit_logistic
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import read_result
+
+QUICK = ze.Options(intervals=0, null=0)
+ONLY_OF_LLRS = {"devpav", "elub_low", "elub_high"}
+
+
+def drawn(seed, scale=0.1):
+    rng = np.random.default_rng(seed)
+    return Scores(rng.normal(0.5, scale, 200), rng.normal(0.2, scale, 400))
+
+
+def named(seed, people):
+    rng, ids = np.random.default_rng(seed), np.array([f"p{one}" for one in people])
+    pairs = Pairs(np.arange(4), np.arange(4)), Pairs(np.arange(4), np.arange(4)[::-1].copy())
+    return Scores(rng.normal(2.0, 1.0, 4), rng.normal(0.0, 1.0, 4), *pairs, ids, ids, ids, ids)
+
+
+def test_measures_are_those_of_the_llrs():
+    dev, case = drawn(0), drawn(1)
+    row = ze.evaluate(case, calibrate=dev, options=QUICK)
+    fit = fit_logistic(dev.target, dev.nontarget)
+    llrs = fit.llr(case.target), fit.llr(case.nontarget)
+    assert float(row["cllr"]) == pytest.approx(ze.cllr(*llrs))
+    assert set(row.metrics) >= ONLY_OF_LLRS
+    plain = ze.evaluate(case, options=QUICK)
+    assert not ONLY_OF_LLRS & set(plain.metrics)
+    assert float(row["cllr"]) < float(plain["cllr"])
+    for name in ("eer", "d_ece", "cllr_min"):  # only the order counts
+        assert float(row[name]) == pytest.approx(float(plain[name]))
+
+
+def test_curves_are_those_of_the_llrs():
+    dev, case = drawn(0), drawn(1)
+    row = ze.evaluate(case, calibrate=dev, options=QUICK)
+    fit = fit_logistic(dev.target, dev.nontarget)
+    curve = row.curves["tippett_target"]
+    powers = fit.llr(case.target) / np.log(10.0)
+    assert curve.y == pytest.approx([np.mean(powers > x) for x in curve.x], abs=0.0051)
+    assert min(row.curves["pav"].x) == pytest.approx(min(fit.llr(case.target).min(), fit.llr(case.nontarget).min()))
+    assert "ece_actual" in row.curves
+    pytest.importorskip("matplotlib")
+    assert ze.plot.tippett(row).get_xlabel() == "log10 LR"
+    assert ze.plot.tippett(ze.evaluate(case, options=QUICK)).get_xlabel() == "log10 LR after PAV"
+
+
+def test_the_signature_says_so_and_files_keep_it(tmp_path):
+    row = ze.evaluate(drawn(1), calibrate=drawn(0), options=QUICK)
+    assert f"|llr:logistic:sha256:{row.setup.llr.data[:16]}|" in row.signature
+    other = ze.evaluate(drawn(1), calibrate=drawn(2), options=QUICK)
+    assert other.setup.llr.data != row.setup.llr.data
+    row.save(tmp_path / "row.json")
+    assert read_result(tmp_path / "row.json") == row
+
+
+def test_a_matrix_is_calibrated_too():
+    rng = np.random.default_rng(3)
+    mated = np.arange(40) % 8
+    scores = rng.normal(0.0, 0.1, (40, 8))
+    scores[np.arange(40), mated] += 0.3
+    row = ze.evaluate(ScoreMatrix(scores, mated), calibrate=drawn(0), options=QUICK)
+    plain = ze.evaluate(ScoreMatrix(scores, mated), options=QUICK)
+    assert float(row["alid"]) == pytest.approx(float(plain["alid"]), abs=1e-6)
+    assert "devpav" in row
+
+
+def test_people_must_be_others():
+    with pytest.raises(InputError, match="share 1 speaker"):
+        ze.evaluate(named(0, range(4)), calibrate=named(1, range(3, 7)), options=QUICK)
+    codes = {one.code for one in ze.evaluate(named(0, range(4)), calibrate=named(1, range(4, 8)), options=QUICK).flags}
+    assert "overlap-unchecked" not in codes
+    assert "overlap-unchecked" in {one.code for one in ze.evaluate(drawn(1), calibrate=drawn(0), options=QUICK).flags}
+
+
+def test_scores_that_point_the_wrong_way_calibrate_nothing():
+    dev = drawn(0)
+    with pytest.raises(InputError, match="higher scores do not speak for targets"):
+        ze.evaluate(drawn(1), calibrate=Scores(dev.nontarget, dev.target), options=QUICK)

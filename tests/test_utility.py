@@ -1,0 +1,173 @@
+"""Utility beside privacy: words, emotions and lengths, with intervals by speaker."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import read_results, save_results
+from zeroevidence.evaluation.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
+from zeroevidence.report.kit import rank_text
+
+SPEECHOCEAN = Path(__file__).resolve().parents[2] / "shared" / "data" / "speechocean"
+
+
+def misheard(words, rate, rng):
+    """What a made-up recogniser writes: words are lost, doubled or become others."""
+    heard = []
+    for word in words.split():
+        kind = rng.choice(4, p=[1 - rate, rate / 2, rate / 4, rate / 4])
+        heard += ([word], [f"{word}X"], [], [word, word])[kind]
+    return " ".join(heard)
+
+
+def made(people, rng, *, spread=0.1, utterances=4):
+    """People who are understood differently well."""
+    said, heard, speakers = {}, {}, {}
+    for person in range(people):
+        rate = float(np.clip(rng.normal(0.2, spread), 0.01, 0.9))
+        for number in range(utterances):
+            name = f"s{person}-{number}"
+            said[name] = " ".join(f"w{n}" for n in range(8))
+            heard[name], speakers[name] = misheard(said[name], rate, rng), f"s{person}"
+    return said, heard, speakers
+
+
+def test_errors_by_hand():
+    pytest.importorskip("jiwer")
+    row = evaluate_transcripts(
+        {"u": "a b c d", "v": "e f"}, {"u": "a x c d y", "v": "f"}, options=ze.Options(intervals=0)
+    )
+    found = {name: float(one) for name, one in row.metrics.items()}
+    assert found == pytest.approx(
+        {"wer": 3 / 6, "wer_substitutions": 1 / 6, "wer_deletions": 1 / 6, "wer_insertions": 1 / 6}
+    )
+    assert row.counts == {"utterances": 2, "words": 6}
+    assert (row.about.role, row.about.speech) == ("utility", "anonymised")
+
+
+def test_agrees_with_jiwer_on_real_transcripts():
+    jiwer = pytest.importorskip("jiwer")
+    if not SPEECHOCEAN.is_dir():
+        pytest.skip("the transcripts of speechocean762 are not here")
+    with (SPEECHOCEAN / "utterances.tsv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file, delimiter="\t"))
+    said = {line["utterance"]: line["text"] for line in lines}
+    assert len(said) == 1000
+    rng = np.random.default_rng(0)
+    heard = {name: misheard(words, 0.2, rng) for name, words in said.items()}
+    speakers = {line["utterance"]: line["speaker"] for line in lines}
+    row = evaluate_transcripts(said, heard, speakers=speakers)
+    names = list(said)
+    found = jiwer.process_words([said[name] for name in names], [heard[name] for name in names])
+    words = found.hits + found.substitutions + found.deletions
+    assert float(row["wer"]) == pytest.approx(found.wer, abs=1e-12)
+    for name in ("substitutions", "deletions", "insertions"):
+        assert float(row[f"wer_{name}"]) == pytest.approx(getattr(found, name) / words, abs=1e-12)
+    assert row.counts["speakers"] == 125
+    assert row["wer"].low < float(row["wer"]) < row["wer"].high
+
+
+def test_intervals_cover_other_people_like_these():
+    """Of people whose error rates differ, the expected rate is the same for every sample of them."""
+    pytest.importorskip("jiwer")
+    rng = np.random.default_rng(1)
+    rates = np.clip(rng.normal(0.2, 0.1, 200_000), 0.01, 0.9)
+    covered = 0
+    for _ in range(100):
+        said, heard, speakers = made(20, rng)
+        row = evaluate_transcripts(said, heard, speakers=speakers)
+        covered += row["wer"].low <= rates.mean() <= row["wer"].high
+    assert covered >= 88
+
+
+def test_fewer_than_ten_people_give_no_interval():
+    pytest.importorskip("jiwer")
+    said, heard, speakers = made(5, np.random.default_rng(2))
+    row = evaluate_transcripts(said, heard, speakers=speakers)
+    assert row["wer"].low is None
+    assert "no-intervals" in {one.code for one in row.flags}
+    row = evaluate_transcripts(said, heard)
+    assert row["wer"].low is not None
+    assert "speakers-unknown" in {one.code for one in row.flags}
+
+
+def test_recall_of_emotions():
+    truth = {"a": "sad", "b": "sad", "c": "ang", "d": "ang", "e": "ang", "f": "ang"}
+    recognised = {**truth, "b": "ang", "f": "hap"}
+    uar, ang, sad = evaluate_classes(truth, recognised, options=ze.Options(intervals=0))
+    assert float(uar["uar"]) == (0.75 + 0.5) / 2
+    assert (ang.labels["emotion"], float(ang["recall"]), ang.counts["utterances"]) == ("ang", 0.75, 4)
+    assert float(sad["recall"]) == 0.5
+    assert "recall" not in uar
+
+
+def test_recall_has_intervals_by_speaker():
+    rng = np.random.default_rng(3)
+    truth = {f"s{n % 15}-{n}": ("ang", "sad")[n % 2] for n in range(150)}
+    recognised = {name: one if rng.random() < 0.7 else "hap" for name, one in truth.items()}
+    rows = evaluate_classes(truth, recognised, speakers={name: name.split("-")[0] for name in truth})
+    for row, name in zip(rows, ("uar", "recall", "recall"), strict=True):
+        assert 0.0 <= row[name].low < float(row[name]) < row[name].high <= 1.0
+
+
+def test_results_are_results(tmp_path):
+    rows = evaluate_classes({"a": "sad", "b": "ang"}, {"a": "sad", "b": "sad"}, labels={"system": "x"})
+    save_results(rows, tmp_path / "rows.json")
+    assert read_results(tmp_path / "rows.json") == rows
+    assert "ACC_ang" in rank_text(rows)
+    assert "|utterances:2|" in rows[0].signature
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "speakers", "reason"),
+    [
+        ({"a": "x"}, {}, None, "no recognised transcript for utterance 'a'; expected the same"),
+        ({"a": "x"}, {"a": "x", "b": "y", "c": "z"}, None, r"no transcript for utterance 'b' \(and 1 more\)"),
+        ({"a": " "}, {"a": "x"}, None, "no words in the transcript of 'a'"),
+        ({"a": "x"}, {"a": "x"}, {"b": "s"}, "no speaker for utterance 'a'"),
+        ({}, {}, None, "no utterances"),
+    ],
+)
+def test_what_does_not_fit(said, heard, speakers, reason):
+    pytest.importorskip("jiwer")
+    with pytest.raises(InputError, match=reason):
+        evaluate_transcripts(said, heard, speakers=speakers)
+
+
+def test_files(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("u1 we call it  bear\n\nu2\n")
+    assert read_transcripts(path) == {"u1": "we call it bear", "u2": ""}
+    path.write_text("u1 a\nu1 b\n")
+    with pytest.raises(InputError, match=r"text:2: 'u1' occurs twice; expected each utterance once"):
+        read_transcripts(path)
+    path.write_bytes(b"u1 \xe9\n")
+    with pytest.raises(InputError, match=r"text:1: byte 0xe9 is not UTF-8"):
+        read_transcripts(path)
+    path.write_text("u1 sad\nu2 ang or so\n")
+    with pytest.raises(InputError, match=r"text:2: 4 column\(s\); expected 2: utterance class"):
+        read_classes(path)
+    path.write_text("")
+    for read in (read_transcripts, read_classes):
+        with pytest.raises(InputError, match="empty; expected one utterance per line"):
+            read(path)
+
+
+def test_lengths(tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    from zeroevidence.data.formats import read_corpus
+
+    for folder, seconds in (("original", 1.0), ("anonymised", 1.1)):
+        for person in "ab":
+            (tmp_path / folder / person).mkdir(parents=True)
+            for number in range(2):
+                wave = 0.1 * np.sin(np.arange(int(seconds * 16_000)) / 9)
+                soundfile.write(tmp_path / folder / person / f"{person}{number}.wav", wave, 16_000)
+    original = read_corpus(tmp_path / "original", draw=False)
+    row = evaluate_lengths(original, original.replaced(tmp_path / "anonymised"))
+    assert float(row["length_difference"]) == pytest.approx(0.1)
