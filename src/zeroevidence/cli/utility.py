@@ -11,6 +11,7 @@ from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped
 from zeroevidence.cli.measuring import measuring_options
 from zeroevidence.cli.output import output_options
+from zeroevidence.data.door import named
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
 
@@ -83,7 +84,8 @@ def command(
     rows = heard_rows(heard, people, labels, speech, options)
     if corpus is not None and anonymised is not None:
         original = read_corpus(corpus, draw=False)
-        rows.append(evaluate_lengths(original, original.replaced(anonymised), labels=labels, options=options))
+        with named(anonymised):
+            rows.append(evaluate_lengths(original, original.replaced(anonymised), labels=labels, options=options))
     output.emit(output.rendered(rows))
     gates.judge(rows)
 
@@ -111,7 +113,9 @@ def heard_rows(
     how: dict[str, Any] = {"speakers": speakers, "labels": labels, "speech": speech, "options": options}
     rows = []
     if words is not None and written is not None:
-        rows.append(evaluate_transcripts(read_transcripts(words), read_transcripts(written), **how))
+        with named(written):
+            rows.append(evaluate_transcripts(read_transcripts(words), read_transcripts(written), **how))
     if truth is not None and recognised is not None:
-        rows += evaluate_classes(read_classes(truth), read_classes(recognised), **how)
+        with named(recognised):
+            rows += evaluate_classes(read_classes(truth), read_classes(recognised), **how)
     return rows
