@@ -3,6 +3,7 @@
 `ZEROEVIDENCE_KILLS=20` kills each command that often.
 """
 
+import json
 import os
 import random
 import signal
@@ -14,10 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.onnx_bytes import model as onnx_model
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.data.audio import write_audio
 from zeroevidence.data.locking import exclusive
 from zeroevidence.data.writing import TEMPORARY, write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.jsonfile import read_results
+from zeroevidence.report.material import Material
 
 KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS", "3"))
 HOLDS = """
@@ -44,7 +49,7 @@ def leftovers(home):
     return [path for path in home.rglob("*") if path.name.startswith(TEMPORARY) or path.name.endswith(".lock")]
 
 
-def killed_and_again(words, home, check):
+def killed_and_again(words, home, check, *, again=True):
     """Kill a command at moments spread over its run, looking at what is there each time, then let it finish."""
     start = time.monotonic()
     finished(*words, "-o", home / "whole")
@@ -59,7 +64,7 @@ def killed_and_again(words, home, check):
             process.wait()
         process.stderr.close()
         check(home / "out")
-    if not (home / "out" / "model.json").exists():
+    if again or not (home / "out" / "model.json").exists():
         finished(*words, "-o", home / "out")
     assert leftovers(home) == []
 
@@ -94,9 +99,74 @@ def test_a_protector(voices):
             assert (folder / "model.safetensors").exists()
 
     words = ("protect", "fit", voices / "voices.npz", "--attribute", "sex", "--protector", "inlp")
-    killed_and_again(words, voices, check)
+    killed_and_again(words, voices, check, again=False)
     one, two = ((voices / name / "model.safetensors").read_bytes() for name in ("whole", "out"))
     assert one == two
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory):
+    """Ten people who buzz, and two speaker encoders: one that is quickly run, and one that can be trained."""
+    pytest.importorskip("soundfile")
+    pytest.importorskip("onnxruntime")
+    home = tmp_path_factory.mktemp("speech")
+    rng = np.random.default_rng(0)
+    time = np.arange(6400) / 16_000
+    for person in range(10):
+        for number in range(4):
+            pitch = (90 + 13 * person) * time
+            wave = sum((0.5 + 0.04 * person) ** h * np.sin(2 * np.pi * pitch * h) for h in range(1, 12))
+            place = home / "original" / f"p{person}" / f"p{person}_{number}.wav"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_audio(place, 0.1 * wave / np.abs(wave).max() + 0.005 * rng.normal(size=len(time)))
+    card = {"sample_rate": 16000, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
+    (home / "bands.onnx").write_bytes(onnx_model())
+    (home / "bands.json").write_text(json.dumps({**card, "file": "bands.onnx", "dim": 80}))
+    (home / "small.json").write_text(json.dumps({**card, "file": "small.onnx", "dim": 12}))
+    return home
+
+
+def test_an_audit(speech, tmp_path):
+    def check(folder):
+        for name in ("result.json", "attackers.json"):
+            if (folder / name).exists():
+                json.loads((folder / name).read_text())
+        for name, end in (("trials.csv", b"\n"), ("speakers.csv", b"\n"), ("report.html", b"</html>")):
+            if (folder / name).exists():
+                assert (folder / name).read_bytes().endswith(end), name
+        if (folder / "result.json").exists():
+            material = Material()
+            material.add_result(str(folder))
+            assert len(material.rows) == 3
+
+    quick = ("--backend", "cosine", "--attacker", "ignorant", "--intervals", "0", "--null", "0", "--overwrite")
+    encoder = ("--protect", "mcadams", "--extractor", speech / "bands.json")
+    killed_and_again(("audit", speech / "original", *encoder, *quick), tmp_path, check)
+    for name in ("result.json", "attackers.json", "trials.csv", "speakers.csv", "summary.txt"):
+        one, two = ((tmp_path / folder / name).read_bytes() for folder in ("whole", "out"))
+        assert one == two, name
+
+
+def test_a_training(speech, tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    pytest.importorskip("safetensors")
+    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
+        save_onnx(ARCHITECTURES["campplus"].make(**sizes), speech / "small.onnx")
+
+    def check(folder):
+        if (folder / "card.json").exists():
+            assert load_extractor(folder / "card.json").dim == 12
+
+    words = ("train-attacker", speech / "original", "--extractor", speech / "small.json", "--device", "cpu")
+    killed_and_again((*words, "--epochs", "3", "--scope", "last"), tmp_path, check)
+    one, two = ((tmp_path / name / "attacker.onnx").read_bytes() for name in ("whole", "out"))
+    assert one == two
+    assert not (tmp_path / "out" / "features").exists()
 
 
 def test_a_model_that_was_cut_off_is_written_again(voices):

@@ -6,12 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.fuzz.seeds import run
+from tests.onnx_bytes import model as onnx_model
 from zeroevidence import ScoreMatrix, Scores, compare, evaluate, read_scores
 from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.order import in_name_order, name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
-from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.evaluation.jsonfile import read_results, to_json
 from zeroevidence.evaluation.search import average_disclosure
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.linkage.crossfit import calibrate_search
@@ -177,3 +179,117 @@ def test_trials_of_a_tandem_may_stand_anywhere():
         return [numbers(row) for row in evaluate_tandem(TandemScores(**made), by_attack=True, intervals=20)]
 
     assert evaluated(None) == evaluated(1) == evaluated(2)
+
+
+def people(folder, seed, name):
+    """Embeddings of people of two sexes in some order."""
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in range(30)], 6)
+    sex = np.repeat(["f", "m"] * 15, 6)
+    vectors = np.repeat(rng.normal(size=(30, 8)), 6, axis=0) + 0.5 * rng.normal(size=(180, 8))
+    vectors[:, 0] += np.where(sex == "f", 1.0, -1.0)
+    order = np.arange(180) if seed is None else np.random.default_rng(seed).permutation(180)
+    ids = np.array([f"u{i:03d}" for i in range(180)])
+    np.savez(folder / name, vectors=vectors[order], speaker=who[order], sex=sex[order], utterance=ids[order])
+    return folder / name
+
+
+def done(*words):
+    code, out, err = run(*map(str, words))
+    assert code == 0, err
+    return out
+
+
+@pytest.mark.parametrize("protector", ["inlp", "transport", "flow"])
+def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protector):
+    pytest.importorskip("safetensors")
+    more = ()
+    if protector == "flow":
+        pytest.importorskip("torch")
+        more = ("--set", "epochs=2")
+    for name, seed in (("a", None), ("b", 5)):
+        file = people(tmp_path, seed, f"{name}.npz")
+        words = ("--attribute", "sex", "--protector", protector, *more)
+        done("protect", "fit", file, *words, "-o", tmp_path / name)
+    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
+    assert one == two
+
+
+def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    words = ("--attribute", "sex", "--protector", "leace", "--attacker", "lda", "--attacker", "logistic")
+    words += ("--intervals", "20", "--null", "20", "-f", "json")
+    found = []
+    for place, seed in (("a", None), ("b", 5)):
+        (tmp_path / place).mkdir()
+        found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words))
+    assert found[0] == found[1]
+
+
+def test_a_search_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    rows = []
+    for name, seed in (("a", None), ("b", 5)):
+        file = people(tmp_path, seed, f"{name}.npz")
+        done("link", "--enrol", file, "--trial", file, "-o", tmp_path / name)
+        rows.append(read_results(tmp_path / name)[0])
+    assert rows[0].counts == rows[1].counts
+    for name, one in rows[0].metrics.items():
+        if one.number is not None:
+            assert rows[1][name].number == pytest.approx(one.number, rel=1e-9), name
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The same speech, listed in two orders, and a speaker encoder."""
+    pytest.importorskip("soundfile")
+    pytest.importorskip("onnxruntime")
+    from zeroevidence.data.audio import write_audio
+
+    rng = np.random.default_rng(0)
+    time = np.arange(6400) / 16_000
+    lines = []
+    for person in range(12):
+        for number in range(4):
+            wave = sum(
+                (0.5 + 0.03 * person) ** h * np.sin(2 * np.pi * (90 + 13 * person) * h * time) for h in range(1, 9)
+            )
+            write_audio(tmp_path / f"p{person}_{number}.wav", 0.1 * wave + 0.02 * rng.normal(size=len(time)))
+            lines.append(f"p{person}_{number}\tp{person}\tp{person}_{number}.wav\n")
+    for name, seed in (("a", None), ("b", 5)):
+        order = range(len(lines)) if seed is None else np.random.default_rng(seed).permutation(len(lines))
+        text = "utterance\tspeaker\tpath\n" + "".join(lines[i] for i in order)
+        (tmp_path / f"{name}.tsv").write_text(text)
+    card = {"sample_rate": 16000, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
+    (tmp_path / "bands.onnx").write_bytes(onnx_model())
+    (tmp_path / "bands.json").write_text(json.dumps({**card, "file": "bands.onnx", "dim": 80}))
+    return tmp_path
+
+
+def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
+    pytest.importorskip("torch")
+    words = ("--protect", "mcadams", "--extractor", tables / "bands.json", "--attacker", "semi-informed")
+    words += ("--backend", "plda", "--intervals", "20", "--null", "20", "--cache", tables / "cache")
+    found = []
+    for name in "ab":
+        (tables / "speech.tsv").write_text((tables / f"{name}.tsv").read_text())
+        done("audit", tables / "speech.tsv", *words, "-o", tables / f"out{name}")
+        found.append((tables / f"out{name}" / "result.json").read_text())
+    assert found[0] == found[1]
+
+
+def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    pytest.importorskip("safetensors")
+    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
+        save_onnx(ARCHITECTURES["campplus"].make(**sizes), tables / "small.onnx")
+    card = json.loads((tables / "bands.json").read_text())
+    (tables / "small.json").write_text(json.dumps({**card, "file": "small.onnx", "dim": 12}))
+    words = ("--extractor", tables / "small.json", "--device", "cpu", "--epochs", "2")
+    for name in "ab":
+        done("train-attacker", tables / f"{name}.tsv", *words, "-o", tables / f"out{name}")
+    one, two = ((tables / f"out{name}" / "attacker.onnx").read_bytes() for name in "ab")
+    assert one == two

@@ -232,7 +232,7 @@ def test_pilots_that_tell_nothing_are_refused():
     with pytest.raises(ze.InputError, match="has no intervals to plan from"):
         ze.plan_from_pilot(without)
     (row,) = pilots(12, 1)
-    with pytest.raises(ze.UsageError, match="the pilot has no interval of lid_max; expected one of eer"):
+    with pytest.raises(ze.InputError, match="the pilot has no interval of lid_max; expected one of eer"):
         ze.plan_from_pilot(row, show={"lid_max": 1.0})
     with pytest.raises(ze.UsageError, match="unknown measure 'magic'"):
         ze.plan_from_pilot(row, show={"magic": 1.0})

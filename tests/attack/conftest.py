@@ -1,77 +1,23 @@
-"""Small ONNX models, byte by byte: no library that writes them is needed."""
+"""Small ONNX models for tests of encoders."""
 
 import pytest
 
-
-def _varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def _message(*fields):
-    out = b""
-    for tag, value in fields:
-        if isinstance(value, int):
-            out += _varint(tag << 3) + _varint(value)
-        else:
-            data = value.encode() if isinstance(value, str) else value
-            out += _varint(tag << 3 | 2) + _varint(len(data)) + data
-    return out
-
-
-def _ends(name, dims):
-    shape = _message(*[(1, _message((1, dim) if isinstance(dim, int) else (2, dim))) for dim in dims])
-    return _message((1, name), (2, _message((1, _message((1, 1), (2, shape))))))
-
-
-def _model(batch="N", after=(), tensors=(), nodes=(), functions=()):
-    """A model that gives the mean square over frames of each of 80 bands.
-
-    What follows are operations on that mean, each an ONNX operation and further inputs; tensors, nodes and functions
-    are put in as they are.
-    """
-    names = ["mean", *(f"step{at}" for at in range(1, len(after))), "embedding"] if after else ["embedding"]
-    axes = _message((1, "axes"), (8, 1), (20, 7))
-    keep = _message((1, "keepdims"), (3, 0), (20, 2))
-    steps = [
-        (1, _message((1, source), *((1, more) for more in inputs), (2, target), (4, operation)))
-        for (operation, *inputs), source, target in zip(after, names[:-1], names[1:], strict=True)
-    ]
-    graph = _message(
-        (1, _message((1, "feats"), (1, "feats"), (2, "square"), (4, "Mul"))),
-        (1, _message((1, "square"), (2, names[0]), (4, "ReduceMean"), (5, axes), (5, keep))),
-        *steps,
-        *((1, node) for node in nodes),
-        (2, "g"),
-        *((5, tensor) for tensor in tensors),
-        (11, _ends("feats", [batch, "T", 80])),
-        (12, _ends("embedding", [batch, 80])),
-    )
-    return _message((1, 8), (7, graph), (8, _message((1, ""), (2, 13))), *((25, one) for one in functions))
-
-
-def _external(location, name="w", count=80):
-    """A tensor of so many numbers that lie in another file."""
-    where = _message((1, "location"), (2, location))
-    return _message((1, count), (2, 1), (8, name), (13, where), (14, 1))
+from tests.onnx_bytes import external, message, model
 
 
 @pytest.fixture(scope="session")
 def onnx_message():
     """Fields as a protobuf message."""
-    return _message
+    return message
 
 
 @pytest.fixture(scope="session")
 def onnx_model():
     """The bytes of a model of 80 bands in and 80 numbers out."""
-    return _model
+    return model
 
 
 @pytest.fixture(scope="session")
 def external_tensor():
     """The bytes of a tensor that lies in another file."""
-    return _external
+    return external

@@ -195,14 +195,18 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, onnx_model,
     beside = onnx_model(after=[("Add", "w")], tensors=[external_tensor("w.bin")])
     outside = onnx_model(after=[("Add", "w")], tensors=[external_tensor("../w.bin")])
     cases = {
-        r"tiny\.json: tiny: dim is missing; expected a number": {"dim": None},
-        r"tiny\.json: tiny: sample_rate is missing; expected a number": {"sample_rate": None},
+        r"tiny\.json: tiny: dim is missing; expected a whole number": {"dim": None},
+        r"tiny\.json: tiny: sample_rate is missing; expected a whole number": {"sample_rate": None},
         r"tiny\.json: tiny: its features are not understood": {"front_end": None},
         r"tiny\.onnx: output of shape \(1, 80\); expected \(1, 79\)": {"dim": 79},
         r"tiny\.onnx: has inputs feats and outputs embedding; its card says x": {"input": "x"},
         r"tiny\.onnx: its sha256 is \w{64}; its card says 0{64}": {"sha256": 64 * "0"},
+        r"tiny\.onnx: has \d+ bytes; its card says 7": {"bytes": 7},
+        r"tiny\.json: tiny: bytes is 'x'; expected a whole number": {"bytes": "x"},
+        r"tiny\.json: tiny: dim is 10000000; expected a whole number from 1 to 1048576": {"dim": 10**7},
+        r"tiny\.json: tiny: note is 7; expected text": {"note": 7},
         r"tiny\.onnx: 80 dimensions; expected 192 of ecapa": {"reference": "ecapa"},
-        "no reference 'x'; expected one of campplus, ecapa": {"reference": "x"},
+        r"tiny\.onnx: no reference 'x'; expected one of campplus, ecapa": {"reference": "x"},
         r"tiny\.onnx: cannot be loaded as ONNX": {"data": b"\x00"},
         r"tiny\.onnx: cannot be run on features of shape": {"front_end": "wave"},
         r"tiny\.onnx: its embedding of the check utterance is not finite": {
@@ -222,13 +226,54 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, onnx_model,
 
 def test_a_file_that_was_changed_after_it_was_added_is_noticed(home, tiny):
     add_encoder(tiny())
-    with (home / "tiny" / "tiny.onnx").open("ab") as stream:
-        stream.write(b"\x12\x01x")  # another producer's name: still ONNX
-    with pytest.raises(InputError, match="its sha256 is"):
-        load_extractor("tiny")
-    good, bad = check_encoders()
-    assert (good.name, good.problem, bad.name) == ("campplus", None, "tiny")
-    assert "its sha256 is" in bad.problem.reason
+    file = home / "tiny" / "tiny.onnx"
+    data = file.read_bytes()
+    # still ONNX: with the name of its maker, and with another name of what goes in
+    longer, other = data + b"\x12\x01x", data.replace(b"feats", b"taefs")
+    for changed, words in ((longer, f"has {len(longer)} bytes; its card says {len(data)}"), (other, "its sha256 is")):
+        file.write_bytes(changed)
+        with pytest.raises(InputError, match=words):
+            load_extractor("tiny")
+        good, bad = check_encoders()
+        assert (good.name, good.problem, bad.name) == ("campplus", None, "tiny")
+        assert words in bad.problem.reason
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("../tiny.onnx", r"file is '\.\./tiny\.onnx', outside the folder of the card; expected a file beside it"),
+        ("/etc/passwd", "file is '/etc/passwd', outside the folder of the card"),
+        (300 * "x", r"no such model file x+\.\.\."),
+        ("a\0b", "no such model file"),
+        ("", "file is ''; expected text"),
+    ],
+)
+def test_a_card_names_a_file_beside_it(home, tiny, file, reason):
+    card = tiny(file=file).with_suffix(".json")
+    with pytest.raises(InputError, match=rf"tiny\.json: tiny: {reason}"):
+        add_encoder(card)
+
+
+@pytest.mark.parametrize("text", ["[" * 9000, '{"t": {"dim": NaN}}', '{"t": 1', "\xff", '["card"]', "{}", '"card"'])
+def test_a_card_that_is_none_is_refused_by_name(home, tiny, text):
+    (file := tiny().with_suffix(".json")).write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=r"tiny\.json"):
+        add_encoder(file)
+
+
+def test_weights_that_are_trained_further_are_those_of_the_card(home, tiny):
+    pytest.importorskip("onnx")
+    pytest.importorskip("torch")
+    from zeroevidence.attack.networks import load_network
+
+    card = add_encoder(tiny()).card
+    with card.file.open("ab") as stream:
+        stream.write(b"\x12\x01x")
+    with pytest.raises(InputError, match=r"tiny\.onnx: has \d+ bytes; its card says \d+"):
+        load_network(card)
+    with pytest.raises(InputError, match=r"tiny\.onnx: its sha256 is"):
+        load_network(replace(card, bytes=None))
 
 
 def test_a_broken_card_hides_no_other_encoder(home, tiny):
@@ -244,7 +289,7 @@ def test_a_broken_card_hides_no_other_encoder(home, tiny):
         ("broken", False),
     ]
     for use in (find_encoder, load_extractor):
-        with pytest.raises(InputError, match="cannot be read as a model card"):
+        with pytest.raises(InputError, match=r"card\.json:1: not JSON"):
             use("broken")
     with pytest.raises(InputError, match="wishful: no such encoder; expected one of campplus, fine"):
         check_encoders(["wishful"])

@@ -68,8 +68,9 @@ def test_adding_listing_checking(run, runs, home, card):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"dim": None}, "card.json: campplus: dim is None; expected a number"),
+        ({"dim": None}, "card.json: campplus: dim is None; expected a whole number from 1 to 1048576"),
         ({"dim": 256}, "campplus_zh_en.onnx: output of shape (1, 192); expected (1, 256) as its card says"),
+        ({"bytes": 100}, "bytes; its card says 100"),
         ({"sha256": 64 * "0"}, f"its card says {64 * '0'}"),
         ({"front_end": "speechbrain-fbank"}, "to that of campplus; expected more than 0.9999"),
     ],
@@ -102,7 +103,7 @@ def test_a_damaged_encoder_fails_its_check_and_a_broken_card_the_list(run, runs,
     code, out, _ = run("models", "check")
     assert code == 3
     assert out.startswith("campplus: ok, cosine 1.000000\nmine: ")
-    assert "mine.onnx: its sha256 is" in out
+    assert "mine.onnx: has 0 bytes; its card says 14" in out
     (home / "mine" / "card.json").write_text("[]")
     code, out, err = run("models")
     assert code == 3

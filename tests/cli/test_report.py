@@ -108,10 +108,18 @@ def test_audit_folder_with_cards(run, tmp_path):
     text = out.read_text(encoding="utf-8")
     assert "The strongest attacker: " in text
     assert "Link a single trial utterance to one identity among 24" in text
-    (home / "attackers.json").write_text("[]")
-    code, _, err = run("report", home, "-o", out, "--overwrite")
-    assert code == 3
-    assert "attackers.json: expected 5 attacker cards" in err
+    cards = json.loads((home / "attackers.json").read_text())
+    for change, words in (
+        ([], "0 cards; expected 5, one for each row of result.json"),
+        ([{**cards[0], "trial": 3}, *cards[1:]], "cards[0].trial: expected text, got 3"),
+        ([{**cards[0], "resources": "all"}, *cards[1:]], "cards[0].resources: expected a list, got 'all'"),
+        ([{**cards[0], "new": ""}, *cards[1:]], "cards[0]: has no field 'new'"),
+        ({}, "cards: expected a list"),
+    ):
+        (home / "attackers.json").write_text(json.dumps(change))
+        code, _, err = run("report", home, "-o", out, "--overwrite")
+        assert code == 3
+        assert f"attackers.json: {words}" in err
 
 
 def test_comparison(run, tmp_path):
@@ -138,7 +146,7 @@ def test_comparison(run, tmp_path):
     [
         ("{", r"x\.json:1: not JSON"),
         ("{}", "expected a result with schema"),
-        ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', "not complete"),
+        ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
         ('{"schema": "zeroevidence/evaluation/1", "rows": []}', "has no rows"),
         ('{"schema": "zeroevidence/comparison/1", "comparisons": []}', "has no comparisons"),
         ("[" * 100_000, "lists within lists"),

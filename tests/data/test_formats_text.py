@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats import FORMATS, Loaded, diagnose, read_scores
+from zeroevidence.data.formats.scores import quick
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 
@@ -347,3 +348,34 @@ def test_scores_are_exact(tmp_path):
     values = [repr(float(x)) for x in rng.normal(size=500) * 10.0 ** rng.integers(-300, 300, 500)]
     path = put(tmp_path, "s", "".join(f"{x} {'target' if i % 2 else 'nontarget'}\n" for i, x in enumerate(values)))
     assert read_scores(path).data.nontarget.tolist() == [float(x) for x in values[::2]]
+
+
+@pytest.mark.parametrize("key", [True, False], ids=["key", "labelled"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "  \n"])
+def test_a_file_in_blocks_is_the_same_file(tmp_path, monkeypatch, key, ending):
+    rng = np.random.default_rng(0)
+    rows = [(f"p{e}", f"u{t:02d}é", t % 6 == e, rng.normal()) for t in range(30) for e in range(6)]
+    words = {True: "target", False: "nontarget"}
+    scores = ending.join(f"{e} {t} {s}" + ("" if key else f" {words[m]}") for e, t, m, s in rows)
+    (tmp_path / "scores").write_text(scores, newline="")
+    (tmp_path / "key").write_text(ending.join(f"{e} {t} {words[m]}" for e, t, m, _ in reversed(rows)), newline="")
+    paths = (tmp_path / "scores", tmp_path / "key" if key else None)
+    expected = read_scores(*paths).data
+    for size in (1, 100, 1000):
+        monkeypatch.setattr(quick, "BLOCK", size)
+        found = read_scores(*paths).data
+        for name in ("target", "nontarget", "enrolments", "trials", "enrolment_speakers", "trial_speakers"):
+            assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
+        for name in ("target_pairs", "nontarget_pairs"):
+            for side in ("enrolment", "trial"):
+                one, two = (getattr(getattr(each, name), side) for each in (found, expected))
+                assert one.tolist() == two.tolist()
+
+
+def test_what_is_wrong_in_a_later_block_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(quick, "BLOCK", 20)
+    lines = [f"p{i % 3} u{i // 3} {i}.5 {'target' if i % 4 == 0 else 'nontarget'}" for i in range(30)]
+    for line, words in (("p1 u9 x target", "score 'x' is not a number"), (lines[0], "duplicate of 'p0 u0'")):
+        (tmp_path / "scores").write_text("\n".join([*lines[:28], line]) + "\n")
+        with pytest.raises(InputError, match=rf"scores:29: {words}"):
+            read_scores(tmp_path / "scores")

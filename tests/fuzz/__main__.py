@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz --cases 100000`: counts by command, and an example of every fault."""
+"""`python -m tests.fuzz --cases 100000 --workers 8`: counts by command, and an example of every fault."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes; any number gives the same")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--command", help="only cases of this command")
     parser.add_argument("--show", type=int, metavar="CASE", help="write the files of one case here, and run it")
@@ -40,7 +41,7 @@ def main() -> int:
         return 0
     start, outcomes = time.monotonic(), []
     try:
-        for one in run_cases(made, given.seed, range(given.first, given.first + given.cases)):
+        for one in run_cases(made, given.seed, range(given.first, given.first + given.cases), given.workers):
             outcomes.append(one)
             if one.is_fault:
                 print(f"case {one.case}: {one.command}: {one.kind}", file=sys.stderr, flush=True)
@@ -48,7 +49,8 @@ def main() -> int:
                 print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-    print(summary(outcomes))
+    outcomes.sort(key=lambda one: one.case)
+    print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s\n\n{summary(outcomes)}")
     _told(outcomes)
     return int(any(one.is_fault for one in outcomes))
 

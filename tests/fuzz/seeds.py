@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tests.onnx_bytes import model as onnx_model
 from zeroevidence.cli import main
+from zeroevidence.evaluation import Options
 from zeroevidence.plot.registry import KINDS
 from zeroevidence.protect.attributes import kinds
 
@@ -55,7 +58,8 @@ def targets() -> list[Target]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         home = Path(folder)
         found = [*_scores(home), *_tandem(home), *_vectors(home)]
-        return [*found, *_results(home), *_models(home)]
+        found += [*_results(home), *_models(home), *_comparisons(home), *_labelled(home)]
+        return [*found, *_encoders(home), *_corpora(home)]
 
 
 def _scores(home: Path) -> list[Target]:
@@ -186,7 +190,8 @@ def _results(home: Path) -> list[Target]:
     found = [one for one in found if _works(one)]
     _done("evaluate", "kaldi.scores", "--key", "kaldi.key", *few, "-f", "json", "-o", "one.json")
     for name in ("one.json", "t.json"):
-        found.append(Target("report", (name, "-o", "page.html"), _read(home, name), (name,)))
+        for form in ("html", "md"):
+            found.append(Target("report", (name, "-f", form, "-o", "page"), _read(home, name), (name,)))
     folders = [
         f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")
     ]
@@ -216,3 +221,116 @@ def _models(home: Path) -> list[Target]:
         files = _read(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")
         found.append(Target("protect", ("apply", protector, "E.npz", "-o", "out.npz"), files, tuple(files)))
     return found
+
+
+def _comparisons(home: Path) -> list[Target]:
+    """What reports and plans read besides results: comparisons, and the cards of an audit's attackers."""
+    from zeroevidence.report.auditfolder import save_audit
+    from zeroevidence.sample.audits import sample_audit
+
+    words = ("kaldi.scores", "other.scores", "--key", "kaldi.key", "--intervals", "20", "--measure", "eer")
+    _done("compare", *words, "-f", "json", "-o", "c.json")
+    save_audit(sample_audit(options=Options(intervals=0, null=0)), home / "A")
+    cards = _read(home, "A/result.json", "A/attackers.json")
+    (home / "A/result.json").write_bytes(_fewer_numbers(cards["A/result.json"]))
+    cards = _read(home, "A/result.json", "A/attackers.json")
+    rng = np.random.default_rng(5)
+    pairs = [(f"p{e}", f"u{t}", t % 12 == e) for t in range(24) for e in range(12)]
+    lines = (f"{e} {t} {rng.normal(2.0 * mated):.3f} {'target' if mated else 'nontarget'}\n" for e, t, mated in pairs)
+    (home / "pilot.txt").write_text("".join(lines))
+    _done("evaluate", "pilot.txt", "--intervals", "20", "--null", "20", "-f", "json", "-o", "pilot.json")
+    files, pilot = _read(home, "c.json"), _read(home, "pilot.json")
+    return [
+        Target("report", ("c.json", "-f", "html", "-o", "page"), files, ("c.json",)),
+        Target("report", ("c.json", "-f", "md", "-o", "page"), files, ("c.json",)),
+        Target("report", ("A", "-f", "md", "-o", "page"), cards, ("A/attackers.json",)),
+        Target("plan", ("--pilot", "pilot.json", "--show-at-most", "d_ece=0.5"), pilot, ("pilot.json",)),
+    ]
+
+
+def _fewer_numbers(data: bytes) -> bytes:
+    """A result without curves and people, which take longer to read than everything else."""
+    document = json.loads(data)
+    for row in document["rows"]:
+        for part in ("curves", "surfaces", "people", "recordings"):
+            row.pop(part, None)
+    return json.dumps(document).encode()
+
+
+def _labelled(home: Path) -> list[Target]:
+    """Embeddings with labels in them, and in lists beside them."""
+    files = _read(home, "voices.npz")
+    linear = ("--attribute", "sex", "--protector", "linear")
+    quick = (*linear, "--attacker", "lda", "--no-verification", "--intervals", "0", "--null", "0", "-f", "json")
+    names = [f"u{i}" for i in range(96)]
+    with np.load(home / "voices.npz") as loaded:
+        np.savez(home / "bare.npz", vectors=loaded["vectors"], utterance=names)
+        people, sexes = loaded["speaker"].tolist(), loaded["sex"].tolist()
+    (home / "who").write_text("".join(f"{one} {who}\n" for one, who in zip(names, people, strict=True)))
+    (home / "sexes").write_text("".join(f"{one} {sex}\n" for one, sex in zip(names, sexes, strict=True)))
+    lists = _read(home, "bare.npz", "who", "sexes")
+    given = ("--labels", "sexes", "--speakers", "who")
+    return [
+        Target("protect", ("evaluate", "voices.npz", *quick), files, tuple(files)),
+        Target("protect", ("fit", "voices.npz", *linear, "-o", "model"), files, tuple(files)),
+        Target("protect", ("evaluate", "bare.npz", *given, *quick), lists, tuple(lists)),
+        Target("protect", ("fit", "bare.npz", *given, *linear, "-o", "model"), lists, tuple(lists)),
+    ]
+
+
+def _encoders(home: Path) -> list[Target]:
+    """A speaker encoder of 80 bands, and its card."""
+    data = onnx_model()
+    card = {"file": "tiny.onnx", "sample_rate": 16000, "dim": 80, "front_end": "kaldi-fbank", "input": "feats"}
+    card |= {"output": "embedding", "architecture": "a mean", "licence": "MIT", "training_people": [64 * "a"]}
+    (home / "tiny.onnx").write_bytes(data)
+    (home / "tiny.json").write_text(json.dumps(card))
+    (home / "cards.json").write_text(json.dumps({"one": card, "two": {**card, "bytes": len(data)}}))
+    files, several = _read(home, "tiny.onnx", "tiny.json"), _read(home, "tiny.onnx", "cards.json")
+    return [
+        Target("models", ("add", "tiny.json"), files, ("tiny.json",)),
+        Target("models", ("add", "tiny.onnx"), files, tuple(files)),
+        Target("models", ("add", "cards.json#two", "--name", "tiny"), several, ("cards.json",)),
+    ]
+
+
+def _corpora(home: Path) -> list[Target]:
+    """A few seconds of buzzing: a table, a Kaldi folder and a tree of the same recordings."""
+    from zeroevidence.data.audio import write_audio
+
+    rng = np.random.default_rng(4)
+    time = np.arange(5600) / 16_000
+    rows, waves, spoken = ["utterance\tspeaker\tpath\trole\tsplit\tsex\n"], {}, {}
+    for person in range(8):
+        split = ("eval", "dev", "train", "train")[person % 4]
+        for number in range(2):
+            role = "train" if split == "train" else ("enrol", "trial")[number]
+            wave = sum(0.7**h * np.sin(2 * np.pi * (90 + 15 * person) * h * time) for h in range(1, 9))
+            name = f"p{person}_{number}"
+            place = f"speech/p{person}/{name}.wav"
+            (home / place).parent.mkdir(parents=True, exist_ok=True)
+            write_audio(home / place, 0.1 * wave + 0.01 * rng.normal(size=len(time)))
+            where = "" if split == "train" else split
+            rows.append(f"{name}\tp{person}\tp{person}/{name}.wav\t{role}\t{where}\t{'fm'[person % 2]}\n")
+            waves[place], spoken[name] = (home / place).read_bytes(), (f"p{person}", place)
+    texts = {
+        "speech/utterances.tsv": "".join(rows),
+        "kaldi/wav.scp": "".join(f"{name} {place}\n" for name, (_, place) in spoken.items()),
+        "kaldi/utt2spk": "".join(f"{name} {who}\n" for name, (who, _) in spoken.items()),
+        "kaldi/spk2gender": "".join(f"p{person} {'fm'[person % 2]}\n" for person in range(8)),
+        "kaldi/segments": "".join(f"{name} {name} 0.0 0.3\n" for name in spoken),
+    }
+    files = {name: text.encode() for name, text in texts.items()}
+    table = {name: data for name, data in files.items() if name.startswith("speech")}
+    kaldi = {name: data for name, data in files.items() if name.startswith("kaldi")}
+    some = (next(iter(waves)), list(waves)[5])
+    encoder = _read(home, "tiny.onnx", "tiny.json")
+    quick = ("--protect", "mcadams", "--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
+    quick += ("--intervals", "0", "--null", "0", "-o", "out")
+    return [
+        Target("doctor", ("speech", "--corpus"), {**waves, **table}, (*table, *some)),
+        Target("doctor", ("kaldi", "--corpus"), {**waves, **kaldi}, tuple(kaldi)),
+        Target("audit", ("speech", *quick), {**waves, **table, **encoder}, (*table, *table, *some, "tiny.json")),
+        Target("audit", ("kaldi", *quick, "--folds", "0"), {**waves, **kaldi, **encoder}, tuple(kaldi)),
+        Target("audit", ("speech", *quick, "--folds", "0"), {**waves, **encoder}, some),
+    ]

@@ -37,3 +37,16 @@ def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
     open_work(tmp_path, {"seed": 2}, outputs=["result.json"], overwrite=True)
     assert not (tmp_path / "result.json").exists()
     assert (tmp_path / "notes.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[" * 9000, "[]", '{"schema": "zeroevidence/link/1", "key": "x", "settings": [], "done": true}', "NaN"]
+)
+def test_a_manifest_that_is_none_starts_over(tmp_path, text):
+    open_work(tmp_path, {"seed": 1}).checkpoints.save("a", {"x": np.arange(3)})
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(UsageError, match="is not empty"):
+        open_work(tmp_path, {"seed": 1})
+    work = open_work(tmp_path, {"seed": 1}, overwrite=True)
+    assert not work.done
+    assert work.checkpoints.load("a") is None

@@ -19,7 +19,7 @@ pytest.importorskip("python_multipart")
 pytest.importorskip("jinja2")
 
 from zeroevidence.web.guard import Body, TooSlow
-from zeroevidence.web.work import MOST_MEMORY
+from zeroevidence.web.work import MOST_MEMORY, Request, Upload
 
 SCORES = "a u1 2.0\na u2 -1.0\nb u1 -0.5\nb u2 1.5\n"
 BOUNDARY = "b0undary"
@@ -178,6 +178,32 @@ def test_a_slow_upload_is_cut():
     with pytest.raises(TooSlow):  # a byte now and then
         finished(read(Body(parts(0.02, 100), 1000, patience=0.1, least_rate=1000.0)))
     finished(read(Body(parts(0.0, 100), 1000, patience=5.0)))
+
+
+def test_a_slow_upload_that_is_not_wanted_is_cut_too():
+    start = time.monotonic()
+    finished(Body(parts(10.0, 2), 100, patience=0.1).drain())
+    finished(Body(parts(0.02, 1000), 10_000, patience=0.1, least_rate=1000.0).drain())
+    assert time.monotonic() - start < 5.0
+
+
+def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
+    lines = "".join(f"p{i % 100} u{i // 100} {i % 7} {'target' if i % 3 else 'nontarget'}\n" for i in range(2_000))
+    (tmp_path / "0.upload").write_text(lines)
+    request = Request((Upload(str(tmp_path / "0.upload"), "scores.txt"),))
+    (tmp_path / "request.json").write_text(request.to_json())
+    words = "import sys; import zeroevidence.web.work as work; work.MOST_MEMORY = int(sys.argv[2]); "
+    words += "sys.exit(work.main(sys.argv[1]))"
+    ended = []
+    for limit in (MOST_MEMORY, 300 << 20):
+        command = [sys.executable, "-P", "-c", words, tmp_path, str(limit)]
+        # the job ends when its standard input does, so that this stays open
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as job:
+            ended.append((job.wait(120) == 0, (tmp_path / "report.html").exists()))
+        (tmp_path / "report.html").unlink(missing_ok=True)
+    assert ended == [(True, True), (False, False)]
 
 
 def test_a_job_has_a_limit_of_memory():

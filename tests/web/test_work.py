@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import zeroevidence
-from zeroevidence.errors import Problem
+from zeroevidence.errors import InputError, Problem
 from zeroevidence.web.words import on_the_page
-from zeroevidence.web.work import Request, Upload, _titles
+from zeroevidence.web.work import Problems, Request, Upload, _titles
 
 pytest.importorskip("jinja2")
 
@@ -19,20 +19,28 @@ pytest.importorskip("jinja2")
 def test_a_request_comes_back_as_it_was(tmp_path):
     one = Upload(str(tmp_path / "0"), "mine")
     request = Request((one, one), (one,), one, (), (), "title", True, False, True)
-    assert Request.from_json(request.to_json()) == request
+    (tmp_path / "request.json").write_text(request.to_json())
+    assert Request.from_file(tmp_path / "request.json") == request
+
+
+def test_a_request_that_is_none_is_refused(tmp_path):
+    for text in ('{"scores": [["a", "b"]]}', '{"scores": []', '{"scores": [], "hide": 1}', "[" * 9000):
+        (tmp_path / "request.json").write_text(text)
+        with pytest.raises(InputError, match=r"request\.json:"):
+            Request.from_file(tmp_path / "request.json")
 
 
 def test_problems_carry_the_names_of_the_user(tmp_path):
     place = str(tmp_path / "0.upload")
     request = Request((Upload(place, "mine.txt"),))
     found = request.problems([Problem(place, 3, f"is in {place}")])
-    assert found == [{"file": "mine.txt", "line": 3, "reason": "is in mine.txt"}]
+    assert found == Problems(1, (Problem("mine.txt", 3, "is in mine.txt"),))
 
 
 def test_problems_speak_of_the_page(tmp_path):
     request = Request((Upload(str(tmp_path / "0"), "mine.txt"),))
-    (found,) = request.problems([Problem("", None, "no labels; expected a key (--key KEY) or a label column")])
-    assert found["reason"] == "no labels; expected a key (the field “Key”) or a label column"
+    (found,) = request.problems([Problem("", None, "no labels; expected a key (--key KEY) or a label column")]).problems
+    assert found.reason == "no labels; expected a key (the field “Key”) or a label column"
 
 
 def test_every_option_in_messages_about_scores_has_a_place_on_the_page():

@@ -20,6 +20,7 @@ from zeroevidence.attack.protecting import Transform, protected
 from zeroevidence.attack.store import Vector, VectorStore
 from zeroevidence.attack.workers import in_batches
 from zeroevidence.data.audio import hear_speech
+from zeroevidence.data.door import is_file
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, Problem
@@ -63,7 +64,7 @@ def extract(
     """
     wanted = list(utterances)
     _check(wanted, batch, workers)
-    missing = [Problem(str(one.path), None, "no such file") for one in wanted if not one.path.is_file()]
+    missing = [Problem(str(one.path), None, "no such file") for one in wanted if not is_file(one.path)]
     if missing and not skip:
         raise InputError.of(missing)
     store = None if cache is None else VectorStore(Path(cache), extractor.dim)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.extractors.cards import CARD, Card
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.ladder import Effort
-from zeroevidence.attack.networks import load_onnx
+from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.protecting import Transform
 from zeroevidence.attack.training.attacker import estimate_words, fine_tune, training_loop
 from zeroevidence.attack.training.features import read_features
@@ -28,6 +28,7 @@ from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.auditing.encoders import Learned
 from zeroevidence.data.speech import Utterance
+from zeroevidence.data.typed import load_json, plain, typed
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.uncertainty.draws import Progress
@@ -89,7 +90,7 @@ class FineTuning:
         card = extractor.card
         try:
             _, place = training_loop(None)
-            network = load_onnx(card.file)
+            network = load_network(card)
         except (MissingExtra, InputError) as error:
             return FineTuned(reason=str(error))
         training, development = self._features(card)
@@ -140,7 +141,7 @@ class FineTuning:
         learned = Learned(found.people, len(training), found.epochs)
         if self.effort == "full":
             learned = self._with_curves(learned, found.after, card, training, development, settings, home)
-        text = json.dumps(_plain(learned), indent=1) + "\n"
+        text = json.dumps(plain(asdict(learned)), indent=1) + "\n"
         write_whole(home / _LEARNED, lambda path: path.write_text(text, encoding="utf-8"))
         return FineTuned(home / CARD, learned)
 
@@ -160,7 +161,7 @@ class FineTuning:
         def disclosed(some: FrameSet, how: TrainingSettings, which: str) -> float:
             self.say(f"again, {which}")
             checkpoint = home / which.replace(" ", "-")
-            found = loop.train(load_onnx(card.file), some, development, how, device=place, checkpoint=checkpoint)
+            found = loop.train(load_network(card), some, development, how, device=place, checkpoint=checkpoint)
             return float(found.kept.bits)
 
         everyone = np.random.default_rng(self.seed).permutation(np.unique(training.speakers))
@@ -199,25 +200,12 @@ def _digest(card: Card, training: FrameSet, development: FrameSet, settings: Tra
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _plain(learned: Learned) -> dict[str, Any]:
-    curves = {"over_people": learned.over_people, "over_epochs": learned.over_epochs}
-    return {
-        "people": learned.people,
-        "recordings": learned.recordings,
-        "epochs": learned.epochs,
-        **{name: [list(one.amount), list(one.bits)] for name, one in curves.items() if one is not None},
-    }
-
-
 def _read(file: Path) -> Learned | None:
     """What was kept of an earlier training, or None where it cannot be used: it is then trained anew."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        curves = {
-            name: LearningCurve(tuple(map(int, found[name][0])), tuple(map(float, found[name][1])))
-            for name in ("over_people", "over_epochs")
-            if name in found
-        }
-        return Learned(int(found["people"]), int(found["recordings"]), int(found["epochs"]), **curves)
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        found = typed(Learned, load_json(file), "training")
+    except InputError:
         return None
+    curves = [one for one in (found.over_people, found.over_epochs) if one is not None]
+    whole = all(len(one.amount) == len(one.bits) > 1 and np.isfinite(one.bits).all() for one in curves)
+    return found if whole and min(found.people, found.recordings, found.epochs) >= 0 else None

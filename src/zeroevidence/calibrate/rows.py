@@ -155,6 +155,7 @@ def fit_rows(
     other = np.ones(z.shape, dtype=bool)
     other[at] = False
     nontarget = z[other]
+    del z, other  # as large as the scores
     if method == "logistic":
         fit = fit_logistic(target, nontarget, l2=l2, balanced=balanced)
         return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable)

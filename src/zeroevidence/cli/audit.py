@@ -17,6 +17,7 @@ from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
 from zeroevidence.cli.utility import heard_options, heard_rows
+from zeroevidence.data.door import named
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices import spellings
@@ -121,7 +122,7 @@ def command(
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     utility = _utility(heard, corpus, options)
-    with exclusive(home):
+    with exclusive(home), named(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
@@ -140,8 +141,8 @@ def command(
             say=partial(click.echo, err=True),
         )
         words = audit.strongest.labels
-        named = {name: words[name] for name in ("system", "dataset") if name in words}
-        audit = replace(audit, utility=tuple(replace(row, labels={**named, **row.labels}) for row in utility))
+        system = {name: words[name] for name in ("system", "dataset") if name in words}
+        audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in utility))
         written = save_audit(audit, home, overwrite=overwrite)
     for path in written:
         wrote(path)

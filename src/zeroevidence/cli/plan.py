@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import workers_option
 from zeroevidence.cli.output import output_to, terminal_progress
+from zeroevidence.data.door import named
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.pilots import plan_from_pilot, strongest_attack
 from zeroevidence.evaluation.planned_comparison import plan_comparison
@@ -128,7 +129,8 @@ def command(
         raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot, and not both")
     if pilot is not None:
         _refuse_given("difference", "shared", *simulation)
-        found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
+        with named(pilot):
+            found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
         return output.emit(render_plan(found, output.format))
     settings = simulation | _leak(str(leak)) | ({} if people is None else {"people": people})
     settings |= {"power": power, "workers": workers, "progress": terminal_progress("plan", "simulations")}

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence.data.door import is_file, is_folder
 from zeroevidence.data.speech import SEGMENT_RATE, UNDECODED, Utterance
+from zeroevidence.data.unpacking import check_size
 from zeroevidence.errors import InputError, MissingExtra
 
 Wave = NDArray[np.float32]
@@ -23,6 +25,7 @@ _BEYOND = 8.0
 _FULL = 0.999
 _CLIPPED_RUN = 3
 _LOSSY = {".ogg": ("OGG", "VORBIS"), ".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
+_UNKNOWN = 1 << 62  # decoders that do not know the length say so with a huge one
 SILENCE = 1e-4
 LEAST_SECONDS = 0.2  # of sound in which a voice can be heard
 
@@ -183,11 +186,13 @@ def _soundfile(path: str | Path) -> Any:
 def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.float32], int]:
     """Samples x channels and the file's rate; only the part asked for where the file counts samples as we do."""
     soundfile = _soundfile(path)
-    if not path.is_file():
-        raise InputError("is a folder; expected audio" if path.is_dir() else "no such file", path=path)
+    if not is_file(path):
+        raise InputError("is a folder; expected audio" if is_folder(path) else "no such file", path=path)
     try:
         with soundfile.SoundFile(path) as file:
             rate, total = int(file.samplerate), int(file.frames)
+            if total < _UNKNOWN:
+                check_size(4 * total * int(file.channels), path)
             if rate == SEGMENT_RATE and (start is not None or end is not None):
                 if total <= (start or 0) or (end is not None and total < end):
                     raise InputError(_too_short(total, rate, start, end), path=path)
@@ -196,11 +201,11 @@ def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.fl
                 samples = file.read(total, dtype="float32", always_2d=True)
             else:
                 samples = file.read(dtype="float32", always_2d=True)
-    except (OSError, RuntimeError, TypeError) as error:
+    except (OSError, RuntimeError, TypeError, OverflowError) as error:
         raise InputError(undecoded(path) or f"cannot be read as audio: {_words(error)}", path=path) from None
     if not len(samples):
         raise InputError("empty: no samples", path=path)
-    if len(samples) < total < 1 << 62:  # decoders that do not know the length say so with a huge one
+    if len(samples) < total < _UNKNOWN:
         raise InputError(f"cut off: {len(samples)} of {total} samples can be decoded", path=path)
     return samples, rate
 

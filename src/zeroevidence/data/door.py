@@ -56,6 +56,14 @@ def is_folder(path: str | Path) -> bool:
         return False
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether a name is a file; False for names that no file can have."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def reason_of(error: BaseException) -> str:
     """The first line of what an error says; the kind of error where the line alone would not be a sentence."""
     lines = str(getattr(error, "strerror", None) or error).strip().splitlines()

@@ -87,12 +87,12 @@ def _owner(handle: int) -> str:
     try:
         found = json.loads(os.pread(handle, 4096, 0))
         return f"process {int(found['process'])} on {str(found['host'])[:60]} since {str(found['since'])[:30]}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return "another process"
 
 
 def _sweep(place: Path) -> None:
-    """Remove temporary files of processes that were killed; whoever holds the lock has none yet."""
+    """Remove temporary files of processes that were killed, at any depth; whoever holds the lock has none yet."""
     if place.is_dir() and not place.is_symlink():
-        for leftover in place.glob(f"{TEMPORARY}*"):
+        for leftover in list(place.rglob(f"{TEMPORARY}*")):
             leftover.unlink(missing_ok=True)

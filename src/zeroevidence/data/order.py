@@ -1,8 +1,8 @@
 """Scores in the order of their names, so that the order of the lines of a file changes no number.
 
 Folds of people, exchanged people and halves of them are drawn by place. Places follow names here: those of enrolments
-and trials, and of pairs of them. Scores that nobody named, and the rows and columns of a matrix without names, have
-nothing but their places, and keep them.
+and trials, of pairs of them, and of embeddings. Scores that nobody named, and embeddings, rows and columns of a matrix
+without names, have nothing but their places, and keep them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import overload
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 
@@ -28,7 +29,11 @@ def in_name_order(data: ScoreMatrix) -> ScoreMatrix: ...
 def in_name_order(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix: ...
 
 
-def in_name_order(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix:
+@overload
+def in_name_order(data: Embeddings) -> Embeddings: ...
+
+
+def in_name_order(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatrix | Embeddings:
     """The same scores, their identifiers sorted, and the scores sorted by these.
 
     Examples
@@ -37,6 +42,8 @@ def in_name_order(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix:
     >>> ordered.scores.tolist(), ordered.mated.tolist(), ordered.enrolments.tolist()
     ([[2.0, 1.0], [3.0, 4.0]], [0, 1], ['ann', 'bob'])
     """
+    if isinstance(data, Embeddings):
+        return _embeddings(data)
     return _matrix(data) if isinstance(data, ScoreMatrix) else _scores(data)
 
 
@@ -63,6 +70,15 @@ def places_in(names: StrArray, some: StrArray) -> IntArray:
     sorting = np.argsort(names, kind="stable")
     given: IntArray = sorting[np.searchsorted(names, some, sorter=sorting)]
     return np.argsort(given)
+
+
+def _embeddings(data: Embeddings) -> Embeddings:
+    """By speaker and identifier; vectors whose identifiers are but their numbers keep their places."""
+    rows = np.arange(len(data))
+    if np.array_equal(data.ids, rows.astype(np.str_)):
+        return data
+    order = np.lexsort((data.ids,) if data.speakers is None else (data.ids, data.speakers))
+    return data if np.array_equal(order, rows) else data.take(order)
 
 
 def _matrix(matrix: ScoreMatrix) -> ScoreMatrix:

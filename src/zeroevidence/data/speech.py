@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from zeroevidence._typing import StrArray
+from zeroevidence.data.door import is_file
 from zeroevidence.errors import InputError, Problem
 
 ROLES = ("enrol", "trial", "train")
@@ -308,7 +309,7 @@ def _counterpart(one: Utterance, root: Path | None, home: Path) -> Utterance | N
     safe = not name.is_absolute() and ".." not in name.parts
     named: list[_Place] = [(file, None, None) for file in _with_suffixes(home / name)] if safe else []
     for file, start, end in named + same if part else same + named:
-        if file.is_file():
+        if is_file(file):
             return replace(one, path=file, start=start, end=end)
     return None
 

@@ -35,6 +35,40 @@ def read_json(text: str, path: str | Path) -> Any:
         raise InputError("lists within lists without end; expected a few", path=path) from None
 
 
+def load_json(path: str | Path) -> Any:
+    """The value of a JSON file.
+
+    Raises
+    ------
+    InputError
+        Naming the file, and the line where that is known, when it is missing, not text or not JSON.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    except ValueError as error:
+        raise InputError(f"not text: {error}", path=path) from None
+    return read_json(text, path)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it and `typed` reads it: infinities are words, what is not a number is null.
+
+    Examples
+    --------
+    >>> plain({"low": -math.inf, "high": (math.nan, 1)})
+    {'low': '-inf', 'high': [None, 1]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value
+
+
 def _refused(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
@@ -91,7 +125,7 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         return value
     if kind is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < _WHOLE:
         return value
-    if kind is str and isinstance(value, str) and _is_writable(value):
+    if kind is str and isinstance(value, str) and is_writable(value):
         return value
     return _wrong(kind, value, where)
 
@@ -112,7 +146,7 @@ def mapping(kind: Any, value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         _wrong(Mapping, value, where)
     for name in value:
-        if not _is_writable(name):
+        if not is_writable(name):
             _wrong(str, name, where)
     return {name: _of(kind, one, f"{where}.{name}") for name, one in value.items()}
 
@@ -153,7 +187,7 @@ def _either(kind: Any, value: Any, where: str) -> Any:
             return _of(one, value, where)
         except InputError as error:
             last = error
-    raise last or InputError(f"{where}: expected nothing, got {_shown(value)}")
+    raise last or InputError(f"{where}: expected nothing, got {shown(value)}")
 
 
 def _list(value: Any, where: str) -> list[Any]:
@@ -163,7 +197,7 @@ def _list(value: Any, where: str) -> list[Any]:
     return found
 
 
-def _is_writable(text: Any) -> bool:
+def is_writable(text: Any) -> bool:
     """Whether text can be written again: JSON may hold halves of characters."""
     return isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
@@ -174,13 +208,19 @@ def _wrong(kind: Any, value: Any, where: str) -> NoReturn:
         expected = " or ".join(map(str, get_args(kind)))
     else:
         expected = words.get(kind, "names and values")
-    raise InputError(f"{where}: expected {expected}, got {_shown(value)}")
+    raise InputError(f"{where}: expected {expected}, got {shown(value)}")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value in a message about it."""
     text = ascii(value) if isinstance(value, (str, int, float, bool, NoneType)) else "a list" if value else "nothing"
     if isinstance(value, list) and len(value) < 3 and not any(isinstance(one, (list, dict)) for one in value):
         text = ascii(value)
     if isinstance(value, Mapping):
         text = "names and values"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """Text that is no longer than a message can hold."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -7,15 +7,14 @@ still read (see `legacy`).
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from zeroevidence.data.door import door, is_folder
-from zeroevidence.data.typed import read_json
+from zeroevidence.data.typed import plain, read_json
 from zeroevidence.data.writing import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import legacy
@@ -162,15 +161,15 @@ def to_record(row: Evaluation) -> dict[str, Any]:
 
 def _without_defaults(record: About | Setup) -> dict[str, Any]:
     """The fields that say something."""
-    plain: dict[str, Any] = _jsonable(asdict(record))
+    said: dict[str, Any] = plain(asdict(record))
     # 0.0 equals False, but says something
-    return {name: value for name, value in plain.items() if isinstance(value, float) or value not in (None, [], False)}
+    return {name: value for name, value in said.items() if isinstance(value, float) or value not in (None, [], False)}
 
 
 def _lists(record: Curve | Surface | Points | People | Recordings) -> dict[str, Any]:
     """The tuples of a record as lists."""
     found = {field.name: getattr(record, field.name) for field in fields(record)}
-    return {name: _jsonable(values) for name, values in found.items() if values is not None}
+    return {name: plain(values) for name, values in found.items() if values is not None}
 
 
 def _metric(one: Measured) -> dict[str, Any]:
@@ -182,14 +181,4 @@ def _metric(one: Measured) -> dict[str, Any]:
     if one.null is not None:
         null = {name: getattr(one.null, name) for name in ("mean", "q95", "corrected", "draws", "tested_by")}
         found["null"] = {name: value for name, value in null.items() if value not in ((), "exchanged")}
-    return {name: _jsonable(value) for name, value in found.items() if value is not None}
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _jsonable(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return [_jsonable(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value
+    return {name: plain(value) for name, value in found.items() if value is not None}

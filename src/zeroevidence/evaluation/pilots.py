@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scipy.special import ndtr
 
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding import findings
 from zeroevidence.evaluation.planning import (
     Expected,
@@ -60,7 +60,7 @@ def plan_from_pilot(
     bounds = {find_measure(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
     for name in bounds:
         if name not in measured:
-            raise UsageError(f"the pilot has no interval of {name}; expected one of {', '.join(measured)}")
+            raise InputError(f"the pilot has no interval of {name}; expected one of {', '.join(measured)}")
     names = [name for name in dict.fromkeys([*headline_measures(), *bounds]) if name in measured]
     expected, wanted = [], []
     for name in names:

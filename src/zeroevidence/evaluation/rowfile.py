@@ -34,11 +34,12 @@ def read_row(row: Any, place: int) -> Evaluation:
     lacking = [name for name in ("metrics", "counts", "setup", "labels", "about", "flags") if name not in row]
     if lacking:
         raise InputError(f"{where} is not complete: it has no {lacking[0]!r}")
+    counts = {name: _count(one, f"{where}.counts.{name}") for name, one in _named(row, "counts", where)}
     shown = {name: mapping(Any, row.get(name, {}), f"{where}.{name}") for name in ("curves", "surfaces", "maps")}
     return Evaluation(
         metrics={name: _measured(name, one, f"{where}.metrics.{name}") for name, one in _named(row, "metrics", where)},
-        counts={name: _count(one, f"{where}.counts.{name}") for name, one in _named(row, "counts", where)},
-        setup=_setup(row["setup"], f"{where}.setup"),
+        counts=counts,
+        setup=_setup(row["setup"], counts, f"{where}.setup"),
         labels=mapping(str, row["labels"], f"{where}.labels"),
         about=typed(About, row["about"], f"{where}.about"),
         flags=typed(tuple[Flag, ...], row["flags"], f"{where}.flags"),
@@ -61,10 +62,15 @@ def _count(value: Any, where: str) -> int:
     return found
 
 
-def _setup(record: Any, where: str) -> Setup:
+def _setup(record: Any, counts: Mapping[str, int], where: str) -> Setup:
     given = mapping(Any, record, where)
     given.pop("interval_method", None)  # of files from when intervals were bootstrapped
-    return typed(Setup, given, where)
+    found = typed(Setup, given, where)
+    if found.linkability is not None and found.dcf_prior is None:
+        raise InputError(f"{where}: has 'linkability', but no 'dcf_prior'; expected both")
+    if found.search is not None and found.recorded is None and not {"trials", "identities"} <= counts.keys():
+        raise InputError(f"{where}: has 'search', but trials and identities are not counted; expected both")
+    return found
 
 
 def _columns(kind: type[T], record: Any, where: str) -> T:
@@ -133,6 +139,8 @@ def _counted(value: Any, where: str) -> float:
 
 def _check_range(name: str, found: Measured, where: str) -> None:
     """Refuse numbers that the measure cannot have."""
+    if found.spread is not None and found.number is None:
+        raise InputError(f"{where}: has a spread, but its value is no single number")
     if found.low is not None and found.high is not None and found.low > found.high:
         raise InputError(f"{where}: its interval from {found.low:g} to {found.high:g} is turned round")
     if name not in MEASURES:

@@ -37,7 +37,13 @@ class Fold:
 
     rows: IntArray
     calibration: RowCalibration
-    others: FloatArray
+    scores: FloatArray
+    rest: IntArray | None = None  # rows of the scores that are others; all of them unless given
+
+    @property
+    def others(self) -> FloatArray:
+        """The scores a threshold may be set on, taken anew each time: kept, they would be a second matrix."""
+        return self.scores if self.rest is None else self.scores[self.rest]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,8 +164,7 @@ def _folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> li
     folds = []
     for rows in speaker_folds(matrix.mated, seed=options.seed):
         rest = np.setdiff1d(everyone, rows)
-        others = matrix.scores[rest]
-        folds.append(Fold(rows, fit(others, matrix.mated[rest]), others))
+        folds.append(Fold(rows, fit(matrix.scores[rest], matrix.mated[rest]), matrix.scores, rest))
     return folds
 
 

@@ -13,14 +13,16 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.errors import UsageError
+from zeroevidence.data.door import door
+from zeroevidence.data.typed import load_json, typed
+from zeroevidence.errors import InputError, UsageError
 
 _MAGIC = b"ZEBLOCK2"
 _HEADER = len(_MAGIC) + 8 + 32
@@ -42,7 +44,7 @@ class Checkpoints:
         payload = data[_HEADER:]
         if data[:_HEADER] != self._header(name, payload):
             return None
-        with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        with door(self.folder / name, "a block"), np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             return {array: arrays[array] for array in arrays.files}
 
     def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -116,9 +118,9 @@ def open_work(
     key = hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()
     checkpoints = Checkpoints(home / "blocks", key)
     found = _manifest(home / "manifest.json")
-    if found is not None and found.get("key") != key:
+    if found is not None and found.key != key:
         if not overwrite:
-            differing = [name for name in settings if found.get("settings", {}).get(name) != settings[name]]
+            differing = [name for name in settings if found.settings.get(name) != settings[name]]
             raise UsageError(
                 f"{home}: holds a search with other {', '.join(differing) or 'inputs'}; "
                 "overwriting starts over, or name another folder"
@@ -131,7 +133,7 @@ def open_work(
             (home / name).unlink(missing_ok=True)
         checkpoints.clear()
         _write_manifest(home / "manifest.json", key, settings, done=False)
-    elif found.get("done") and not overwrite:
+    elif found.done and not overwrite:
         return Work(home, settings, checkpoints, done=True)
     if checkpoints.folder.is_dir():
         checkpoints.sweep()
@@ -143,16 +145,27 @@ def _only_ours(output: Path) -> bool:
     return all(path.name.startswith(".manifest.json.") for path in output.iterdir())
 
 
-def _manifest(path: Path) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    """What `manifest.json` holds."""
+
+    schema: str
+    key: str
+    settings: Mapping[str, Any]
+    done: bool
+
+
+def _manifest(path: Path) -> _Manifest | None:
+    """The manifest of a folder, None where it is missing, damaged or of something else: the work then starts over."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = typed(_Manifest, load_json(path), "manifest")
+    except InputError:
         return None
-    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+    return found if found.schema == SCHEMA else None
 
 
 def _write_manifest(path: Path, key: str, settings: Mapping[str, Any], *, done: bool) -> None:
-    content = {"schema": SCHEMA, "key": key, "settings": dict(settings), "done": done}
+    content = asdict(_Manifest(SCHEMA, key, dict(settings), done))
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("w", encoding="utf-8") as stream:
         stream.write(json.dumps(content, indent=1, sort_keys=True) + "\n")

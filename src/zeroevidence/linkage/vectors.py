@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.door import door, is_file
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.scoring import unit
@@ -44,16 +45,14 @@ Vectors: TypeAlias = FloatArray | Address | str | Path
 def _open(location: str) -> FloatArray:
     path = location.removeprefix("file://")
     if "://" not in path and path.endswith(".npy"):
-        try:
+        if not is_file(path):
+            raise InputError("no such file", path=path)
+        with door(path, "NumPy npy"):
             mapped: FloatArray = np.load(path, mmap_mode="r", allow_pickle=False)
-        except FileNotFoundError:
-            raise InputError("no such file", path=path) from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read as NumPy npy: {error}", path=path) from None
         return mapped
     if "://" in path and path.endswith(".npy"):
         fsspec = optional("fsspec", "cluster", f"{path}: reading from an address")
-        with fsspec.open(path, "rb") as stream:
+        with door(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
             fetched: FloatArray = np.load(stream, allow_pickle=False)
         return fetched
     # other formats need the readers, and those a table library

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.order import in_name_order
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.numbers import attribute_numbers, banded
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
@@ -76,6 +77,7 @@ def fit_protector(
     >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
     True
     """
+    data = in_name_order(data)
     if limit is not None:
         if keep is not None or preset is not None:
             raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")

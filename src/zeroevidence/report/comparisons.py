@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from zeroevidence.data.cells import safe_cell
-from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed
-from zeroevidence.measure.registry import MEASURES, find_measure
+from zeroevidence.data.door import door
+from zeroevidence.data.typed import plain, read_json, typed
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference
+from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number
 from zeroevidence.report.grid import Grid, grids_to_markdown
 from zeroevidence.report.latex import grids_to_latex
-from zeroevidence.uncertainty.compare import Difference
 
 SCHEMA = "zeroevidence/comparison/1"
 GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
@@ -31,8 +32,8 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
     """All measures in one of the output formats; text holds the signatures of several only where asked to."""
     check_format(format)
     if format == "json":
-        document = {"schema": SCHEMA, "comparisons": [asdict(one) for one in comparisons]}
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        document = {"schema": SCHEMA, "comparisons": [plain(asdict(one)) for one in comparisons]}
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return _csv(comparisons)
     grids = [grid for one in comparisons for grid in _grids(one)]
@@ -107,53 +108,31 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
 
 def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison]:
     """Comparisons of a file written by `render_comparisons`."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
+    document = read_json(text, path)
     found = document.get("schema") if isinstance(document, dict) else None
     if found != SCHEMA:
-        raise InputError(f"expected a comparison with schema {SCHEMA!r}, got {found!r}", path=path)
-    try:
-        comparisons = [
-            Comparison(
-                measure=one["measure"],
-                ranking=tuple(Placed(**entry) for entry in one["ranking"]),
-                pairs=tuple(
-                    PairwiseDifference(**{**pair, "difference": Difference(**pair["difference"])})
-                    for pair in one["pairs"]
-                ),
-                signature=one["signature"],
-                labels=one.get("labels", {}),
-                paired=one.get("paired", True),
-            )
-            for one in document["comparisons"]
-            if find_measure(one["measure"])
-        ]
-        for comparison in comparisons:
-            _check(comparison)
-    except (KeyError, TypeError, AttributeError, UsageError) as error:
-        raise InputError(f"a comparison is not complete ({error})", path=path) from None
+        raise InputError(f"expected a comparison with schema {SCHEMA!r}, got {str(found)[:40]!r}", path=path)
+    with door(path, "a comparison"):
+        comparisons = typed(tuple[Comparison, ...], document.get("comparisons"), "comparisons")
+        for place, one in enumerate(comparisons):
+            _check(one, f"comparisons[{place}]")
     if not comparisons:
         raise InputError("has no comparisons; expected at least one", path=path)
-    return comparisons
+    return list(comparisons)
 
 
-def _check(comparison: Comparison) -> None:
-    """Raise TypeError where something else stands in the place of names and numbers."""
+def _check(comparison: Comparison, where: str) -> None:
+    """Refuse what no comparison can be: nothing ranked, an unknown measure, numbers outside their range."""
+    if comparison.measure not in MEASURES:
+        raise InputError(f"{where}.measure: no measure {comparison.measure[:40]!r}")
     if not comparison.ranking:
-        raise TypeError("nothing is ranked")
-    names: list[object] = [comparison.signature, *comparison.labels, *comparison.labels.values()]
-    numbers: list[object] = []
-    for entry in comparison.ranking:
-        names.append(entry.system)
-        numbers += [entry.value, entry.low, entry.high, entry.group]
-    for pair in comparison.pairs:
-        names += [pair.first, pair.second]
-        numbers += [pair.difference.value, pair.difference.low, pair.difference.high, pair.p_holm]
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{name!r} is not a name")
-    for value in numbers:
-        if value is not None and not isinstance(value, (int, float)):
-            raise TypeError(f"{value!r} is not a number")
+        raise InputError(f"{where}.ranking: is empty; expected at least one system")
+    for place, one in enumerate(comparison.ranking):
+        if not 1 <= one.group <= len(comparison.ranking):
+            raise InputError(
+                f"{where}.ranking[{place}].group: expected 1 to {len(comparison.ranking)}, got {one.group}"
+            )
+    for place, pair in enumerate(comparison.pairs):
+        for name, p in (("p_holm", pair.p_holm), ("difference.p_value", pair.difference.p_value)):
+            if not 0.0 <= p <= 1.0:
+                raise InputError(f"{where}.pairs[{place}].{name}: expected a number from 0 to 1, got {p}")

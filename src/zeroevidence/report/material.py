@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zeroevidence.attack.attackers.card import AttackerCard
+from zeroevidence.data.door import door, is_file
 from zeroevidence.data.formats.scores.summary import is_summary
+from zeroevidence.data.typed import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.jsonfile import from_json, result_text
 from zeroevidence.evaluation.published import read_published
+from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ class Material:
             self.add_rows(read_published(path))
             return
         name, text = result_text(path)
-        if _schema(text) == SCHEMA:
+        if _is_comparison(text, name):
             self.comparisons += comparisons_from_json(text, path=name)
             return
         rows = from_json(text, path=name)
@@ -71,38 +74,27 @@ class Material:
             self.protectors.append(card)
 
 
-def _schema(text: str) -> str | None:
-    try:
-        document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    found = document.get("schema") if isinstance(document, dict) else None
-    return found if isinstance(found, str) else None
+def _is_comparison(text: str, path: str) -> bool:
+    document = read_json(text, path)
+    return isinstance(document, dict) and document.get("schema") == SCHEMA
 
 
 def _cards(place: Path, wanted: int) -> list[Card | None]:
     """The attackers' cards that an audit wrote beside its result."""
     file = place / "attackers.json"
-    if not place.is_dir() or not file.is_file():
+    if not is_file(file):
         return [None] * wanted
-    try:
-        cards = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", path=file) from None
-    if not isinstance(cards, list) or len(cards) != wanted or not all(isinstance(card, dict) for card in cards):
-        raise InputError(f"expected {wanted} attacker cards, one for each attack of result.json", path=file)
-    return cards
+    with door(file, "attackers' cards"):
+        cards = typed(tuple[AttackerCard, ...], load_json(file), "cards")
+    if len(cards) != wanted:
+        raise InputError(f"{len(cards)} cards; expected {wanted}, one for each attack of result.json", path=file)
+    return [card.to_dict() for card in cards]
 
 
 def _protector(place: Path) -> Card | None:
     """The protector's card that an audit wrote beside its result."""
     file = place / "protector.json"
-    if not place.is_dir() or not file.is_file():
+    if not is_file(file):
         return None
-    try:
-        card = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", path=file) from None
-    if not isinstance(card, dict) or not isinstance(card.get("name"), str):
-        raise InputError("expected the card of a protector, with a name", path=file)
-    return card
+    with door(file, "a protector's card"):
+        return typed(ProtectorCard, load_json(file), "card").to_dict()

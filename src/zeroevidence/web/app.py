@@ -23,7 +23,7 @@ from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, TIMEOUT
 from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
 from zeroevidence.web.jobs import Job, Jobs
-from zeroevidence.web.work import MOST_PROBLEMS, Upload
+from zeroevidence.web.work import MOST_PROBLEMS, Problems, Upload
 from zeroevidence.web.work import Request as Work
 
 _HERE = Path(__file__).parent / "templates"
@@ -167,13 +167,13 @@ class _Page:
     async def job(self, request: Request) -> Response:
         """Progress, problems, or the way to the report."""
         job = self._job(request)
-        found: dict[str, Any] = job.problems() if job.state == "problems" else {"count": 0, "problems": []}
+        found = job.problems() if job.state == "problems" else Problems()
         return self._rendered(
             "job.html",
             title=job.title,
             job=job,
-            problems=found["problems"],
-            count=found["count"],
+            problems=found.problems,
+            count=found.count,
             most=MOST_PROBLEMS,
         )
 

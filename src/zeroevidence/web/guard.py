@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from urllib.parse import urlsplit
 
@@ -104,6 +105,18 @@ class Body:
 
     async def receive(self) -> Message:
         """The next part; raises `TooLarge` when it is one too many, and `TooSlow` when it does not come."""
+        message = await self._in_time()
+        if self._seen > self._limit:
+            raise TooLarge
+        return message
+
+    async def drain(self) -> None:
+        """Read and drop the rest, so that a browser still gets the answer; give up where it is far too much or slow."""
+        with contextlib.suppress(TooSlow):
+            while not self._ended and self._seen <= 4 * self._limit:
+                await self._in_time()
+
+    async def _in_time(self) -> Message:
         try:
             async with asyncio.timeout(self._patience):
                 message = await self._next()
@@ -112,14 +125,7 @@ class Body:
         elapsed = time.monotonic() - self._began
         if not self._ended and elapsed > self._patience and self._seen < self._least_rate * elapsed:
             raise TooSlow
-        if self._seen > self._limit:
-            raise TooLarge
         return message
-
-    async def drain(self) -> None:
-        """Read and drop the rest, so that a browser still gets the answer; give up where it is far too much."""
-        while not self._ended and self._seen <= 4 * self._limit:
-            await self._next()
 
     async def _next(self) -> Message:
         message = await self._receive()

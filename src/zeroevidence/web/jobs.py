@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroevidence.web.work import Request
+from zeroevidence.data.typed import load_json, typed
+from zeroevidence.web.work import Problems, Request
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
 MOST_JOBS = 16
@@ -42,10 +43,10 @@ class Job:
         """What the page polls."""
         return {"state": self.state, "words": self.words, "done": self.done, "total": self.total, "over": self.over}
 
-    def problems(self) -> dict[str, Any]:
+    def problems(self) -> Problems:
         """What is wrong with the files."""
-        found: dict[str, Any] = json.loads((self.folder / "problems.json").read_text(encoding="utf-8"))
-        return found
+        path = self.folder / "problems.json"
+        return typed(Problems, load_json(path), path.name)
 
 
 class Jobs:
@@ -130,7 +131,7 @@ class Jobs:
         assert process.stdout is not None
         try:
             async for line in process.stdout:
-                with contextlib.suppress(ValueError, KeyError, TypeError):
+                with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError, OverflowError):
                     told = json.loads(line)
                     job.words, job.done, job.total = str(told["words"]), int(told["done"]), int(told["total"])
             return await process.wait()

@@ -12,11 +12,12 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from zeroevidence.data.door import door
 from zeroevidence.data.scale import Scale
+from zeroevidence.data.typed import load_json, typed
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.evaluation.files import Reading, ScoreFile, evaluate_files, score_files
 from zeroevidence.evaluation.flags import Flag
@@ -35,6 +36,14 @@ class Upload:
 
     path: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """What is wrong with the files: how much in all, and the first of it by file, line and reason."""
+
+    count: int = 0
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +69,21 @@ class Request:
 
     def to_json(self) -> str:
         """The request as text."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, Upload):
-                return [value.path, value.name]
-            return [plain(one) for one in value] if isinstance(value, tuple) else value
-
-        return json.dumps({name: plain(getattr(self, name)) for name in Request.__slots__})
+        return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Request:
+    def from_file(cls, path: Path) -> Request:
         """The request that `to_json` wrote."""
-        given = json.loads(text)
-        for name in ("scores", "keys", "dev", "dev_keys"):
-            given[name] = tuple(Upload(*one) for one in given[name])
-        given["speakers"] = None if given["speakers"] is None else Upload(*given["speakers"])
-        return cls(**given)
+        with door(path, "a request"):
+            return typed(cls, load_json(path), "request")
 
-    def problems(self, found: Sequence[Problem]) -> list[dict[str, Any]]:
+    def problems(self, found: Sequence[Problem]) -> Problems:
         """Problems with the names that the user knows in the place of ours."""
-        return [
-            {"file": self.named(one.path), "line": one.line, "reason": on_the_page(self.named(one.reason))}
+        told = (
+            Problem(self.named(one.path), one.line, on_the_page(self.named(one.reason)))
             for one in found[:MOST_PROBLEMS]
-        ]
+        )
+        return Problems(len(found), tuple(told))
 
     def named(self, text: str) -> str:
         """Text in which files have the names that the user gave them."""
@@ -96,7 +97,7 @@ def main(folder: str) -> int:
     threading.Thread(target=_end_with_server, daemon=True).start()
     _limit_memory()
     home = Path(folder)
-    request = Request.from_json((home / "request.json").read_text(encoding="utf-8"))
+    request = Request.from_file(home / "request.json")
     try:
         problems = _problems(request)
         if not problems:
@@ -109,8 +110,7 @@ def main(folder: str) -> int:
         problems = [Problem("", None, str(error))]
     except MemoryError:
         problems = [Problem("", None, f"these files need more memory than {MOST_MEMORY >> 30} GiB")]
-    document = {"count": len(problems), "problems": request.problems(problems)}
-    (home / "problems.json").write_text(json.dumps(document), encoding="utf-8")
+    (home / "problems.json").write_text(json.dumps(asdict(request.problems(problems))), encoding="utf-8")
     return InputError.exit_code
 
 

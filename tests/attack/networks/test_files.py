@@ -154,7 +154,7 @@ def test_computed_weights_are_refused(file):
 
 def test_files_of_no_known_architecture(tmp_path):
     path = tmp_path / "model.onnx"
-    with pytest.raises(InputError, match=r"cannot be (read|loaded) as ONNX"):
+    with pytest.raises(InputError, match=r"cannot be (read|loaded)"):
         load_onnx(path)
     path.write_text("no model")
     with pytest.raises(InputError, match=r"cannot be (read|loaded) as ONNX"):

@@ -1,5 +1,7 @@
 """The training loop on a toy encoder: it learns, stops by development people, resumes to the same weights."""
 
+import json
+import re
 import time
 from dataclasses import replace
 from typing import get_args
@@ -118,6 +120,51 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
     np.testing.assert_array_equal(weights(resumed.network), weights(whole.network))
     assert resumed.best == whole.best
     assert [one.loss for one in resumed.epochs[1:]] == [one.loss for one in whole.epochs[1:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"best": 99}, "facts.best: no epoch 99 that was looked at"),
+        ({"rates": "x"}, "facts.rates: expected a list, got 'x'"),
+        ({"rates": ["inf"]}, "facts.rates, facts.momenta: expected finite numbers"),
+        ({"rates": []}, "cannot be read as a checkpoint"),
+        ({"epochs": []}, "facts.best: no epoch"),
+        ({"epochs": [{"number": 5, "loss": 0, "development": None}]}, "facts.epochs: expected each epoch once"),
+        ({"schedule": 1.5}, "facts.schedule: expected a whole number, got 1.5"),
+        ({"new": 1}, "facts: has no field 'new'"),
+    ],
+)
+def test_facts_of_a_checkpoint_that_cannot_be(data, tmp_path, change, words):
+    import safetensors.torch
+    from safetensors import safe_open
+
+    train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+    (file,) = tmp_path.iterdir()
+    with safe_open(file, framework="pt") as opened:
+        facts = {**json.loads(opened.metadata()["facts"]), **change}
+    safetensors.torch.save_file(safetensors.torch.load_file(file), file, metadata={"facts": json.dumps(facts)})
+    with pytest.raises(InputError, match=re.escape(f"training.safetensors: {words}")):
+        train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+
+
+def test_a_checkpoint_with_weights_that_are_no_numbers(data, tmp_path):
+    import safetensors.torch
+    from safetensors import safe_open
+
+    train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+    (file,) = tmp_path.iterdir()
+    with safe_open(file, framework="pt") as opened:
+        metadata = opened.metadata()
+    arrays = safetensors.torch.load_file(file)
+    name = next(one for one in arrays if one.startswith("network.") and one.endswith("weight"))
+    for value, words in (
+        (arrays[name] * float("nan"), "has entries that are not finite"),
+        (arrays[name][None], "cannot be read as a checkpoint"),
+    ):
+        safetensors.torch.save_file({**arrays, name: value}, file, metadata=metadata)
+        with pytest.raises(InputError, match=rf"training\.safetensors: .*{words}"):
+            train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
 
 
 def test_a_checkpoint_of_another_training_is_refused(data, tmp_path):

@@ -15,6 +15,7 @@ from zeroevidence.attack.extractors import EXTRACTORS
 from zeroevidence.attack.extractors.cards import CARD, Card, card_parts, card_text, read_card
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.extractors.shelves import added_card, added_home, is_encoder_name, shelved
+from zeroevidence.data.door import is_file
 from zeroevidence.errors import InputError, UsageError
 
 
@@ -44,8 +45,8 @@ def add_encoder(
     Raises
     ------
     InputError
-        Naming the file, when model and card do not fit, the digest is not the card's, the weights lie in other files,
-        or the embedding of the check utterance is not what it should be.
+        Naming the file, when model and card do not fit, digest or size are not the card's, the weights lie in other
+        files, or the embedding of the check utterance is not what it should be.
     UsageError
         When the name is taken, or cannot be one.
     MissingExtra
@@ -66,7 +67,9 @@ def add_encoder(
         there = ", ".join(one.name for one in model.model.external)
         raise InputError(f"its weights are in other files ({there}); expected one file that holds all", path=meant.file)
     examine(model)
-    return Encoder(_stored(replace(meant, name=called, sha256=model.model.sha256)), "added")
+    return Encoder(
+        _stored(replace(meant, name=called, sha256=model.model.sha256, bytes=meant.file.stat().st_size)), "added"
+    )
 
 
 def _meant(file: str, card: str | Path | None, known: str | None) -> Card:
@@ -75,7 +78,7 @@ def _meant(file: str, card: str | Path | None, known: str | None) -> Card:
             raise UsageError(f"{known}: a published encoder has a card already; expected either its name or a card")
         return known_card(known, Path(file))
     path, chosen = card_parts(file)
-    if not Path(path).is_file():
+    if not is_file(path):
         raise InputError("no such file", path=path)
     if card is None:
         return read_card(path, chosen)

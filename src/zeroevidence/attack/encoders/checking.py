@@ -18,6 +18,8 @@ from zeroevidence.attack.extractors.base import Vectors, Wave
 from zeroevidence.attack.extractors.cards import Card
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.data.audio import load_audio
+from zeroevidence.data.door import named
+from zeroevidence.data.typed import shortened
 from zeroevidence.errors import InputError, Problem
 
 _HOME = Path(__file__).parent / "check"
@@ -76,7 +78,8 @@ def examine(model: OnnxExtractor) -> float | None:
         raise InputError("gives another embedding of the same utterance each time", path=model.card.file)
     if model.card.reference is None:
         return None
-    expected = reference(model.card.reference)
+    with named(model.card.file):
+        expected = reference(model.card.reference)
     if len(expected) != model.dim:
         reason = f"{model.dim} dimensions; expected {len(expected)} of {model.card.reference}"
         raise InputError(reason, path=model.card.file)
@@ -110,7 +113,7 @@ def reference(name: str) -> Vectors:
     """
     known = json.loads(EMBEDDINGS.read_text(encoding="utf-8"))
     if name not in known:
-        raise InputError(f"no reference {name!r}; expected one of {', '.join(known)}")
+        raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(known)}")
     return np.array(known[name], np.float32)
 
 

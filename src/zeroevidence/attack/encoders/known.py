@@ -12,6 +12,7 @@ from typing import Any
 
 from zeroevidence.attack.extractors.cards import Card
 from zeroevidence.attack.extractors.runtime import open_model
+from zeroevidence.data.door import is_file
 from zeroevidence.errors import InputError, UsageError
 
 
@@ -69,7 +70,7 @@ def known_card(name: str, file: Path) -> Card:
         Naming the file, when what goes into its graph or comes out of it is not as that encoder has it.
     """
     known = find_known(name)
-    if not file.is_file():
+    if not is_file(file):
         raise InputError("no such file", path=file)
     model = open_model(file)
     inputs, outputs = model.session.get_inputs(), model.session.get_outputs()

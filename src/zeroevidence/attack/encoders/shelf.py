@@ -8,6 +8,7 @@ from typing import Literal
 
 from zeroevidence.attack.extractors.cards import Card, card_parts, read_card
 from zeroevidence.attack.extractors.shelves import BUNDLED, added_home, cards_in, shelved
+from zeroevidence.data.door import is_file
 from zeroevidence.errors import InputError, Problem
 
 Shelf = Literal["bundled", "added"]
@@ -88,4 +89,4 @@ def find_card(name: str) -> Card:
     """
     file, chosen = card_parts(name)
     known = any(one.name == name.lower() for one in inventory().encoders)
-    return find_encoder(name).card if known or not Path(file).is_file() else read_card(file, chosen)
+    return find_encoder(name).card if known or not is_file(file) else read_card(file, chosen)

@@ -5,10 +5,10 @@ A card is a JSON object with `file` (beside the card), `sample_rate`, `dim`, `fr
 such as a shape, are for people). A card file may hold several, by name. A card that describes its front end in
 prose, under `features`, is understood where the words are those of a front end that we have.
 
-For people it says `architecture`, `licence`, `origin` and `note`. `sha256` is the digest of the model file, which is
-then checked whenever the model is loaded. `reference` names the encoder whose embedding of the check utterance the
-model must give. `training_people` and `development_people` are digests of the people whom an encoder learned from and
-was stopped on (see `encoders.people`).
+For people it says `architecture`, `licence`, `origin` and `note`. `sha256` is the digest of the model file and `bytes`
+its size, which are then checked whenever the model is loaded. `reference` names the encoder whose embedding of the
+check utterance the model must give. `training_people` and `development_people` are digests of the people whom an
+encoder learned from and was stopped on (see `encoders.people`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from zeroevidence.attack.features import FRONT_ENDS, RATE
+from zeroevidence.data.door import is_file
+from zeroevidence.data.typed import is_writable, load_json, shortened, shown
 from zeroevidence.errors import InputError
 
 CARD = "card.json"  # what a card is called in the folder of an encoder
 _WAVE = "wave"
+_FASTEST, _LONGEST, _LARGEST = 768_000, 1 << 20, 1 << 40  # samples a second, dimensions, bytes of a model
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # What the prose of a card must say, all of it, to mean one of our front ends.
 _PROSE = {
@@ -71,6 +74,7 @@ class Card:
     origin: str = ""
     note: str = ""
     sha256: str | None = None
+    bytes: int | None = None
     reference: str | None = None
     training_people: tuple[str, ...] = ()
     development_people: tuple[str, ...] = ()
@@ -108,16 +112,18 @@ def read_card(path: str | Path, name: str | None = None, *, model: Path | None =
     if name is None and model is not None and len(cards) > 1:
         name = next((one for one, words in cards.items() if words.get("file") == model.name), None)
     if name is None and len(cards) > 1:
-        raise InputError(f"{len(cards)} models; expected {file.name}#NAME with one of {', '.join(cards)}", path=path)
+        raise InputError(
+            f"{len(cards)} models; expected {file.name}#NAME with one of {shortened(', '.join(cards))}", path=path
+        )
     chosen = next(iter(cards)) if name is None else name
     if chosen not in cards:
-        raise InputError(f"no model {chosen!r}; expected one of {', '.join(cards)}", path=path)
+        raise InputError(f"no model {chosen!r}; expected one of {shortened(', '.join(cards))}", path=path)
     return _card(file, chosen, cards[chosen], model)
 
 
 def card_parts(name: str) -> tuple[str, str | None]:
     """The file, and which of its models where the name says so; a file may itself have the mark in its name."""
-    if Path(name).is_file():
+    if is_file(name):
         return name, None
     file, _, model = name.partition("#")
     return file, model or None
@@ -128,6 +134,13 @@ def card_text(card: Card) -> str:
     names = tuple(name for name in Card.__dataclass_fields__ if name != "file")
     words = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names}
     return json.dumps({key: value for key, value in words.items() if value}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _beside(card: Path, name: str, fields: _Fields) -> Path:
+    """The file that a card names, which must lie in its folder: a card may come from anybody."""
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise fields.refused(f"file is {shortened(name)!r}, outside the folder of the card; expected a file beside it")
+    return card.parent / name
 
 
 def _card_naming(model: Path) -> Card:
@@ -141,10 +154,7 @@ def _card_naming(model: Path) -> Card:
 
 def _cards(file: Path) -> dict[str, dict[str, Any]]:
     """Cards by name; one alone is an object of plain values."""
-    try:
-        loaded = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read as a model card: {error}", path=file) from None
+    loaded = load_json(file)
     if not isinstance(loaded, dict) or not loaded:
         raise InputError("not a model card; expected an object with file, sample_rate, dim, front_end", path=file)
     if all(isinstance(one, dict) for one in loaded.values()):
@@ -157,17 +167,18 @@ def _card(file: Path, name: str, words: dict[str, Any], model: Path | None) -> C
     front_end = fields.text("front_end", "") or _meant(fields.text("features", ""))
     if front_end not in FRONT_ENDS and front_end != _WAVE:
         known = ", ".join((*FRONT_ENDS, _WAVE))
-        what = f"unknown front end {front_end!r}" if front_end else "its features are not understood"
+        what = f"unknown front end {shortened(front_end)!r}" if front_end else "its features are not understood"
         raise fields.refused(f"{what}; expected front_end to be one of {known}")
-    rate, dim = fields.number("sample_rate"), fields.number("dim")
+    rate, dim = fields.number("sample_rate", _FASTEST), fields.number("dim", _LONGEST)
+    size = fields.number("bytes", _LARGEST) if "bytes" in words else None
     if front_end in FRONT_ENDS and rate != RATE:
         raise fields.refused(f"sample_rate {rate}; expected {RATE} for {front_end}")
-    place = file.parent / fields.text("file") if model is None else model
-    if not place.is_file():
-        raise fields.refused(f"no such model file {place.name}")
+    place = _beside(file, fields.text("file"), fields) if model is None else model
+    if not is_file(place):
+        raise fields.refused(f"no such model file {shortened(place.name)}")
     digest = fields.text("sha256", "").lower()
     if digest and not _DIGEST.fullmatch(digest):
-        raise fields.refused(f"sha256 is {digest!r}; expected 64 hexadecimal digits")
+        raise fields.refused(f"sha256 is {shortened(digest)!r}; expected 64 hexadecimal digits")
     return Card(
         name,
         place,
@@ -181,6 +192,7 @@ def _card(file: Path, name: str, words: dict[str, Any], model: Path | None) -> C
         origin=fields.text("origin", ""),
         note=fields.text("note", ""),
         sha256=digest or None,
+        bytes=size,
         reference=fields.text("reference", "") or None,
         training_people=fields.digests("training_people"),
         development_people=fields.digests("development_people"),
@@ -199,14 +211,14 @@ class _Fields:
         value = self.words.get(key)
         if value is None and otherwise is not None:
             return otherwise
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str) or not is_writable(value) or not value.strip():
             raise self.refused(f"{key} is {self._found(key)}; expected text")
         return value
 
-    def number(self, key: str) -> int:
+    def number(self, key: str, most: int) -> int:
         value = self.words.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self.refused(f"{key} is {self._found(key)}; expected a number")
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+            raise self.refused(f"{key} is {self._found(key)}; expected a whole number from 1 to {most}")
         return value
 
     def digests(self, key: str) -> tuple[str, ...]:
@@ -216,10 +228,10 @@ class _Fields:
         return tuple(value)
 
     def refused(self, reason: str) -> InputError:
-        return InputError(f"{self.name}: {reason}", path=self.file)
+        return InputError(f"{shortened(self.name)}: {reason}", path=self.file)
 
     def _found(self, key: str) -> str:
-        return repr(self.words[key]) if key in self.words else "missing"
+        return shown(self.words[key]) if key in self.words else "missing"
 
 
 def _meant(prose: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from zeroevidence.attack.extractors.cards import card_parts, read_card
 from zeroevidence.attack.extractors.registry import register_extractor
 from zeroevidence.attack.extractors.runtime import EXTRA, OnnxExtractor
+from zeroevidence.data.door import is_file
 
 
 @register_extractor(
@@ -14,7 +13,7 @@ from zeroevidence.attack.extractors.runtime import EXTRA, OnnxExtractor
     "Any speaker encoder as an ONNX file, with a model card",
     forms=("a model card (.json)", "an ONNX model with one beside it"),
     extra=EXTRA,
-    takes=lambda name: Path(card_parts(name)[0]).is_file(),
+    takes=lambda name: is_file(card_parts(name)[0]),
     files=True,
 )
 def load_onnx(name: str, /, *, threads: int) -> OnnxExtractor:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zeroevidence.attack.extractors.base import Vectors, Wave
 from zeroevidence.attack.extractors.cards import Card
-from zeroevidence.attack.extractors.weights import external_files
+from zeroevidence.attack.extractors.weights import checked_bytes, external_files
 from zeroevidence.attack.features import FRONT_ENDS
 from zeroevidence.errors import InputError, MissingExtra
 
@@ -30,24 +30,19 @@ class Model:
     external: tuple[Path, ...]
 
 
-def open_model(file: Path, *, sha256: str | None = None, threads: int = 1) -> Model:
+def open_model(file: Path, *, sha256: str | None = None, size: int | None = None, threads: int = 1) -> Model:
     """Check an ONNX file and open it, on so many threads in all.
 
     Raises
     ------
     InputError
-        When it is not ONNX, its digest is not `sha256`, or it wants files from outside its folder.
+        When it is not ONNX, its digest is not `sha256`, it has other than `size` bytes, or it wants files from outside
+        its folder.
     MissingExtra
         Without onnxruntime.
     """
     runtime = _runtime()
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=file) from None
-    digest = hashlib.sha256(data).hexdigest()
-    if sha256 is not None and digest != sha256:
-        raise InputError(f"its sha256 is {digest}; its card says {sha256}", path=file)
+    data = checked_bytes(file, sha256=sha256, size=size)
     external = external_files(data, file)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -59,7 +54,7 @@ def open_model(file: Path, *, sha256: str | None = None, threads: int = 1) -> Mo
         session = runtime.InferenceSession(str(file) if external else data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has its own family of errors
         raise InputError(f"cannot be loaded as ONNX: {str(error).splitlines()[0]}", path=file) from None
-    return Model(session, digest, external)
+    return Model(session, hashlib.sha256(data).hexdigest(), external)
 
 
 class OnnxExtractor:
@@ -70,7 +65,7 @@ class OnnxExtractor:
     """
 
     def __init__(self, card: Card, *, threads: int = 1) -> None:
-        model = open_model(card.file, sha256=card.sha256, threads=threads)
+        model = open_model(card.file, sha256=card.sha256, size=card.bytes, threads=threads)
         inputs = {one.name: one for one in model.session.get_inputs()}
         outputs = [one.name for one in model.session.get_outputs()]
         if set(inputs) != {card.input} or card.output not in outputs:

@@ -1,4 +1,4 @@
-"""Which other files an ONNX model wants to read, found without running or loading anything.
+"""An ONNX file before anything is made of it: whether it is the one its card means, and what other files it wants.
 
 ONNX keeps large weights in files beside the model and names them by a path. Such a path may lead anywhere, so a model
 that somebody else made could read any file of the machine; one that leads out of the model's folder is refused.
@@ -6,9 +6,11 @@ that somebody else made could read any file of the machine; one that leads out o
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from zeroevidence.data.door import is_file
 from zeroevidence.errors import InputError
 
 # Fields of ONNX messages by number that hold messages in which a tensor may lie.
@@ -24,6 +26,27 @@ _INSIDE: dict[str, dict[int, str]] = {
 }
 _KEY, _VALUE = 1, 2
 _VARINT, _EIGHT, _LENGTH, _FOUR = 0, 1, 2, 5  # how protobuf marks what follows
+
+
+def checked_bytes(file: Path, *, sha256: str | None = None, size: int | None = None) -> bytes:
+    """What a model file holds, if that is as large as its card says and has the digest that its card says.
+
+    Raises
+    ------
+    InputError
+        Naming the file, when it cannot be read or is another; one of another size is not read.
+    """
+    try:
+        there = file.stat().st_size
+        if size is not None and there != size:
+            raise InputError(f"has {there} bytes; its card says {size}", path=file)
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=file) from None
+    digest = hashlib.sha256(data).hexdigest()
+    if sha256 is not None and digest != sha256:
+        raise InputError(f"its sha256 is {digest}; its card says {sha256}", path=file)
+    return data
 
 
 def external_files(data: bytes, path: Path) -> tuple[Path, ...]:
@@ -58,7 +81,7 @@ def external_files(data: bytes, path: Path) -> tuple[Path, ...]:
     for name, place in places.items():
         if not place.is_relative_to(folder):
             raise InputError(f"its weights are in {name!r}, outside its folder; expected them beside it", path=path)
-        if not place.is_file():
+        if not is_file(place):
             raise InputError(f"its weights are in {name!r}; no such file beside it", path=path)
     return tuple(places.values())
 

@@ -17,7 +17,7 @@ from zeroevidence.attack.networks import architectures
 from zeroevidence.attack.networks.export import save_onnx
 from zeroevidence.attack.networks.graph import Layer, read_layers
 from zeroevidence.attack.networks.registry import ARCHITECTURES, Architecture, recognise, register_architecture
-from zeroevidence.attack.networks.weights import load_onnx
+from zeroevidence.attack.networks.weights import load_network, load_onnx
 
 for _module in iter_modules(architectures.__path__):
     import_module(f"{architectures.__name__}.{_module.name}")
@@ -26,6 +26,7 @@ __all__ = [
     "ARCHITECTURES",
     "Architecture",
     "Layer",
+    "load_network",
     "load_onnx",
     "read_layers",
     "recognise",

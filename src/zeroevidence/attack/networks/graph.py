@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.attack.extractors.weights import external_files
+from zeroevidence.attack.extractors.weights import checked_bytes, external_files
+from zeroevidence.data.door import door
 from zeroevidence.errors import InputError, MissingExtra
 
 EXTRA = "torch"  # the optional part that brings torch and onnx
@@ -67,27 +68,30 @@ def need_onnx(what: str) -> Any:
     return onnx
 
 
-def read_layers(path: str | Path) -> tuple[Layer, ...]:
+def read_layers(path: str | Path, *, sha256: str | None = None, size: int | None = None) -> tuple[Layer, ...]:
     """Every convolution and normalisation of an ONNX file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sha256, size
+        Its digest and its size in bytes, where a card says them.
 
     Raises
     ------
     InputError
-        When it cannot be read, or a layer's weights are computed rather than stored.
+        When it cannot be read, is another than the card means, or a layer's weights are computed rather than stored.
     """
     onnx = need_onnx("reading the weights of a speaker encoder")
-    try:
-        external_files(Path(path).read_bytes(), Path(path))  # refuses a model whose weights lie elsewhere
-        graph = onnx.load(str(path)).graph
-        stored = _stored(onnx, graph)
-        return tuple(_layers(onnx, graph, stored))
-    except InputError:
-        raise
-    except KeyError as error:
-        raise InputError(f"the tensor {error} is not stored in it; expected plain weights", path=path) from None
-    except Exception as error:  # protobuf and onnx have their own families of errors
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise InputError(f"cannot be read as ONNX: {reason}", path=path) from None
+    data = checked_bytes(Path(path), sha256=sha256, size=size)
+    elsewhere = external_files(data, Path(path))  # refuses a model whose weights lie outside its folder
+    with door(path, "ONNX"):
+        graph = (onnx.load(str(path)) if elsewhere else onnx.load_model_from_string(data)).graph
+        try:
+            return tuple(_layers(onnx, graph, _stored(onnx, graph)))
+        except KeyError as error:
+            raise InputError(f"the tensor {error} is not stored in it; expected plain weights") from None
 
 
 def _stored(onnx: Any, graph: Any) -> dict[str, Any]:
@@ -110,6 +114,8 @@ def _layers(onnx: Any, graph: Any, stored: dict[str, Any]) -> Iterator[Layer]:
         tensors = tuple(
             np.array(onnx.numpy_helper.to_array(stored[name]), np.float32) for name in node.input[1:] if name
         )
+        if not all(np.isfinite(one).all() for one in tensors):
+            raise InputError(f"{node.op_type} {node.name!r} has weights that are not finite numbers")
         yield Layer(_form(node.op_type, tensors, _attributes(onnx, node)), tensors)
 
 

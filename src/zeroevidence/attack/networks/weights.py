@@ -6,17 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from zeroevidence.attack.extractors.cards import Card
 from zeroevidence.attack.networks.graph import Layer, read_layers
 from zeroevidence.attack.networks.registry import ARCHITECTURES, recognise
 from zeroevidence.errors import InputError
 
 
-def load_onnx(path: str | Path) -> Any:
+def load_network(card: Card) -> Any:
+    """The network of an encoder whose file is as its card says; see `load_onnx`."""
+    return load_onnx(card.file, sha256=card.sha256, size=card.bytes)
+
+
+def load_onnx(path: str | Path, *, sha256: str | None = None, size: int | None = None) -> Any:
     """The network in an ONNX file, in single precision, on the CPU.
 
     The layers with weights are taken in the order in which they compute. A batch normalisation that the file has is a
     `Norm` of the network, with fixed statistics; one that was folded into a convolution when the file was written stays
     part of that convolution, whose kernel and bias then are what is trained (see `Folded` for one that became tiny).
+
+    Parameters
+    ----------
+    path
+        The file.
+    sha256, size
+        Its digest and its size in bytes, where a card says them.
 
     Returns
     -------
@@ -26,11 +39,11 @@ def load_onnx(path: str | Path) -> Any:
     Raises
     ------
     InputError
-        When it is not an ONNX file of a known architecture.
+        When it is not an ONNX file of a known architecture, or another than the card means.
     MissingExtra
         When torch or onnx is not installed.
     """
-    layers = read_layers(path)
+    layers = read_layers(path, sha256=sha256, size=size)
     found = recognise(layers)
     if found is None:
         known = ", ".join(one.title for one in ARCHITECTURES.values())

@@ -16,10 +16,11 @@ from zeroevidence._typing import StrArray
 from zeroevidence.attack.encoders import find_card, person_digest
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
 from zeroevidence.attack.extractors.cards import CARD, Card
-from zeroevidence.attack.networks import load_onnx, save_onnx
+from zeroevidence.attack.networks import load_network, save_onnx
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
+from zeroevidence.data.door import named
 from zeroevidence.data.formats import read_corpus
 from zeroevidence.data.locking import exclusive
 from zeroevidence.data.speech import Utterance
@@ -99,9 +100,10 @@ def train_attacker(
     _, place = training_loop(device)
     chosen = TrainingSettings.usual(scope or usual_scope(place), **settings)
     card = find_card(encoder)
-    network = load_onnx(card.file)
+    network = load_network(card)
     utterances = _learnable(corpus, evaluation)
-    people, held = _cut(np.array([one.speaker for one in utterances]), chosen.seed)
+    with named(corpus):
+        people, held = _cut(np.array([one.speaker for one in utterances]), chosen.seed)
     with exclusive(home):
         frames, converted = read_features(utterances, card, store=home / _FEATURES, workers=workers, progress=progress)
         for sentence in converted.sentences():
@@ -136,7 +138,7 @@ def fine_tune(
     home = Path(folder)
     loop, place = training_loop(device)
     found = loop.train(
-        load_onnx(card.file),
+        load_network(card),
         training,
         development,
         settings,
@@ -246,6 +248,7 @@ def _written(
         "output": "embedding",
         "note": f"{heard}; for audits of other people",
         "sha256": hashlib.sha256((home / MODEL).read_bytes()).hexdigest(),
+        "bytes": (home / MODEL).stat().st_size,
         "training": settings.to_dict(),
         "training_people": _digests(people),
         "development_people": _digests(held),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,8 @@ import torch
 from zeroevidence.attack.training.disclosure import DevelopmentScore
 from zeroevidence.attack.training.history import Epoch, Trained
 from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.data.door import door
+from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
 
@@ -41,6 +44,19 @@ class Restored:
     kept: dict[str, torch.Tensor]
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a checkpoint holds beside tensors."""
+
+    settings: Mapping[str, Any]
+    data: tuple[str, ...]
+    best: int
+    epochs: tuple[Epoch, ...]
+    schedule: int
+    rates: tuple[float, ...]
+    momenta: tuple[tuple[float, ...], ...]
+
+
 def _tensors() -> Any:
     try:
         import safetensors.torch
@@ -60,72 +76,80 @@ def save_checkpoint(folder: Path, training: Running, result: Trained, kept: dict
     arrays["random"] = torch.get_rng_state()
     if training.place.type == "cuda":
         arrays["random.cuda"] = torch.cuda.get_rng_state(training.place)
-    plain = {name: value.detach().cpu().contiguous().clone() for name, value in arrays.items()}
-    facts = {
-        "settings": training.settings.to_dict(),
-        "data": list(training.digests),
-        "best": result.best,
-        "epochs": [
-            {
-                "number": one.number,
-                "loss": None if math.isnan(one.loss) else one.loss,
-                "development": None if one.development is None else asdict(one.development),
-            }
-            for one in result.epochs
-        ],
-        "schedule": training.schedule.last_epoch,
-        "rates": [group["lr"] for group in training.optimiser.param_groups],
-        "momenta": [list(group["betas"]) for group in training.optimiser.param_groups],
-    }
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in arrays.items()}
+    groups = training.optimiser.param_groups
+    facts = _Facts(
+        settings=training.settings.to_dict(),
+        data=training.digests,
+        best=result.best,
+        epochs=tuple(result.epochs),
+        schedule=training.schedule.last_epoch,
+        rates=tuple(group["lr"] for group in groups),
+        momenta=tuple(tuple(group["betas"]) for group in groups),
+    )
     # The facts go into the same file as the weights: there is one moment at which the state changes.
-    metadata = {"facts": json.dumps(facts)}
-    write_whole(folder / _WEIGHTS, lambda path: _tensors().save_file(plain, path, metadata=metadata))
+    metadata = {"facts": json.dumps(plain(asdict(facts)), allow_nan=False)}
+    write_whole(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
 
 
 def load_checkpoint(folder: Path, training: Running) -> Restored | None:
-    """Put a training back to where it stood; None where there is nothing."""
-    from safetensors import SafetensorError, safe_open
+    """Put a training back to where it stood; None where there is nothing.
 
+    Raises
+    ------
+    InputError
+        Naming the file, when it is damaged, or of another training.
+    """
     file = folder / _WEIGHTS
     if not file.is_file():
         return None
-    try:
-        with safe_open(file, framework="pt") as opened:
-            facts = json.loads(opened.metadata()["facts"])
-            arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (no mapping)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"cannot be read as a checkpoint: {error}", path=file) from None
-    if facts["settings"] != training.settings.to_dict():
-        raise InputError("is of a training with other settings; give another folder or remove it", path=file)
-    if facts["data"] != list(training.digests):
-        raise InputError("is of a training on other speech; give another folder or remove it", path=file)
+    with door(file, "a checkpoint"):
+        facts, arrays = _read(file)
+        if facts.settings != training.settings.to_dict():
+            raise InputError("is of a training with other settings; give another folder or remove it")
+        if facts.data != training.digests:
+            raise InputError("is of a training on other speech; give another folder or remove it")
+        _restore(training, facts, arrays)
+    best = next(one.development for one in facts.epochs if one.number == facts.best)
+    assert best is not None
+    return Restored(list(facts.epochs), facts.best, best, _part(arrays, "kept."))
 
-    def part(prefix: str) -> dict[str, torch.Tensor]:
-        return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
-    training.network.load_state_dict(part("network."))
-    training.head.load_state_dict(part("head."))
+def _read(file: Path) -> tuple[_Facts, dict[str, torch.Tensor]]:
+    """What a checkpoint holds, checked as far as it can be by itself."""
+    from safetensors import safe_open
+
+    with safe_open(file, framework="pt") as opened:
+        facts = typed(_Facts, read_json(opened.metadata()["facts"], file), "facts")
+        arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (no mapping)
+    if [one.number for one in facts.epochs] != list(range(len(facts.epochs))):
+        raise InputError("facts.epochs: expected each epoch once, in order")
+    if not any(one.number == facts.best and one.development is not None for one in facts.epochs):
+        raise InputError(f"facts.best: no epoch {facts.best} that was looked at")
+    if not all(math.isfinite(one) for one in (*facts.rates, *(beta for betas in facts.momenta for beta in betas))):
+        raise InputError("facts.rates, facts.momenta: expected finite numbers")
+    for name, value in arrays.items():
+        if not bool(torch.isfinite(value).all()):
+            raise InputError(f"{name} has entries that are not finite numbers")
+    return facts, arrays
+
+
+def _part(arrays: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+
+def _restore(training: Running, facts: _Facts, arrays: Mapping[str, torch.Tensor]) -> None:
+    training.network.load_state_dict(_part(arrays, "network."))
+    training.head.load_state_dict(_part(arrays, "head."))
     state: dict[int, dict[str, torch.Tensor]] = {}
-    for name, value in part("optimiser.").items():
+    for name, value in _part(arrays, "optimiser.").items():
         number, _, field = name.partition(".")
         state.setdefault(int(number), {})[field] = value
     whole = training.optimiser.state_dict()
     training.optimiser.load_state_dict({**whole, "state": state})
-    training.schedule.last_epoch = facts["schedule"]
-    for group, rate, betas in zip(training.optimiser.param_groups, facts["rates"], facts["momenta"], strict=True):
-        group["lr"], group["betas"] = rate, tuple(betas)
+    training.schedule.last_epoch = facts.schedule
+    for group, rate, betas in zip(training.optimiser.param_groups, facts.rates, facts.momenta, strict=True):
+        group["lr"], group["betas"] = rate, betas
     torch.set_rng_state(arrays["random"])
     if "random.cuda" in arrays:
         torch.cuda.set_rng_state(arrays["random.cuda"], training.place)
-    epochs = [
-        Epoch(
-            one["number"],
-            math.nan if one["loss"] is None else one["loss"],
-            None if one["development"] is None else DevelopmentScore(**one["development"]),
-        )
-        for one in facts["epochs"]
-    ]
-    scores = {one.number: one.development for one in epochs}
-    best = scores[facts["best"]]
-    assert best is not None
-    return Restored(epochs, facts["best"], best, part("kept."))

@@ -11,6 +11,7 @@ from zeroevidence.cli.groups import setting
 from zeroevidence.cli.measuring import measuring_options
 from zeroevidence.cli.output import output_options, terminal_progress
 from zeroevidence.cli.protect.inputs import labelled_inputs, parameter_options
+from zeroevidence.data.door import named
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
 from zeroevidence.protect.assessment.classifiers import find_classifier
@@ -108,50 +109,51 @@ def command(
     _check(models, kinds, paper, parameters, people_curve)
     for name in classifiers:
         (find_regressor if inputs.continuous else find_classifier)(name)
-    if inputs.continuous:
-        _check_number(keep or people_curve or front or paper)
-        _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
-        return
-    if front:
-        _check_front(models or keep or no_verification or people_curve or paper)
-    attribute = inputs.attribute
-    roles = Roles.split(inputs.read(), attribute, seed=options.seed)
-    if front:
-        _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
-        return
-    how: dict[str, Any] = {"keep": keep[0] if keep else None, "parameters": parameters, "seed": options.seed}
-    how["preset"] = "paper" if paper else None
-    protectors = load_protectors(models, roles, attribute) or fit_protectors(
-        kinds or None,
-        roles.train,
-        attribute,
-        progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
-        **how,
-    )
-    rows = assess(
-        protectors,
-        roles,
-        attribute,
-        keep=keep,
-        classifiers=classifiers or None,
-        verification=not no_verification,
-        mapped=mapped,
-        options=options,
-        seed=options.seed,
-        dataset=inputs.name,
-        progress=terminal_progress("attacking", "attacks"),
-    )
-    if people_curve:
-        rows = with_people_curves(
-            rows,
-            refits(protectors, attribute, **how),
+    with named(inputs.embeddings):
+        if inputs.continuous:
+            _check_number(keep or people_curve or front or paper)
+            _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
+            return
+        if front:
+            _check_front(models or keep or no_verification or people_curve or paper)
+        attribute = inputs.attribute
+        roles = Roles.split(inputs.read(), attribute, seed=options.seed)
+        if front:
+            _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
+            return
+        how: dict[str, Any] = {"keep": keep[0] if keep else None, "parameters": parameters, "seed": options.seed}
+        how["preset"] = "paper" if paper else None
+        protectors = load_protectors(models, roles, attribute) or fit_protectors(
+            kinds or None,
+            roles.train,
+            attribute,
+            progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
+            **how,
+        )
+        rows = assess(
+            protectors,
             roles,
             attribute,
-            wanted=wanted,
+            keep=keep,
+            classifiers=classifiers or None,
+            verification=not no_verification,
+            mapped=mapped,
+            options=options,
             seed=options.seed,
-            progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
+            dataset=inputs.name,
+            progress=terminal_progress("attacking", "attacks"),
         )
-    output.emit(render_protection(rows, output.format, signatures=output.signatures))
+        if people_curve:
+            rows = with_people_curves(
+                rows,
+                refits(protectors, attribute, **how),
+                roles,
+                attribute,
+                wanted=wanted,
+                seed=options.seed,
+                progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
+            )
+        output.emit(render_protection(rows, output.format, signatures=output.signatures))
 
 
 def _emit_number(

@@ -9,6 +9,7 @@ import click
 from zeroevidence.cli.groups import setting
 from zeroevidence.cli.output import terminal_progress, wrote
 from zeroevidence.cli.protect.inputs import labelled_inputs, limit_options, parameter_options
+from zeroevidence.data.door import named
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
@@ -55,7 +56,7 @@ def command(
     if inputs.continuous:
         kind = _of_numbers(kind, inputs, limit or keep or paper)
     data = inputs.read()
-    with exclusive(output):
+    with exclusive(output), named(inputs.embeddings):
         model = fit_protector(
             data,
             inputs.attribute,

@@ -8,6 +8,7 @@ import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.order import in_name_order
 from zeroevidence.errors import InputError
 
 
@@ -42,6 +43,8 @@ class Roles:
     @classmethod
     def split(cls, embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
         """Thirds of the speakers of each class, at random."""
+        attribute_labels(embeddings, attribute)  # what is wrong is told by the rows of the caller
+        embeddings = in_name_order(embeddings)
         speakers, labels = speaker_names(embeddings), attribute_labels(embeddings, attribute)
         rng = np.random.default_rng(seed)
         part = np.zeros(len(speakers), dtype=np.int64)

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zeroevidence.data.audio import undecoded
+from zeroevidence.data.door import is_file
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.scores.speakers import read_speakers, two_columns
 from zeroevidence.data.formats.scores.table import Problems
 from zeroevidence.data.formats.source import TEXT, InputFile, locate
 from zeroevidence.data.speech import SEGMENT_RATE, SUFFIXES, Utterance
+from zeroevidence.data.typed import shortened
 from zeroevidence.errors import InputError, Problem
 
 _COLUMNS = {
@@ -39,6 +41,8 @@ _SPLITS = {
     **dict.fromkeys(("eval", "evaluation", "test"), "eval"),
 }
 _SEX = {"f": "F", "female": "F", "m": "M", "male": "M"}
+SAMPLES = re.compile("[0-9]{1,15}")  # where something starts or ends in a file
+_LONGEST_S = 1e9
 _PLAIN_COMMAND = re.compile(r"(?:flac(?:\s+-[a-z-]+)*|cat)\s+(?P<file>\S+)\s*\|")
 
 
@@ -123,7 +127,7 @@ def read_table(source: InputFile, found: Found) -> None:
             problems.add(number, f"unknown role {role!r}; expected enrol, trial or train")
         elif split and split not in _SPLITS:
             problems.add(number, f"unknown split {split!r}; expected dev or eval")
-        elif any(value and not (value.isascii() and value.isdigit()) for value in span):
+        elif any(value and not SAMPLES.fullmatch(value) for value in span):
             problems.add(number, f"start {span[0]!r}, end {span[1]!r}; expected samples at 16 kHz")
         else:
             start, end = (int(value) if value else None for value in span)
@@ -293,7 +297,7 @@ def scp_files(folder: Path, found: Found) -> dict[str, tuple[int, Path]]:
 def _beside(folder: Path, file: str) -> Path:
     """A path of wav.scp: as written, or below the data folder or one of those above it."""
     for home in (folder, *list(folder.absolute().parents)[:3]):
-        if (home / file).is_file():
+        if is_file(home / file):
             return Path(os.path.normpath(home / file))
     return Path(file)
 
@@ -307,12 +311,12 @@ def _kaldi_segments(path: Path, found: Found) -> dict[str, tuple[int, str, int |
     for number, line in _lines(path, problems):
         cells = line.split()
         times = [text.parse_score(cell) for cell in cells[2:]]
-        if len(cells) != 4 or not all(isinstance(time, float) for time in times):
-            problems.add(number, f"{line!r}; expected utterance recording start end")
+        if len(cells) != 4 or not all(isinstance(time, float) and abs(time) < _LONGEST_S for time in times):
+            problems.add(number, f"{shortened(line)!r}; expected utterance recording start end")
             continue
         start, end = (round(float(time) * SEGMENT_RATE) for time in times)
-        if end <= start and times[1] != -1.0:
-            problems.add(number, f"from {cells[2]} to {cells[3]} seconds; expected start < end")
+        if start < 0 or (end <= start and times[1] != -1.0):
+            problems.add(number, f"from {cells[2]} to {cells[3]} seconds; expected 0 <= start < end")
         elif cells[0] in spans:
             problems.add(number, f"{cells[0]!r} occurs twice (line {spans[cells[0]][0]}); expected once")
         else:

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.data.audio import inspect_audio, load_audio, unheard
-from zeroevidence.data.formats.corpora.files import Found, Row, read_files, table_rows
+from zeroevidence.data.door import is_file
+from zeroevidence.data.formats.corpora.files import SAMPLES, Found, Row, read_files, table_rows
 from zeroevidence.data.formats.scores.table import Problems
 from zeroevidence.data.formats.source import locate
 from zeroevidence.data.speech import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
@@ -53,7 +54,9 @@ def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus
         raise InputError.of(problems, _LISTER)
     if not found.rows:
         raise InputError("no utterances; expected at least one", path=path)
-    corpus = Corpus(tuple(row.utterance for row in _merged(found)), found.root)
+    utterances = (row.utterance for row in _merged(found))
+    # by names: what is learned from speech must not depend on the order of the lines that list it
+    corpus = Corpus(tuple(sorted(utterances, key=lambda one: (one.speaker, one.id))), found.root)
     try:
         return corpus.assign(seed) if draw else corpus
     except InputError as error:
@@ -141,7 +144,7 @@ def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
     segments: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for number, cells in table_rows(locate(path), ("utterance", "start", "end"), problems):
         start, end = cells["start"], cells["end"]
-        if not (start.isascii() and start.isdigit() and end.isascii() and end.isdigit() and int(start) < int(end)):
+        if not (SAMPLES.fullmatch(start) and SAMPLES.fullmatch(end) and int(start) < int(end)):
             problems.add(number, f"start {start!r}, end {end!r}; expected samples at 16 kHz, start < end")
         else:
             segments[cells["utterance"]].append((int(start), int(end)))
@@ -195,7 +198,7 @@ def _contradictions(found: Found) -> list[Problem]:
 
 
 def _absent(found: Found) -> list[Problem]:
-    return [row.problem("no such file") for row in found.rows if not row.utterance.path.is_file()]
+    return [row.problem("no such file") for row in found.rows if not is_file(row.utterance.path)]
 
 
 def _overlap(found: Found) -> list[Problem]:
@@ -246,7 +249,7 @@ def _audio(rows: Sequence[Row], progress: Callable[[int, int], None] | None) -> 
         files[row.utterance.path].append(row)
     found: list[tuple[bool, Problem]] = []
     for done, (path, mine) in enumerate(files.items(), 1):
-        if path.is_file():
+        if is_file(path):
             found += _one_file(path, mine)
         if progress is not None:
             progress(done, len(files))

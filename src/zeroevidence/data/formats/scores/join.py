@@ -21,7 +21,7 @@ from zeroevidence.errors import Problem
 Duplicates = Literal["error", "keep-last"]
 
 _WORDS = ("nontarget", "target")
-_ROOM = 8  # pairs that a table may have room for, for each that there is
+_ROOM = 3  # pairs that a table may have room for, for each that there is
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,11 @@ def join(
     pair = enrol * len(trials) + trial
     table = _table_of(pair, len(enrolments) * len(trials))
     left = right = _side(base, _first_rows(pair, pair, table))
+    if key is None and scores.has("label") and not len(left.again):  # nothing to join: no need for what joining takes
+        del pair, table, left, right
+        rows = np.arange(len(enrol))
+        score, label = scores.frame["score"].to_numpy(), scores.frame["label"].fill_null(False).to_numpy()
+        return JoinedTrials(score, label, enrolments, trials, enrol, trial, rows, rows, ()), []
     if key is not None:
         right = _against(scores, enrolments, trials, pair, table, left)
     problems = [
@@ -109,21 +114,22 @@ def join(
 
 def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
     """The identifiers in order of first appearance, and where each row's stands among them."""
-    codes = ids.cast(pl.Categorical).to_physical().to_numpy()
+    codes = (ids if isinstance(ids.dtype, pl.Enum) else ids.cast(pl.Categorical)).to_physical().to_numpy()
     first = np.full(int(codes.max()) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last assignment stays
     order = np.argsort(first)[: np.count_nonzero(first < len(codes))]
     place = np.empty(len(first), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return ids.gather(first[order]), place[codes]
+    return ids.gather(first[order]).cast(pl.String), place[codes]
 
 
 def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntArray, IntArray]:
     """Where each row's identifiers stand in the lists, -1 where they do not."""
     both = []
     for ids, known in ((table.frame["enrol"], enrolments), (table.frame["trial"], trials)):
-        codes = ids.cast(pl.Enum(known), strict=False).to_physical()
-        both.append(codes.cast(pl.Int64).fill_null(-1).to_numpy())
+        names = ids.dtype.categories if isinstance(ids.dtype, pl.Enum) else ids
+        codes = names.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        both.append(codes if names is ids else codes[ids.to_physical().to_numpy()])
     return both[0], both[1]
 
 
@@ -131,7 +137,7 @@ def _table_of(pair: IntArray, most: int) -> IntArray | None:
     """For every pair that there may be its first row (-1: none), unless that is far too many."""
     if most > _ROOM * len(pair):
         return None
-    table = np.full(most, -1)
+    table = np.full(most, -1, dtype=np.int32 if len(pair) < 2**31 else np.int64)
     table[pair[::-1]] = np.arange(len(pair) - 1, -1, -1)  # the last assignment stays
     return table
 
@@ -139,7 +145,9 @@ def _table_of(pair: IntArray, most: int) -> IntArray | None:
 def _first_rows(pair: IntArray, among: IntArray, table: IntArray | None) -> IntArray:
     """For each pair (-1 is none) the first row `among` others that has it, -1 where none has."""
     if table is not None:
-        return np.where(pair < 0, -1, table[pair])
+        return np.where(pair < 0, -1, table[pair]).astype(np.int64)
+    if among is pair and pl.Series(pair).n_unique() == len(pair):
+        return np.arange(len(pair))
     known = pl.DataFrame({"pair": among, "row": np.arange(len(among))}).unique("pair", keep="first")
     found = pl.DataFrame({"pair": pair}).join(known, on="pair", how="left", maintain_order="left")
     return found["row"].fill_null(-1).to_numpy()

@@ -320,7 +320,7 @@ def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, care
     text = SCORE_FORMATS[layout.format].text
     if isinstance(text, FirstLines) and text.read is not None:
         return text.read(data, file.name, role)
-    quick = None if careful else read_quickly(data, file.name, layout)
+    quick = None if careful else read_quickly(data, file.name, layout, coded=True)
     return read_located(data, file.name, layout, infinite=True) if quick is None else quick
 
 
@@ -329,6 +329,7 @@ def _layout(data: bytes, name: str, role: Role, asked: str, key: Table | None) -
         if key is None or not (key.has("enrol") and key.has("trial")):
             return False
         pairs = pl.DataFrame({"enrol": enrol, "trial": trial})
+        pairs = pairs.cast({one: key.frame[one].dtype for one in pairs.columns}, strict=False)
         return not pairs.join(key.frame, on=["enrol", "trial"], how="semi").is_empty()
 
     return detect(data, name, role, forced=asked, matches=matches)

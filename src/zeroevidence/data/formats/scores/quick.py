@@ -11,21 +11,82 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.scores.layout import Layout
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.text import LABELS, without_mark
 
-_BLOCK = 1 << 18
+_CACHED = 1 << 18  # bytes that stay in the cache
+BLOCK = 1 << 26  # bytes of a file that are read at once
 _TRUE = [word for word, target in LABELS.items() if target]
 _DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
 
 
-def read_quickly(data: bytes, name: str, layout: Layout) -> Table | None:
-    """The table that a text file holds, or None when it needs the careful reader."""
-    body = _tidied(data, layout)
-    frame = None if body is None else _frame(body, layout)
-    return None if frame is None else Table(name, layout.format, frame, None, False)
+def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False) -> Table | None:
+    """The table that a text file holds, or None when it needs the careful reader.
+
+    A large file is read in blocks of lines, whose identifiers become numbers (an Enum of polars) where `coded`: written
+    out, they would take several times the memory of everything that is computed with.
+    """
+    body = without_mark(data)
+    if without_mark(body) is not body:  # polars would drop this second mark; here it belongs to the first cell
+        return None
+    blocks = _blocks(body)
+    frames: list[pl.DataFrame] = []
+    codes: dict[str, _Codes] = {}
+    for block in blocks:
+        frame = _block(block, layout, first=not frames)
+        if frame is None:
+            return None
+        if coded and len(blocks) > 1:
+            for column in (column for column, kind in frame.schema.items() if kind == pl.String()):
+                numbers = codes.setdefault(column, _Codes()).of(frame[column])
+                frame = frame.with_columns(pl.Series(column, numbers))
+        frames.append(frame)
+    frame = frames[0] if len(frames) == 1 else pl.concat(frames)
+    del frames
+    for column, known in codes.items():
+        frame = frame.with_columns(known.names().gather(frame[column]).alias(column))
+    return None if frame.is_empty() else Table(name, layout.format, frame, None, False)
+
+
+class _Codes:
+    """Names as numbers, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def of(self, names: pl.Series) -> NDArray[np.uint32]:
+        """The number of each."""
+        own = names.unique(maintain_order=True)
+        found = [self.places.setdefault(one, len(self.places)) for one in own]
+        codes: IntArray = names.cast(pl.Enum(own)).to_physical().to_numpy()
+        return np.array(found, np.uint32)[codes]
+
+    def names(self) -> pl.Series:
+        """The name of each number."""
+        names = list(self.places)
+        return pl.Series(names, dtype=pl.Enum(names))
+
+
+def _blocks(body: bytes) -> list[memoryview]:
+    """The lines of a file in blocks of about `BLOCK` bytes."""
+    view, start, found = memoryview(body), 0, []
+    while start < len(body):
+        end = body.find(b"\n", start + BLOCK) + 1 or len(body)
+        found.append(view[start:end])
+        start = end
+    return found or [view]
+
+
+def _block(block: memoryview, layout: Layout, *, first: bool) -> pl.DataFrame | None:
+    """Some lines as a table, or None when they need the careful reader."""
+    body = _tidied(bytes(block), layout, first=first)
+    if body is None:
+        return None
+    return _frame(body, layout)
 
 
 def regular_rows(data: bytes, layout: Layout) -> pl.DataFrame | None:
@@ -60,13 +121,10 @@ def _frame(body: bytes, layout: Layout) -> pl.DataFrame | None:
     return frame
 
 
-def _tidied(data: bytes, layout: Layout) -> bytes | None:
+def _tidied(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
     """The same rows with one separator between columns, one line feed between rows, nothing around."""
     separator = layout.separator.encode()
-    body = without_mark(data)
     if (separator != b" " and b'"' in body) or not _is_utf8(body):
-        return None
-    if without_mark(body) is not body:  # polars would drop this second mark; here it belongs to the first cell
         return None
     if not _regular(body, separator, len(layout.columns)):
         again = _blanks_tidied(body) if separator == b" " else _cells_tidied(body, separator)
@@ -76,7 +134,7 @@ def _tidied(data: bytes, layout: Layout) -> bytes | None:
         rows = body.count(b"\n") + 1
         if not body or body.count(separator) != rows * (len(layout.columns) - 1):
             return None
-    return body if layout.header is None else body.partition(b"\n")[2]
+    return body if layout.header is None or not first else body.partition(b"\n")[2]
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -97,16 +155,16 @@ def _regular(body: bytes, separator: bytes, columns: int) -> bool:
     if not body.endswith(b"\n") or columns < 2:
         return False
     letters, found = np.frombuffer(body, dtype=np.uint8), Counter[str]()
-    for start in range(0, len(letters), _BLOCK):  # blocks that stay in the cache, each with a look at the next letter
-        block = letters[start : start + _BLOCK + 1]
+    for start in range(0, len(letters), _CACHED):  # blocks that stay in the cache, each with a look at the next letter
+        block = letters[start : start + _CACHED + 1]
         blank = block <= ord(" ")
         split = block == separator[0]
         mark = blank if separator in b" \t" else blank | split
         if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
             return False
-        found["marks"] += int(np.count_nonzero(mark[:_BLOCK]))
-        found["splits"] += int(np.count_nonzero(split[:_BLOCK]))
-        found["rows"] += int(np.count_nonzero(block[:_BLOCK] == ord("\n")))
+        found["marks"] += int(np.count_nonzero(mark[:_CACHED]))
+        found["splits"] += int(np.count_nonzero(split[:_CACHED]))
+        found["rows"] += int(np.count_nonzero(block[:_CACHED] == ord("\n")))
     rows = found["rows"]
     return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
 

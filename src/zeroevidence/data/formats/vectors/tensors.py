@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.source import InputFile
 from zeroevidence.data.formats.vectors.names import VECTORS
 from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.typed import read_json
 from zeroevidence.data.unpacking import check_archive
 from zeroevidence.errors import InputError, MissingExtra
 
@@ -60,20 +62,24 @@ def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
     beside = file.path.parent / "id2idx"
     for path in (beside, beside.with_suffix(".json")):
         if file.held is None and path.is_file():
-            data = path.read_bytes()
-            try:
-                found = json.loads(data)
-            except ValueError:
-                try:
-                    import torch
-
-                    found = torch.load(path, weights_only=True)
-                except Exception as error:
-                    raise InputError(f"cannot be read as a mapping: {str(error).splitlines()[0]}", path=path) from None
+            with door(path, "a mapping"):
+                found = _mapping(path)
             if not isinstance(found, dict):
                 raise InputError("expected a mapping of identifiers to rows", path=path)
             return found
     return None
+
+
+def _mapping(path: Path) -> Any:
+    """What a file of JSON holds, or one that torch wrote."""
+    data = path.read_bytes()
+    if data.lstrip().startswith(b"{"):
+        return read_json(data.decode(), path)
+    import torch
+
+    if zipfile.is_zipfile(BytesIO(data)):
+        check_archive(BytesIO(data), path)
+    return torch.load(BytesIO(data), weights_only=True)
 
 
 def _by_place(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
