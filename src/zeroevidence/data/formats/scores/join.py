@@ -136,11 +136,14 @@ def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntA
 
 
 def _table_of(pair: IntArray, most: int) -> _Table | None:
-    """For every pair that there may be its first row (-1: none), unless that is far too many."""
+    """For every pair that there may be its first row (-1: none), unless that is far too many; -1 is no pair."""
     if most > _ROOM * len(pair) or len(pair) >= 2**31:
         return None
     table = np.full(most, -1, dtype=np.int32)
-    table[pair[::-1]] = np.arange(len(pair) - 1, -1, -1)  # the last assignment stays
+    rows = np.arange(len(pair) - 1, -1, -1)  # backwards: the last assignment stays
+    if pair.min() < 0:
+        rows = rows[pair[rows] >= 0]
+    table[pair[rows]] = rows
     return table
 
 
