@@ -83,7 +83,8 @@ def tune(budget, dim, size):
     ]  # fmt: skip
     found = []
     deadline = time.perf_counter() + budget
-    for tile in [Tile(*shape, copies=copies) for copies in (True, False) for shape in shapes]:
+    kinds = [(True, False), (True, True), (False, False), (False, True)]
+    for tile in [Tile(*shape, copies=copies, held=held) for copies, held in kinds for shape in shapes]:
         if time.perf_counter() > deadline:
             break
         try:

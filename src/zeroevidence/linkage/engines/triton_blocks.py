@@ -42,6 +42,7 @@ class Tile:
     warps: int
     stages: int
     copies: bool = False  # tiles fetched by the copy engine instead of by threads
+    held: bool = False  # trials in registers instead of shared memory, exact for 16-bit inputs only
 
 
 def best_tile(dim: int) -> Tile:
@@ -50,7 +51,7 @@ def best_tile(dim: int) -> Tile:
         return Tile(128, 64, 4, 2, copies=True)
     if dim <= 256:
         return Tile(128, 64, 8, 3)
-    return Tile(128, 32, 8, 2, copies=True)
+    return Tile(128, 64, 8, 2, copies=True, held=True)
 
 
 class TritonLinker(TorchLinker):
@@ -213,6 +214,7 @@ class TritonRows:
             FIRES=linker.plan.threshold is not None,
             STAGES=tile.stages,
             TMA=tile.copies,
+            HELD=tile.held,
             P="tf32x3",
             num_warps=tile.warps,
         )
