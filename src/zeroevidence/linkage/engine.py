@@ -56,7 +56,7 @@ def link(
         ``dot``, ``cosine``, or a function of two blocks of vectors. The divisor of the row variance is N - `ddof`.
     backend, scheduler, device, threads, dtype
         The engine, by default the fastest here that keeps the precision; client or address of ``dask``; device of
-        ``torch`` and ``triton``; threads of ``numpy``; precision of the products' inputs.
+        ``torch`` and ``triton``; threads of ``numpy``, or of a task of ``dask``; precision of the products' inputs.
     chunk, progress
         Trials worked out together, which changes nothing beyond rounding; called with the number of trials done and
         in all.

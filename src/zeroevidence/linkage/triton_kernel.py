@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 """The fused kernel: products of a block of trials with every identity, summed and counted without being written.
 
-A program holds its block of trials in shared memory or registers and walks over tiles of enrolment vectors. Of a tile of products
-(16-bit inputs, 32-bit sums) it keeps, per trial, the sum of powers of two, how many products lie below the true
-identity's, the largest and the tile it was found in. Trials are sorted by their true identity, so that the tiles
+A program holds its block of trials in shared memory or registers and walks over tiles of enrolment vectors. Of a tile
+of products (16-bit inputs, 32-bit sums) it keeps, per trial, the sum of powers of two, how many products lie below the
+true identity's, the largest and the tile it was found in. Trials are sorted by their true identity, so that the tiles
 in which one has to be left out are few and known beforehand; all others run without a mask.
 """
 

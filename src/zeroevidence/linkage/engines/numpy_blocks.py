@@ -12,19 +12,21 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.whole_rows import WholeRowLinker
+from zeroevidence.linkage.exponentials import by_exp2, powers_of_two
 from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.linkage.plan import Plan, finish, row_terms
 from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
 from zeroevidence.linkage.result import LN2, Linkage
 from zeroevidence.linkage.vectors import Side
 
-_ROWS = 1024  # trials multiplied at once
+_ROWS = 1024  # trials multiplied at once, at most
+_SHARES = 4  # blocks of trials for each thread, at least, so that all have work until the end
+_LEAST = 1 << 20  # products of a block: smaller ones cost more each
 _COLUMNS = 8160  # identities multiplied at once
 _PREPARED = 512  # enrolment vectors that a thread centres at once
 _ANCHORED = 128  # true identities' products worked out at once
@@ -34,16 +36,6 @@ _GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a secon
 _KEPT_BYTES = 1 << 28  # prepared enrolment vectors kept between blocks of trials
 _PANEL_BYTES = 1 << 26  # enrolment vectors read and prepared at once
 _SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by bytes of a number
-
-
-def _features() -> set[str]:
-    """Vector instructions that NumPy uses on this processor."""
-    found: Any = np.show_config(mode="dicts")
-    known = found.get("SIMD Extensions", {}) if isinstance(found, dict) else {}
-    return {*known.get("baseline", ()), *known.get("found", ())}
-
-
-_HAS_FAST_EXP2 = bool(_features() & {"AVX512_SKX", "X86_V4"})  # two names of one set, before and since NumPy 2.4
 
 
 class NumpyLinker:
@@ -60,21 +52,23 @@ class NumpyLinker:
         plan = self.plan
         own = threading.local()
         width = -(-plan.identities // -(-plan.identities // _COLUMNS))
+        step = min(_ROWS, max(-(-_LEAST // width), -(-len(rows) // (_SHARES * self.threads))))
+        exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else by_exp2
 
         def prepared(start: int) -> Block:
-            block = Block(plan, rows[start : start + _ROWS], fold=self.fold)
+            block = Block(plan, rows[start : start + step], exponential, fold=self.fold)
             if plan.identities > width:
                 block.anchor()
             return block
 
         def add(first: int, panel: FloatArray, block: Block) -> None:
             if not hasattr(own, "buffer"):
-                own.buffer = np.empty(_ROWS * width, plan.dtype)
+                own.buffer = np.empty(step * width, plan.dtype)
             for at in range(0, len(panel), width):
                 block.add(panel[at : at + width], first + at, own.buffer)
 
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
-            blocks = list(pool.map(prepared, range(0, len(rows), _ROWS)))
+            blocks = list(pool.map(prepared, range(0, len(rows), step)))
             for first, panel in self._panels(width, pool):
                 list(pool.map(partial(add, first, panel), blocks))
         return Linkage.join([block.finish() for block in blocks])
@@ -113,13 +107,14 @@ class Block:
     """What is known so far about a block of trials.
 
     Where it may (`fold`), the scale of the exponents goes into the trial vectors, and the products are the exponents.
+    What a trial gets does not depend on the others of its block.
     """
 
-    def __init__(self, plan: Plan, rows: IntArray, *, fold: bool) -> None:
-        self.plan, self.indices = plan, rows
+    def __init__(self, plan: Plan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool) -> None:
+        self.plan, self.indices, self.exponential = plan, rows, exponential
         terms = row_terms(plan, rows)
         power = terms.slope / LN2  # exponentials are taken as powers of two
-        self.scale: FloatArray = power if fold and (power > 0.0).all() else np.ones(len(rows))
+        self.scale: FloatArray = np.where(fold & (power > 0.0), power, 1.0)
         self.x: FloatArray = (terms.x * self.scale[:, None]).astype(plan.dtype)
         # not needed in double precision any more
         self.mated_vectors: FloatArray = terms.own_vectors.astype(plan.dtype)
@@ -128,7 +123,7 @@ class Block:
         count, dtype = len(rows), plan.dtype
         self.own = np.zeros(count, dtype)  # the true identity's product, as the product routine rounds it
         self.power = (power / self.scale).astype(dtype)
-        self.folded = self.scale is power
+        self.folded = bool((self.power == 1.0).all())
         limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
         self.limit = None if limit is None else (limit * self.scale).astype(dtype)
         self.log_others = np.full(count, -np.inf)
@@ -191,7 +186,8 @@ class Block:
         reach = power[:, 0] * top
         if power.min() < 0.0 or reach.max(initial=-np.inf) > _SAFE[products.dtype.itemsize]:
             # rare: take the largest exponent off first
-            high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), np.maximum(reach, 0.0))
+            high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), reach)
+            high[high <= _SAFE[products.dtype.itemsize]] = 0.0
             products *= power
             products -= high[:, None]
             self.origin[group] = high
@@ -199,7 +195,7 @@ class Block:
             if not self.folded:
                 products *= power
             self.origin[group] = 0.0
-        _exponential(products)
+        self.exponential(products)
         products[at] = 0.0
         self.sums[group] = np.einsum("ij->i", products)
 
@@ -230,15 +226,6 @@ class Block:
             fires=fires,
             rounded=self.own / self.scale if self.plan.dtype == np.float32 else None,
         )
-
-
-def _exponential(powers: FloatArray) -> None:
-    """Two to the power of each, in place, by the function that this processor has vector instructions for."""
-    if powers.dtype == np.float64 or _HAS_FAST_EXP2:
-        np.exp2(powers, out=powers)
-    else:
-        powers *= powers.dtype.type(LN2)
-        np.exp(powers, out=powers)
 
 
 class Flags:
