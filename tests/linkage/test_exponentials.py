@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from zeroevidence.linkage import exponentials, link
-from zeroevidence.linkage.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_polynomial, by_torch, powers_of_two
+from zeroevidence.linkage.engines import numpy_blocks
+from zeroevidence.linkage.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_torch, powers_of_two
 
-WAYS = (by_exp2, by_exp, by_torch, by_polynomial)
+WAYS = (by_exp2, by_exp, by_torch)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -41,14 +42,14 @@ def test_the_choice(monkeypatch):
     monkeypatch.setattr(exponentials, "_HAS_EXP", False)
     monkeypatch.setattr(exponentials, "present", lambda _: True)
     assert powers_of_two(1e12) is by_torch
-    assert powers_of_two(1e6) is by_polynomial
+    assert powers_of_two(1e6) is by_exp  # not worth importing torch
     monkeypatch.setattr(exponentials, "present", lambda _: False)
-    assert powers_of_two(1e12) is by_polynomial
+    assert powers_of_two(1e12) is by_exp
 
 
 @pytest.mark.parametrize("weight", [3.0, -2.0, 40.0])
-def test_a_search_by_the_polynomial(weight, monkeypatch, draw, check):
-    monkeypatch.setattr(exponentials, "_HAS_EXP2", False)
-    monkeypatch.setattr(exponentials, "_HAS_EXP", False)
+def test_a_search_by_torch(weight, monkeypatch, draw, check, need):
+    need("torch")
+    monkeypatch.setattr(numpy_blocks, "powers_of_two", lambda _: by_torch)
     x, y, mated = draw(trials=300, identities=500, dtype=np.float32)
     check(link(x, y, mated, weight=weight, backend="numpy"), x, y, mated, weight, bits=2e-5)

@@ -46,7 +46,7 @@ def torch_moments(enrol: Side, device: str | None = None) -> DeviceMoments:
     fine = torch.ones((), dtype=torch.bool, device=where)
     for rows in parts(enrol.count, enrol.dim):
         block, good = held.read(rows)
-        block -= middle
+        block = block - middle  # not in place: it may be the vectors as they are stored
         fine &= good.all()
         first += block.sum(0)
         second += block.T @ block
