@@ -6,7 +6,6 @@ Called again with the same arguments, it goes on where it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -125,11 +124,9 @@ def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | No
         "dev_trial": None if development is None else development.trial,
         "dev_enrol": None if development is None else development.enrol,
     }
-    with ThreadPoolExecutor(len(sides)) as pool:
-        found = pool.map(
-            lambda one: None if one is None else array_digest(one.vectors, one.ids, one.speakers), sides.values()
-        )
-        return dict(zip(sides, found, strict=True))
+    return {
+        name: None if one is None else array_digest(one.vectors, one.ids, one.speakers) for name, one in sides.items()
+    }
 
 
 def _link(

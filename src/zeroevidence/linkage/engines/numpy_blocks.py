@@ -198,7 +198,7 @@ class Block:
         if reach.max() > _SAFE[products.dtype.itemsize] or not (self.folded or power.min() >= 0.0):
             # rare: take the largest exponent off first
             high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), reach)
-            high[high <= _SAFE[products.dtype.itemsize]] = 0.0
+            high[(power[:, 0] >= 0.0) & (reach <= _SAFE[products.dtype.itemsize])] = 0.0
             products *= power
             products -= high[:, None]
             self.origin[group] = high
