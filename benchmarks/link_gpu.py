@@ -5,7 +5,8 @@
 `kernel` is the fused kernel alone, its inputs on the device; `link` is the whole call, from arrays in host memory to
 results in host memory, once everything is compiled; `product` is a bare 16-bit matrix product of the same shape in
 blocks, nothing kept. A number of identities that is not a multiple of the tile is measured too, a search without
-signal, where ranks are random, cosines, and vectors in memory-mapped files, which the system has read before.
+signal, where ranks are random, cosines, vectors in memory-mapped files, which the system has read before, and
+`link_resumable`, which the command calls, with its digests and checkpoints.
 `--tune` tries tile shapes first, for at most that long.
 """
 
@@ -20,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from zeroevidence.linkage import link
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.linkage import LinkSettings, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
 from zeroevidence.linkage.engines.triton_blocks import Tile, TritonLinker, TritonRows, best_tile
 from zeroevidence.linkage.plan import make_plan
@@ -129,16 +131,25 @@ def measure(trials, identities, dim, signal, tile):
 
 
 def other_inputs(kernel, x, y, mated):
-    """The whole call for cosines, and from memory-mapped files."""
+    """The whole call for cosines, from memory-mapped files, and with the digests and checkpoints of the command."""
     cosine = wall_seconds(partial(link, x, y, mated, weight=3.0, backend="triton", scoring="cosine"))
     with tempfile.TemporaryDirectory() as folder:
         for name, vectors in (("x", x), ("y", y)):
             np.save(Path(folder) / f"{name}.npy", vectors)
         files = [Path(folder) / "x.npy", Path(folder) / "y.npy"]
         mapped = wall_seconds(partial(link, *files, mated, weight=3.0, backend="triton"))
+    names = np.arange(len(y)).astype(np.str_)
+    search = pair(Embeddings(x, speakers=names[mated]), Embeddings(y, names, names), scoring="dot")
+    settings = LinkSettings("dot", weight=3.0, backend="triton")
+
+    def resumable():
+        with tempfile.TemporaryDirectory() as folder:
+            link_resumable(search, folder, settings)
+
+    kept = wall_seconds(resumable)
     print(
-        f"cosines: link {cosine:.2f} s, {cosine / kernel:.2f} times the kernel; "
-        f"memory-mapped files: {mapped:.2f} s, {mapped / kernel:.2f} times",
+        f"cosines: link {cosine:.2f} s, {cosine / kernel:.2f} times the kernel; memory-mapped files: {mapped:.2f} s, "
+        f"{mapped / kernel:.2f} times; link_resumable {kept:.2f} s, {kept / kernel:.2f} times",
         flush=True,
     )
 
