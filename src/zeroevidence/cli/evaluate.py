@@ -56,19 +56,21 @@ def command(
     zeroevidence evaluate a.scores b.scores --key trials -f md
     zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
+    zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.attack.fused import evaluate_fused
     from zeroevidence.data.formats import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.files import evaluate_files
     from zeroevidence.evaluation.finding import together
+    from zeroevidence.evaluation.kits import without_copies
     from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
 
     output.reserve(per_trial, per_speaker)
     if inputs.all_finished:
         rows = [row for path in inputs.scores for row in read_results(path)]
     else:
-        files = inputs.files()
+        files = without_copies(inputs.files())
         given = None if prior is None else read_prior(prior)
         rows = evaluate_files(
             files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
@@ -76,6 +78,8 @@ def command(
         if fuse:
             fused = evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers)
             rows = together([*rows, fused])
+        others = [row for path in inputs.finished for row in read_results(path)]
+        rows = together([*rows, *inputs.utility(options), *others])
     text = output.rendered(rows)
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
