@@ -224,3 +224,12 @@ def test_results_beside_folders(run, two, tmp_path):
     lines = [line for line in out.splitlines() if "| a |" in line]
     assert len(lines) == 2
     assert all("| 25.00 [" in line for line in lines)
+
+
+def test_a_report_shows_privacy_against_utility(run, two, tmp_path):
+    pytest.importorskip("jinja2")
+    code, _, err = run("report", two[0] / "exp", "--intervals", 0, "--null", 0, "-o", tmp_path / "page.html")
+    assert code == 0, err
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="figure-tradeoff"' in page
+    assert "Privacy against utility of speech" in page

@@ -1,45 +1,37 @@
-"""Rows as tables show them: what speech is still good for, in the lines of the attackers on the same speech."""
+"""Utility beside privacy: what speech is still good for, in the rows of the attackers on the same speech."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.results import Measured
+from zeroevidence.evaluation.results import Evaluation, Measured
 
 _DATA = ("dataset", "split")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The rows of one table, and the measures that were named for it."""
+def utility_beside(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """The rows, those of attackers with the utility of the speech that they attack.
 
-    rows: list[Evaluation]
-    measures: Sequence[str] | None
+    A row of utility goes to all attackers on speech of the same system, original or anonymised, and of the same data
+    where both say which. It stays a row of its own where it fits no attacker, is about one class alone, or where
+    several would fit.
 
-
-def sections(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[Section]:
-    """The tables that rows take: attackers with utility beside privacy, then the utility that fits none of them.
-
-    Of named measures, only rows that have one of them are shown, and of several tables each shows those that it has.
-
-    A row of utility goes into the lines of all attackers on speech of the same system, original or anonymised, and of
-    the same data where both say which. It stays a line of its own where it fits no attacker, is about one class alone,
-    or where several would fit.
+    Examples
+    --------
+    >>> from zeroevidence.data.threat import ThreatModel
+    >>> from zeroevidence.evaluation import About, Evaluation, Measured
+    >>> threat = ThreatModel("ignorant", "original", "anonymised")
+    >>> attack = Evaluation({"eer": Measured(0.3, "rate")}, labels={"system": "x"}, about=About.against(threat))
+    >>> about = About(role="utility", speech="anonymised")
+    >>> words = Evaluation({"wer": Measured(0.1, "rate")}, labels={"system": "x"}, about=about)
+    >>> [list(row) for row in utility_beside([attack, words])]
+    [['eer', 'wer']]
     """
     utility = [row for row in rows if row.about.speech is not None and set(row.labels) <= {"system", *_DATA}]
     joined = {place: _fitting(row, utility) for place, row in enumerate(rows) if row.about.threat is not None}
     told = {id(one) for found in joined.values() for one in found}
-    lines = [_with(row, joined.get(place, [])) for place, row in enumerate(rows) if id(row) not in told]
-    if measures is not None:
-        lines = [row for row in lines if any(name in row for name in measures)] or lines
-    apart = ([row for row in lines if (row.about.speech is not None) == useful] for useful in (False, True))
-    found = [own for own in apart if own]
-    if len(found) < 2 or measures is None:
-        return [Section(own, measures) for own in found]
-    return [Section(own, [name for name in measures if any(name in row for row in own)]) for own in found]
+    return [_with(row, joined.get(place, [])) for place, row in enumerate(rows) if id(row) not in told]
 
 
 def _with(row: Evaluation, utility: Sequence[Evaluation]) -> Evaluation:
