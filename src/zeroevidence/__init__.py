@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from zeroevidence.evaluation.pilots import plan_from_pilot
     from zeroevidence.evaluation.planned_comparison import PlannedComparison, plan_comparison
     from zeroevidence.evaluation.planning import Plan, plan
+    from zeroevidence.evaluation.runs import compare_runs
     from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.devpav import devpav
     from zeroevidence.measure.elub import elub
@@ -75,6 +76,7 @@ _HOMES = {
     "evaluation.pilots": ("plan_from_pilot",),
     "evaluation.planned_comparison": ("PlannedComparison", "plan_comparison"),
     "evaluation.planning": ("Plan", "plan"),
+    "evaluation.runs": ("compare_runs",),
     "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
@@ -114,6 +116,7 @@ __all__ = [
     "cllr",
     "cllr_min",
     "compare",
+    "compare_runs",
     "d_ece",
     "d_ece_actual",
     "dcf_act",

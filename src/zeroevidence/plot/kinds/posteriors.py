@@ -93,7 +93,7 @@ def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
 
 @figure(
     "Disclosure over prior beliefs",
-    place=235,
+    place=237,
     needs=_NEEDS,
     caption="What a recording tells on average an attacker who suspected the right person before, from not at all to "
     "surely: who is sure already learns nothing more.",

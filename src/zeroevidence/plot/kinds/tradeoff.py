@@ -43,7 +43,7 @@ def _both(rows: Sequence[Evaluation]) -> list[Evaluation]:
 
 @figure(
     "Privacy against utility of speech",
-    place=337,
+    place=335,
     needs="attackers on protected speech and its utility, such as a word error rate",
     caption="What the strongest attacker learns of each system's speech, against what that speech is still good for: "
     "ringed points are not beaten by any other.",
