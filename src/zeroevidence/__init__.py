@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence._version import __version__
 
 if TYPE_CHECKING:
-    from zeroevidence import plot, protect
+    from zeroevidence import plot, protect, scorers
     from zeroevidence.auditing import Audit, EmbeddingSets, audit, audit_corpora
     from zeroevidence.data.embeddings import Embeddings
     from zeroevidence.data.formats import read_embeddings, read_scores, read_tandem
@@ -86,7 +86,7 @@ _HOMES = {
     "measure.zebra": ("d_ece", "d_ece_actual", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("plot", "protect")
+_MODULES = ("plot", "protect", "scorers")
 
 __all__ = [
     "About",
@@ -143,6 +143,7 @@ __all__ = [
     "read_scores",
     "read_tandem",
     "save_results",
+    "scorers",
     "similarity_matrix",
     "tag",
     "tag_counts",
