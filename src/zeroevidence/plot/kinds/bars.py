@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _GROUPS = ("attacker", "system", "dataset")  # tried in this order where nobody says
 _DERIVED = ("enrolment", "trial")  # of an attacker, and no names of their own
+_COLOURS = 7  # as many as can be told apart, and as a legend has room for
 _HATCHES = (None, "////", "\\\\\\\\", "....", "xxxx")
 
 
@@ -100,7 +101,7 @@ def _first_measure(rows: Sequence[Evaluation]) -> str:
 
 
 def _group(rows: Sequence[Evaluation]) -> str | None:
-    differing = [label for label in _GROUPS if len({row.labels.get(label) for row in rows}) > 1]
+    differing = [label for label in _GROUPS if 1 < len({row.labels.get(label) for row in rows}) <= _COLOURS]
     return differing[0] if differing else None
 
 
