@@ -20,10 +20,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from zeroevidence.data.formats.scores.quick import BLOCK
+
 ARRAYS = """
 import dataclasses, json, resource, sys
 import numpy as np
 from zeroevidence.data.formats import read_scores
+from zeroevidence.data.formats.scores import quick
+quick.BLOCK = int(sys.argv[2])
 def size(one):
     if isinstance(one, np.ndarray):
         return one.nbytes
@@ -67,26 +71,10 @@ def measured(command: Sequence[str]) -> tuple[str, int, float]:
     return out, int(peak), time.monotonic() - start
 
 
-def compared(size: int, people: int, *, full: bool = False) -> dict[str, float]:
-    """Sizes in bytes of a file and of its arrays, and what reading and evaluating it take at most."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "scores.txt"
-        lines = write_scores(path, size, people)
-        held = json.loads(measured([sys.executable, "-c", ARRAYS, str(path)])[0])
-        quick = () if full else ("--intervals", "0", "--null", "0")
-        command = [sys.executable, "-m", "zeroevidence", "evaluate", str(path), *quick, "-f", "json"]
-        out, peak, seconds = measured(command)
-        counts = json.loads(out)["rows"][0]["counts"]
-        assert counts["target"] + counts["nontarget"] == lines
-        return {
-            "file": path.stat().st_size,
-            "lines": lines,
-            "arrays": held["arrays"],
-            "start": held["start"],
-            "reading": held["peak"],
-            "evaluating": peak,
-            "seconds": seconds,
-        }
+def reading(path: Path, block: int = BLOCK) -> dict[str, int]:
+    """Bytes that the arrays of a file take, and that a process takes before and while it reads them."""
+    found: dict[str, int] = json.loads(measured([sys.executable, "-c", ARRAYS, str(path), str(block)])[0])
+    return found
 
 
 def main() -> None:
@@ -95,13 +83,20 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=1000)
     parser.add_argument("--full", action="store_true")
     given = parser.parse_args()
-    found = compared(given.megabytes * 1_000_000, given.people, full=given.full)
-    arrays, mega = found["arrays"], 1e-6
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.txt"
+        lines, size = write_scores(path, given.megabytes * 1_000_000, given.people), path.stat().st_size
+        held = reading(path)
+        quick = () if given.full else ("--intervals", "0", "--null", "0")
+        command = [sys.executable, "-m", "zeroevidence", "evaluate", str(path), *quick, "-f", "json"]
+        out, peak, seconds = measured(command)
+    counts = json.loads(out)["rows"][0]["counts"]
+    assert counts["target"] + counts["nontarget"] == lines
+    arrays, mega = held["arrays"], 1e-6
     print(
-        f"{found['file'] * mega:.0f} MB, {found['lines']} lines; arrays {arrays * mega:.0f} MB; "
-        f"memory at most {found['reading'] * mega:.0f} MB to read and {found['evaluating'] * mega:.0f} MB to evaluate, "
-        f"{found['evaluating'] / arrays:.1f} times the arrays, of which {found['start'] * mega:.0f} MB are there "
-        f"before anything is read; {found['seconds']:.0f} s"
+        f"{size * mega:.0f} MB, {lines} lines; arrays {arrays * mega:.0f} MB; memory at most {held['peak'] * mega:.0f} "
+        f"MB to read and {peak * mega:.0f} MB to evaluate, {peak / arrays:.1f} times the arrays, of which "
+        f"{held['start'] * mega:.0f} MB are there before anything is read; {seconds:.0f} s"
     )
 
 

@@ -253,10 +253,11 @@ def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) 
         if description.kept_classes:
             protector.kept_classes_ = np.array(description.kept_classes)
         protector.n_features_in_ = description.dimension
-        protector.restore(dict(arrays))
-        with np.errstate(all="ignore"), warnings.catch_warnings(), suppress(InputError):  # an odd vector is no fault
+        with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            protector.transform(np.ones((2, description.dimension)))
+            protector.restore(dict(arrays))
+            with suppress(InputError):  # an odd vector is no fault
+                protector.transform(np.ones((2, description.dimension)))
     except MissingExtra:
         raise
     except Exception as error:  # numbers of another shape fail wherever they meet
