@@ -156,6 +156,7 @@ class _Page:
                 keep_last="keep_last" in form,
                 negate="negate" in form,
                 log10="log10" in form,
+                infinite="infinite" in form,
             )
             job = self.jobs.start(folder, work, ", ".join(upload.name for upload in work.scores))
         except BaseException:

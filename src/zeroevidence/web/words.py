@@ -15,6 +15,8 @@ PLACES = {
     "--duplicates keep-last": "the box for pairs that are scored twice, under “More about the data”",
     "--duplicates": "the box for pairs that are scored twice, under “More about the data”",
     "--negate": "the box for scores that point the other way, under “More about the data”,",
+    "--infinite accept": "the box for infinite scores, under “More about the data”,",
+    "--infinite": "the box for infinite scores, under “More about the data”",
     "--llr-base 10": "so with the box for log10 likelihood ratios, under “More about the data”",
     "--llr-base 2": "so by multiplying them with ln 2",
 }

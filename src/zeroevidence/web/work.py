@@ -52,6 +52,7 @@ class Request:
     keep_last: bool = False
     negate: bool = False
     log10: bool = False
+    infinite: bool = False
 
     def uploads(self) -> list[Upload]:
         """All files."""
@@ -163,7 +164,10 @@ def _score_files(request: Request) -> list[ScoreFile]:
 def _reading(request: Request) -> Reading:
     scale = Scale(request.negate, "10" if request.log10 else "e")
     return Reading(
-        duplicates="keep-last" if request.keep_last else "error", allow_missing=request.allow_missing, scale=scale
+        duplicates="keep-last" if request.keep_last else "error",
+        allow_missing=request.allow_missing,
+        scale=scale,
+        infinite="accept" if request.infinite else "refuse",
     )
 
 
