@@ -190,4 +190,7 @@ def test_pilots_that_cannot_be_used(run, tmp_path):
     small = tmp_path / "small.json"
     result(5).save(small)
     code, _, err = run("plan", "--pilot", small)
-    assert (code, err) == (3, "the pilot has 5 people, too few to plan from; expected at least 10, or a simulation\n")
+    assert (code, err) == (
+        3,
+        f"{small}: the pilot has 5 people, too few to plan from; expected at least 10, or a simulation\n",
+    )
