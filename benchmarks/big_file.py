@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from zeroevidence.data.formats.scores.quick import BLOCK
+from zeroevidence.data.formats.scores.quick import PORTION
 
 ARRAYS = """
 import dataclasses, json, resource, sys
 import numpy as np
 from zeroevidence.data.formats import read_scores
 from zeroevidence.data.formats.scores import quick
-quick.BLOCK = int(sys.argv[2])
+quick.PORTION = int(sys.argv[2])
 def size(one):
     if isinstance(one, np.ndarray):
         return one.nbytes
@@ -71,7 +71,7 @@ def measured(command: Sequence[str]) -> tuple[str, int, float]:
     return out, int(peak), time.monotonic() - start
 
 
-def reading(path: Path, block: int = BLOCK) -> dict[str, int]:
+def reading(path: Path, block: int = PORTION) -> dict[str, int]:
     """Bytes that the arrays of a file take, and that a process takes before and while it reads them."""
     found: dict[str, int] = json.loads(measured([sys.executable, "-c", ARRAYS, str(path), str(block)])[0])
     return found

@@ -110,7 +110,7 @@ def test_audit_folder_with_cards(run, tmp_path):
     assert "Link a single trial utterance to one identity among 24" in text
     cards = json.loads((home / "attackers.json").read_text())
     for change, words in (
-        ([], "0 cards; expected 5, one for each row of result.json"),
+        ([], "0 cards; expected 5, one for each attack of result.json"),
         ([{**cards[0], "trial": 3}, *cards[1:]], "cards[0].trial: expected text, got 3"),
         ([{**cards[0], "resources": "all"}, *cards[1:]], "cards[0].resources: expected a list, got 'all'"),
         ([{**cards[0], "new": ""}, *cards[1:]], "cards[0]: has no field 'new'"),

@@ -262,7 +262,7 @@ def test_damaged_files(tmp_path, form):
 @pytest.mark.parametrize("block", [64 << 20, 40])
 @pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
 def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block, monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.scores.quick.BLOCK", block)
+    monkeypatch.setattr("zeroevidence.data.formats.scores.quick.PORTION", block)
     rng = random.Random(form)
     quick = 0
     for _ in range(150):

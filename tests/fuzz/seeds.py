@@ -14,6 +14,8 @@ import numpy as np
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence.cli import main
 from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.jsonfile import save_results
+from zeroevidence.evaluation.published import read_published
 from zeroevidence.plot.registry import KINDS
 from zeroevidence.protect.attributes import kinds
 
@@ -59,7 +61,7 @@ def targets() -> list[Target]:
         home = Path(folder)
         found = [*_scores(home), *_tandem(home), *_vectors(home)]
         found += [*_results(home), *_models(home), *_comparisons(home), *_labelled(home)]
-        return [*found, *_encoders(home), *_corpora(home)]
+        return [*found, *_utility(home), *_encoders(home), *_corpora(home)]
 
 
 def _scores(home: Path) -> list[Target]:
@@ -333,4 +335,50 @@ def _corpora(home: Path) -> list[Target]:
         Target("audit", ("speech", *quick), {**waves, **table, **encoder}, (*table, *table, *some, "tiny.json")),
         Target("audit", ("kaldi", *quick, "--folds", "0"), {**waves, **kaldi, **encoder}, tuple(kaldi)),
         Target("audit", ("speech", *quick, "--folds", "0"), {**waves, **encoder}, some),
+    ]
+
+
+KIT = """---- Time: 02-04-26_06:17 ----
+
+---- SER results ----
+   dataset split       ser      UAR  ACC_sad  ACC_ang
+                               mean     mean     mean
+0  IEMOCAP   dev      anon  50.2500  40.5000  60.0000
+1  IEMOCAP   dev  original  70.0000  65.0000  75.0000
+
+---- ASV_eval results ----
+   dataset split gender enrollment trial     EER
+8    libri   dev  mixed       anon  anon  12.500
+17   libri  test  mixed       anon  anon   8.250
+
+---- ASR results ----
+  dataset split       asr     WER
+0   libri   dev  original   1.750
+4   libri   dev      anon  10.500
+"""
+
+
+def _utility(home: Path) -> list[Target]:
+    """Words and emotions, and the table of a kit."""
+    names = [f"u{i}" for i in range(24)]
+    texts = {
+        "text": "".join(f"{one} one two three four\n" for one in names),
+        "hyp": "".join(f"{one} one two {'three' if i % 3 else 'tree'} four\n" for i, one in enumerate(names)),
+        "emo": "".join(f"{one} {('ang', 'sad')[i % 2]}\n" for i, one in enumerate(names)),
+        "heard": "".join(f"{one} {('ang', 'sad')[i % 3 % 2]}\n" for i, one in enumerate(names)),
+        "whose": "".join(f"{one} s{i % 12}\n" for i, one in enumerate(names)),
+        "kit.txt": KIT,
+    }
+    for name, text in texts.items():
+        (home / name).write_text(text)
+    words, emotions = _read(home, "text", "hyp", "whose"), _read(home, "emo", "heard", "whose")
+    given = ("--speakers", "whose", "--intervals", "20", "-f", "json")
+    save_results(read_published("kit.txt"), "kit.json")
+    kit, rows = _read(home, "kit.txt"), _read(home, "kit.json")
+    return [
+        Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *given), words, tuple(words)),
+        Target("utility", ("--emotions", "emo", "--recognised", "heard", *given), emotions, tuple(emotions)),
+        Target("report", ("kit.txt", "-f", "md", "-o", "page"), kit, tuple(kit)),
+        Target("kit", ("write", "kit.txt", "-o", "table"), kit, tuple(kit)),
+        Target("kit", ("write", "kit.json", "-o", "table"), rows, tuple(rows)),
     ]

@@ -11,6 +11,7 @@ from zeroevidence.cli.gates import gate_option
 from zeroevidence.cli.groups import grouped
 from zeroevidence.cli.measuring import measuring_options
 from zeroevidence.cli.output import output_options, terminal_progress
+from zeroevidence.data.door import named
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
 
@@ -90,8 +91,9 @@ def command(
         people = {one.id: one.speaker for one in original}
     spoken = original if speech == "original" else changed
     rows = heard_rows(heard, people, labels, speech, options, spoken)
-    if original is not None and changed is not None:
-        rows += spoken_rows(original, changed, labels, options, pitch=pitch)
+    if original is not None and changed is not None and anonymised is not None:
+        with named(anonymised):
+            rows += spoken_rows(original, changed, labels, options, pitch=pitch)
     output.emit(output.rendered(rows))
     gates.judge(rows)
 
@@ -139,9 +141,11 @@ def heard_rows(
     if words is not None:
         said = read_transcripts(words)
         found = _recognised(str(heard["recogniser"]), said, spoken) if written is None else read_transcripts(written)
-        rows.append(evaluate_transcripts(said, found, **how))
+        with named(written or words):
+            rows.append(evaluate_transcripts(said, found, **how))
     if truth is not None and recognised is not None:
-        rows += evaluate_classes(read_classes(truth), read_classes(recognised), **how)
+        with named(recognised):
+            rows += evaluate_classes(read_classes(truth), read_classes(recognised), **how)
     return rows
 
 

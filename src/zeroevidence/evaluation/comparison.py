@@ -213,6 +213,7 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
     systems = group.names
     metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
     pairs = list(combinations(range(len(results)), 2))
+    _check_people(drawn, systems, name)
     found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
     how = ("holm",) if drawn else ("holm", "unpaired")
     return ranked(
@@ -261,6 +262,17 @@ def ranked(
         labels,
         paired,
     )
+
+
+def _check_people(drawn: Sequence[Replicates], systems: Sequence[str], name: str) -> None:
+    """Refuse systems whose files say differently whose the trials are: then not the same people were left out."""
+    first = drawn[0].people.get(name) if drawn else None
+    for row, system in zip(drawn[1:], systems[1:], strict=True):
+        other = row.people.get(name)
+        if first is not None and other is not None and not np.array_equal(first.shares, other.shares):
+            raise InputError(
+                f"{systems[0]} and {system} do not agree on whose the trials are; expected the same people"
+            )
 
 
 def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:

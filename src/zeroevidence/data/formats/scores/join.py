@@ -80,11 +80,10 @@ def join(
     pair = enrol * len(trials) + trial
     table = _table_of(pair, len(enrolments) * len(trials))
     left = right = _side(base, _first_rows(pair, pair, table))
-    if key is None and scores.has("label") and not len(left.again):  # nothing to join: no need for what joining takes
-        del pair, table, left, right
-        rows = np.arange(len(enrol))
+    if key is None and scores.has("label") and not len(left.again):  # nothing to join
+        del pair, table
         score, label = scores.frame["score"].to_numpy(), scores.frame["label"].fill_null(False).to_numpy()
-        return JoinedTrials(score, label, enrolments, trials, enrol, trial, rows, rows, ()), []
+        return JoinedTrials(score, label, enrolments, trials, enrol, trial, left.slot, left.slot, ()), []
     if key is not None:
         right = _against(scores, enrolments, trials, pair, table, left)
     problems = [

@@ -18,8 +18,8 @@ from zeroevidence.data.formats.scores.layout import Layout
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.text import LABELS, without_mark
 
+PORTION = 1 << 26  # bytes of a file that are read at once
 _CACHED = 1 << 18  # bytes that stay in the cache
-BLOCK = 1 << 26  # bytes of a file that are read at once
 _TRUE = [word for word, target in LABELS.items() if target]
 _DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
 
@@ -37,7 +37,8 @@ def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False)
     frames: list[pl.DataFrame] = []
     codes: dict[str, _Codes] = {}
     for block in blocks:
-        frame = _block(block, layout, first=not frames)
+        tidy = _tidied(bytes(block), layout, first=not frames)
+        frame = None if tidy is None else _frame(tidy, layout)
         if frame is None:
             return None
         if coded and len(blocks) > 1:
@@ -49,7 +50,7 @@ def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False)
     del frames
     for column, known in codes.items():
         frame = frame.with_columns(known.names().gather(frame[column]).alias(column))
-    return None if frame.is_empty() else Table(name, layout.format, frame, None, False)
+    return Table(name, layout.format, frame, None, False)
 
 
 class _Codes:
@@ -72,21 +73,13 @@ class _Codes:
 
 
 def _blocks(body: bytes) -> list[memoryview]:
-    """The lines of a file in blocks of about `BLOCK` bytes."""
+    """The lines of a file in blocks of about `PORTION` bytes."""
     view, start, found = memoryview(body), 0, []
     while start < len(body):
-        end = body.find(b"\n", start + BLOCK) + 1 or len(body)
+        end = body.find(b"\n", start + PORTION) + 1 or len(body)
         found.append(view[start:end])
         start = end
     return found or [view]
-
-
-def _block(block: memoryview, layout: Layout, *, first: bool) -> pl.DataFrame | None:
-    """Some lines as a table, or None when they need the careful reader."""
-    body = _tidied(bytes(block), layout, first=first)
-    if body is None:
-        return None
-    return _frame(body, layout)
 
 
 def regular_rows(data: bytes, layout: Layout) -> pl.DataFrame | None:
