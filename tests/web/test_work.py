@@ -98,6 +98,6 @@ def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
     path = tmp_path / "0"
     path.write_text("a x inf target\nb y -1.0 nontarget\na y -inf nontarget\nb x 2.0 target\n")
     upload = Upload(str(path), "mine.txt")
-    (refused,) = Request((upload,)).problems(_problems(Request((upload,))))[:1]
-    assert "the box for infinite scores" in refused["reason"]
+    refused = Request((upload,)).problems(_problems(Request((upload,)))).problems[0]
+    assert "the box for infinite scores" in refused.reason
     assert _problems(Request((upload,), infinite=True)) == []
