@@ -19,9 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-
 FLOOR = """
 import sys, numpy, polars
 for path in sys.argv[1:]:
@@ -61,6 +58,9 @@ def took(command: list[str]) -> Took:
 
 def write_scores(path: Path, speakers: int, trials: int, strength: float) -> Path:
     """A list of about so many trials of so many speakers, each compared with some of the others: pairs, no search."""
+    import numpy as np
+    import polars as pl
+
     rng = np.random.default_rng(0)
     heard = rng.integers(speakers, size=trials // 20)
     compared = np.repeat(heard, 20)
@@ -80,6 +80,14 @@ def write_scores(path: Path, speakers: int, trials: int, strength: float) -> Pat
     return path
 
 
+def written(path: Path, speakers: int, trials: int, strength: float) -> Path:
+    """The same by another process: what this one holds would count as memory of those that it starts."""
+    subprocess.run(
+        [sys.executable, __file__, "--write", str(path), str(speakers), str(trials), str(strength)], check=True
+    )
+    return path
+
+
 def cases(home: Path, scores: int, data: Path) -> dict[str, Callable[[], Case]]:
     """Commands by name; each makes its files when it is asked for."""
 
@@ -88,13 +96,13 @@ def cases(home: Path, scores: int, data: Path) -> dict[str, Callable[[], Case]]:
 
     def evaluate(name: str, speakers: int, trials: int) -> Callable[[], Case]:
         def made() -> Case:
-            path = write_scores(home / name, speakers, trials, 2.0)
+            path = written(home / name, speakers, trials, 2.0)
             return Case(["evaluate", str(path)], floor(path))
 
         return made
 
     def six() -> list[Path]:
-        return [write_scores(home / f"system{i}.scores", 100, 100_000, 1.0 + 0.2 * i) for i in range(6)]
+        return [written(home / f"system{i}.scores", 100, 100_000, 1.0 + 0.2 * i) for i in range(6)]
 
     def compare() -> Case:
         return Case(["compare", *map(str, six())], floor(*six()))
@@ -128,7 +136,11 @@ def main() -> None:
     parser.add_argument("--scores", type=int, default=10_000_000)
     parser.add_argument("--only", action="append", default=[], help="cases whose names begin like this")
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared/data")
+    parser.add_argument("--write", nargs=4, metavar=("FILE", "SPEAKERS", "TRIALS", "STRENGTH"), help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.write:
+        write_scores(Path(given.write[0]), int(given.write[1]), int(given.write[2]), float(given.write[3]))
+        return
     print("| command | time [s] | floor [s] | ratio | memory [MB] | of the floor [MB] |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:

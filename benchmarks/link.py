@@ -1,10 +1,12 @@
 """Linking from embeddings on the CPU against a bare blocked sgemm of the same shape, in the same run.
 
-    python benchmarks/link.py [--size 20000] [--dim 192] [--repeats 5]
+    python benchmarks/link.py [--size 20000] [--dim 192] [--threads 2] [--repeats 5]
 
 The floor is timed twice: the product by threads of BLAS, and by threads of ours with a block each, which is faster on
 some machines. `signal` makes trials resemble their identities; without it (`chance`) ranks are random, which is the
-most work. Memory is how much the process grew while linking, beyond the vectors themselves.
+most work. Memory is how much the process grew while linking, beyond the vectors themselves. All cores are used unless
+`--threads` says how many. NPY_DISABLE_CPU_FEATURES takes NumPy's vector instructions away, to see what other processors
+make of it; `--exponential` names one way of `linkage/exponentials.py` to take powers of two.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ import argparse
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 from timing import best_of_each
 
-from zeroevidence.linkage import link
+from zeroevidence.linkage import exponentials, link
+from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.linkage.optional import one_blas_thread
 
 _ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies
@@ -33,7 +38,7 @@ def bare(x, y, out):
             np.matmul(rows, columns.T, out=out[: len(rows), : len(columns)])
 
 
-def bare_by_threads(x, y):
+def bare_by_threads(x, y, threads):
     """The same, each thread with its own blocks, as the back-end does it; other work on the machine hurts this less."""
     own = threading.local()
 
@@ -42,7 +47,7 @@ def bare_by_threads(x, y):
             own.out = np.empty((_ROWS, min(_COLUMNS, len(y))), np.float32)
         bare(x[start : start + _ROWS], y, own.out)
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         list(pool.map(job, range(0, len(x), _ROWS)))
 
 
@@ -72,27 +77,35 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=20_000)
     parser.add_argument("--dim", type=int, default=192)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--exponential", choices=["by_exp2", "by_exp", "by_torch"])
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
+    if options.exponential:
+        numpy_blocks.powers_of_two = lambda _: getattr(exponentials, options.exponential)
     rng = np.random.default_rng(0)
-    size = options.size
+    size, threads = options.size, options.threads
     y = rng.standard_normal((size, options.dim), dtype=np.float32)
     noise = rng.standard_normal((size, options.dim), dtype=np.float32)
+    resembling = noise + y
     mated = np.arange(size)
-    grown = growth(lambda: link(noise, y, mated, weight=3.0, backend="numpy"))
+    call = partial(link, weight=3.0, backend="numpy", threads=threads)
+    grown = growth(lambda: call(noise, y, mated))
     out = np.empty((_ROWS, min(_COLUMNS, size)), np.float32)
-    times = best_of_each(
-        {
-            "sgemm": lambda: bare(noise, y, out),
-            "sgemm by threads": lambda: bare_by_threads(noise, y),
-            "chance": lambda: link(noise, y, mated, weight=3.0, backend="numpy"),
-            "signal": lambda: link(noise + y, y, mated, weight=3.0, backend="numpy"),
-        },
-        options.repeats,
-    )
+    with threadpool_limits(threads, user_api="blas"):
+        times = best_of_each(
+            {
+                "sgemm": lambda: bare(noise, y, out),
+                "sgemm by threads": lambda: bare_by_threads(noise, y, threads),
+                "chance": lambda: call(noise, y, mated),
+                "signal": lambda: call(resembling, y, mated),
+            },
+            options.repeats,
+        )
+    way = exponentials.powers_of_two(size * size).__name__ if options.exponential is None else options.exponential
     for floor in ("sgemm", "sgemm by threads"):
         print(
-            f"T = N = {size}, d = {options.dim}, float32: {floor} {times[floor]:.3f} s, link "
+            f"T = N = {size}, d = {options.dim}, float32, {threads} threads, {way}: {floor} {times[floor]:.3f} s, link "
             f"{times['chance'] / times[floor]:.2f} times that without signal, {times['signal'] / times[floor]:.2f} with"
         )
     print(f"memory grew by {grown / 1e6:.0f} MB")

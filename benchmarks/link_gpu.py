@@ -3,21 +3,26 @@
     PYTHONPATH=src python3 benchmarks/link_gpu.py [--size 1048576] [--dims 192 256 512] [--tune SECONDS]
 
 `kernel` is the fused kernel alone, its inputs on the device; `link` is the whole call, from arrays in host memory to
-results in host memory; `product` is a bare 16-bit matrix product of the same shape in blocks, nothing kept. A number
-of identities that is not a multiple of the tile is measured too, and a search without signal, where ranks are random.
+results in host memory, once everything is compiled; `product` is a bare 16-bit matrix product of the same shape in
+blocks, nothing kept. A number of identities that is not a multiple of the tile is measured too, a search without
+signal, where ranks are random, cosines, vectors in memory-mapped files, which the system has read before, and
+`link_resumable`, which the command calls, with its digests and checkpoints.
 `--tune` tries tile shapes first, for at most that long.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from zeroevidence.linkage import link
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.linkage import LinkSettings, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
 from zeroevidence.linkage.engines.triton_blocks import Tile, TritonLinker, TritonRows, best_tile
 from zeroevidence.linkage.plan import make_plan
@@ -53,7 +58,7 @@ def plan_of(x, y, mated, weight=3.0):
 
 def kernel_seconds(plan, tile, rows, repeats=3):
     linker = TritonLinker(plan, device="cuda", tile=tile)
-    block = TritonRows(linker, rows[np.argsort(plan.mated[rows], kind="stable")])
+    block = TritonRows(linker, rows)
     panel = next(iter(linker.panels()))[1]
     return seconds(lambda: block.launch(panel, 0, plan.identities), repeats)
 
@@ -80,7 +85,8 @@ def tune(budget, dim, size):
     ]  # fmt: skip
     found = []
     deadline = time.perf_counter() + budget
-    for tile in [Tile(*shape, copies=copies) for copies in (True, False) for shape in shapes]:
+    kinds = [(True, False), (True, True), (False, False), (False, True)]
+    for tile in [Tile(*shape, copies=copies, held=held) for copies, held in kinds for shape in shapes]:
         if time.perf_counter() > deadline:
             break
         try:
@@ -93,15 +99,23 @@ def tune(budget, dim, size):
     return min(found, key=lambda one: one[0])[1] if found else best_tile(dim)
 
 
+def wall_seconds(function, repeats=3):
+    """Median time of a call, after one that compiles and fills the caches of allocators."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
 def measure(trials, identities, dim, signal, tile):
+    """Time and accuracy of one search; returns the kernel's time and the arrays."""
     x, y, mated = draw(trials, identities, dim, signal)
-    plan = plan_of(x, y, mated)
-    kernel = kernel_seconds(plan, tile, np.arange(trials))
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    plan = plan_of(x, y, mated)
-    result = TritonLinker(plan, device="cuda", tile=tile).rows(np.arange(trials))
-    whole = time.perf_counter() - start
+    kernel = kernel_seconds(plan_of(x, y, mated), tile, np.arange(trials))
+    call = partial(link, x, y, mated, weight=3.0, backend="triton")
+    whole, result = wall_seconds(call), call()
     rows = np.random.default_rng(0).choice(trials, 256, replace=False)
     lid, greater = reference_lid(x, y, mated, rows)
     error = np.abs(result.lid[rows] - lid).max()
@@ -109,7 +123,33 @@ def measure(trials, identities, dim, signal, tile):
     rate = 2.0 * trials * identities * dim / kernel / 1e12
     print(
         f"T = {trials}, N = {identities}, d = {dim}, signal {signal}: kernel {kernel:.3f} s ({rate:.0f} TFLOP/s), "
-        f"link {whole:.2f} s, LID within {error:.1e} bit on 256 rows, ranks within {moved} of {identities}",
+        f"link {whole:.2f} s, {whole / kernel:.2f} times that, "
+        f"LID within {error:.1e} bit on 256 rows, ranks within {moved} of {identities}",
+        flush=True,
+    )
+    return kernel, (x, y, mated)
+
+
+def other_inputs(kernel, x, y, mated):
+    """The whole call for cosines, from memory-mapped files, and with the digests and checkpoints of the command."""
+    cosine = wall_seconds(partial(link, x, y, mated, weight=3.0, backend="triton", scoring="cosine"))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, vectors in (("x", x), ("y", y)):
+            np.save(Path(folder) / f"{name}.npy", vectors)
+        files = [Path(folder) / "x.npy", Path(folder) / "y.npy"]
+        mapped = wall_seconds(partial(link, *files, mated, weight=3.0, backend="triton"))
+    names = np.arange(len(y)).astype(np.str_)
+    search = pair(Embeddings(x, speakers=names[mated]), Embeddings(y, names, names), scoring="dot")
+    settings = LinkSettings("dot", weight=3.0, backend="triton")
+
+    def resumable():
+        with tempfile.TemporaryDirectory() as folder:
+            link_resumable(search, folder, settings)
+
+    kept = wall_seconds(resumable)
+    print(
+        f"cosines: link {cosine:.2f} s, {cosine / kernel:.2f} times the kernel; memory-mapped files: {mapped:.2f} s, "
+        f"{mapped / kernel:.2f} times; link_resumable {kept:.2f} s, {kept / kernel:.2f} times",
         flush=True,
     )
 
@@ -168,11 +208,13 @@ def main():
     agree()
     for at, dim in enumerate(arguments.dims):
         tile = tune(arguments.tune, dim, size) if arguments.tune else best_tile(dim)
-        measure(size, size, dim, 0.5, tile)
+        kernel, arrays = measure(size, size, dim, 0.5, tile)
+        product = product_seconds(size, dim)
+        print(f"product of the same shape: {product:.3f} s, kernel {kernel / product:.2f} times that", flush=True)
         if at == 0:
+            other_inputs(kernel, *arrays)
             measure(size, size, dim, 0.0, tile)
             measure(size, size - 77, dim, 0.5, tile)
-            print(f"product of the same shape: {product_seconds(size, dim):.3f} s", flush=True)
 
 
 if __name__ == "__main__":

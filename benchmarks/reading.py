@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from timing import best_of_each
 
-from zeroevidence.data.formats import read_scores
+from zeroevidence.data.formats import diagnose, read_scores
 
 
 def main():
@@ -28,7 +28,7 @@ def main():
     label = np.where(np.repeat(np.arange(n_speakers), n_trials) == np.tile(owner, n_speakers), "target", "nontarget")
     frame = pl.DataFrame({"enrol": speakers, "trial": trials, "score": rng.normal(size=len(speakers)), "label": label})
     with tempfile.TemporaryDirectory() as folder:
-        paths = {name: Path(folder) / name for name in ("scores", "shuffled", "trials")}
+        paths = {name: Path(folder) / name for name in ("scores", "shuffled", "trials", "broken")}
         frame.select("enrol", "trial", "score").write_csv(
             paths["scores"], separator=" ", include_header=False, float_precision=5
         )
@@ -36,6 +36,10 @@ def main():
             paths["shuffled"], separator=" ", include_header=False, float_precision=5
         )
         frame.select("enrol", "trial", "label").write_csv(paths["trials"], separator=" ", include_header=False)
+
+        lines = paths["scores"].read_bytes().split(b"\n")
+        lines[len(lines) // 2] = b"two words"
+        paths["broken"].write_bytes(b"\n".join(lines))
 
         def bare():
             for name, kind in (("scores", pl.Float64), ("trials", pl.String)):
@@ -47,13 +51,15 @@ def main():
                 "bare": bare,
                 "same order": lambda: read_scores(paths["scores"], paths["trials"]),
                 "shuffled": lambda: read_scores(paths["shuffled"], paths["trials"]),
+                "one bad line": lambda: diagnose(paths["broken"], paths["trials"]),
             },
             repeats=3,
         )
     floor = times["bare"]
     print(
         f"{frame.height} lines: polars.read_csv of scores and key {floor:.2f} s; read, checked and joined in "
-        f"{times['same order'] / floor:.1f} (same order) and {times['shuffled'] / floor:.1f} (shuffled) times that"
+        f"{times['same order'] / floor:.1f} (same order) and {times['shuffled'] / floor:.1f} (shuffled) times that; "
+        f"one bad line located in {times['one bad line'] / floor:.1f} times that ({times['one bad line']:.1f} s)"
     )
 
 

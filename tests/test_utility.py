@@ -171,3 +171,159 @@ def test_lengths(tmp_path):
     original = read_corpus(tmp_path / "original", draw=False)
     row = evaluate_lengths(original, original.replaced(tmp_path / "anonymised"))
     assert float(row["length_difference"]) == pytest.approx(0.1)
+
+
+def test_lengths_of_segments_are_theirs_and_not_their_files(tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    from zeroevidence.data.speech import Corpus, Utterance
+
+    soundfile.write(tmp_path / "whole.wav", 0.1 * np.sin(np.arange(32_000) / 9), 16_000)
+    before = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=0, end=16_000)])
+    after = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=8_000, end=28_000)])
+    assert float(evaluate_lengths(before, after)["length_difference"]) == pytest.approx(0.25)
+
+
+def speak(path, melody, seconds=1.2):
+    """A voice with ten harmonics whose pitch follows a melody in Hz."""
+    import soundfile
+
+    time = np.arange(int(seconds * 16_000)) / 16_000
+    phase = 2 * np.pi * np.cumsum(melody(time)) / 16_000
+    wave = sum(np.sin(n * phase) / n for n in range(1, 11))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, 0.1 * wave * np.hanning(len(wave)) ** 0.1, 16_000)
+
+
+@pytest.fixture
+def voices(tmp_path):
+    """Twelve people who are raised by a third, and for every third of them turned upside down."""
+    pytest.importorskip("soundfile")
+    for person in range(12):
+        for number in range(2):
+            name = f"p{person:02d}/p{person:02d}-{number}.wav"
+            speed = 4.0 + person / 3 + number
+
+            def melody(time, speed=speed):
+                return 140.0 + 25.0 * np.sin(speed * time)
+
+            def turned(time, speed=speed, sign=-1.0 if person % 3 == 0 else 1.0):
+                return 4 / 3 * (140.0 + sign * 25.0 * np.sin(speed * time))
+
+            speak(tmp_path / "original" / name, melody)
+            speak(tmp_path / "anonymised" / name, turned)
+    return tmp_path
+
+
+def test_the_melody_is_kept_or_turned(voices):
+    from zeroevidence.auditing.spoken import evaluate_pitch
+    from zeroevidence.data.formats import read_corpus
+
+    original = read_corpus(voices / "original", draw=False)
+    same = evaluate_pitch(original, original)
+    assert float(same["pitch_correlation"]) == pytest.approx(1.0)
+    row = evaluate_pitch(original, original.replaced(voices / "anonymised"))
+    found = row["pitch_correlation"]
+    assert float(found) == pytest.approx(8 / 12 - 4 / 12, abs=0.03)  # a third is turned round
+    assert -0.4 < found.low < float(found) < found.high < 1.0
+    assert (row.counts["utterances"], row.counts["speakers"]) == (24, 12)
+
+
+def test_pitch_of_real_speech():
+    """Noise leaves the melody, raising the voice leaves most of it, and another sentence has another."""
+    if not SPEECHOCEAN.is_dir():
+        pytest.skip("the speech of speechocean762 is not here")
+    pytest.importorskip("soundfile")
+    from zeroevidence.attack.cues.sound import Sound
+    from zeroevidence.auditing.spoken import pitch_correlation
+    from zeroevidence.data.audio import load_audio
+    from zeroevidence.data.speech import Utterance
+    from zeroevidence.protect import PitchShift
+
+    rng, tracks, noisy, raised = np.random.default_rng(0), [], [], []
+    for path in sorted(SPEECHOCEAN.glob("*/*.flac"))[::100]:
+        wave = load_audio(path)
+        tracks.append(Sound(wave).pitch)
+        noisy.append(Sound(wave + 1e-3 * rng.normal(size=len(wave))).pitch)
+        raised.append(Sound(PitchShift(3)(wave, 16_000, Utterance(path.stem, "s", path))).pitch)
+    other = [*tracks[1:], tracks[0]]
+    means = [np.nanmean([pitch_correlation(*both) for both in zip(tracks, changed, strict=True)])
+             for changed in (noisy, raised, other)]  # fmt: skip
+    assert means[0] > 0.95
+    assert 0.6 < means[1] < means[0]
+    assert means[2] < 0.4
+
+
+def test_a_program_hears_for_us(voices, tmp_path, capsys):
+    pytest.importorskip("jiwer")
+    import sys
+
+    from zeroevidence.cli import main
+
+    names = sorted(path.stem for path in (voices / "anonymised").glob("*/*.wav"))
+    (tmp_path / "text").write_text("".join(f"{name} WE CALL IT BEAR\n" for name in names))
+    one = tmp_path / "one.py"
+    one.write_text(
+        "import sys, wave\nassert wave.open(sys.argv[1]).getframerate() == 16000\nprint('WE  CALL\\nBEAR')\n"
+    )
+    everything = tmp_path / "everything.py"
+    everything.write_text(
+        "import sys, wave\n"
+        "for line in open(sys.argv[1]):\n"
+        "    name, path = line.split()\n"
+        "    assert wave.open(path).getnframes() > 1000\n"
+        "    print(name, 'WE CALL IT')\n"
+    )
+    for command in (f"{sys.executable} {one} {{wav}}", f"{sys.executable} {everything} {{list}}"):
+        with pytest.raises(SystemExit) as ended:
+            main(["utility", "--corpus", str(voices / "original"), "--anonymised", str(voices / "anonymised"),
+                  "--transcripts", str(tmp_path / "text"), "--recogniser", command, "-f", "csv"])  # fmt: skip
+        said = capsys.readouterr()
+        assert ended.value.code == 0, said.err
+        assert ",0.25," in next(line for line in said.out.splitlines() if line.startswith("wer,"))
+        assert "length_difference" in said.out
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("{python} -c pass", "has to name {wav} or {list}"),
+        ("no-such-program {wav}", "no-such-program cannot be run"),
+        ("{python} -c 'import sys; sys.exit(\"out of cheese\")' {wav}", "ended with status 1: out of cheese"),
+        ("{python} -c pass {list}", "cannot be read: empty"),
+        ("{python} -c 'print(\"u2 A\")' {list}", "wrote no line for 'u1'"),
+        ("{python} -c 'import os; os.write(1, bytes([233]))' {wav}", "is not UTF-8"),
+        ("'", "cannot be split into arguments"),
+    ],
+)
+def test_a_program_that_fails(tmp_path, command, reason):
+    pytest.importorskip("soundfile")
+    import sys
+
+    from zeroevidence.auditing.recognising import recognised
+    from zeroevidence.data.speech import Utterance
+    from zeroevidence.errors import ZeroEvidenceError
+
+    speak(tmp_path / "u1.wav", lambda time: 140.0 + 0.0 * time)
+    with pytest.raises(ZeroEvidenceError) as error:
+        recognised([Utterance("u1", "s", tmp_path / "u1.wav")], command.replace("{python}", sys.executable))
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--anonymised", "a"), "--corpus and --anonymised belong together"),
+        (("--corpus", "a"), "--corpus and --anonymised belong together"),
+        (("--transcripts", "t", "--hypotheses", "h", "--pitch"), "--pitch compares speech"),
+        (("--transcripts", "t", "--hypotheses", "h", "--recogniser", "x {wav}"), "two ways to say the same"),
+        (("--recogniser", "x {wav}"), "--transcripts and --hypotheses belong together"),
+        ((), "nothing to measure"),
+    ],
+)
+def test_halves_are_refused(capsys, arguments, reason):
+    from zeroevidence.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["utility", *arguments])
+    assert ended.value.code == 2
+    assert reason in capsys.readouterr().err

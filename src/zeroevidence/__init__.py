@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence._version import __version__
 
 if TYPE_CHECKING:
-    from zeroevidence import plot, protect
+    from zeroevidence import plot, protect, scorers
     from zeroevidence.auditing import Audit, EmbeddingSets, audit, audit_corpora
     from zeroevidence.data.embeddings import Embeddings
     from zeroevidence.data.formats import read_embeddings, read_scores, read_tandem
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from zeroevidence.evaluation.pilots import plan_from_pilot
     from zeroevidence.evaluation.planned_comparison import PlannedComparison, plan_comparison
     from zeroevidence.evaluation.planning import Plan, plan
+    from zeroevidence.evaluation.runs import compare_runs
     from zeroevidence.evaluation.tandem import evaluate_tandem
     from zeroevidence.measure.devpav import devpav
     from zeroevidence.measure.elub import elub
@@ -75,6 +76,7 @@ _HOMES = {
     "evaluation.pilots": ("plan_from_pilot",),
     "evaluation.planned_comparison": ("PlannedComparison", "plan_comparison"),
     "evaluation.planning": ("Plan", "plan"),
+    "evaluation.runs": ("compare_runs",),
     "evaluation.tandem": ("evaluate_tandem",),
     "measure.linkability": ("linkability", "local_linkability"),
     "measure.similarity": ("deid", "similarity_matrix", "voice_distinctiveness_gain"),
@@ -84,7 +86,7 @@ _HOMES = {
     "measure.zebra": ("d_ece", "d_ece_actual", "ece_profile", "tag", "tag_counts", "worst_case"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("plot", "protect")
+_MODULES = ("plot", "protect", "scorers")
 
 __all__ = [
     "About",
@@ -114,6 +116,7 @@ __all__ = [
     "cllr",
     "cllr_min",
     "compare",
+    "compare_runs",
     "d_ece",
     "d_ece_actual",
     "dcf_act",
@@ -140,6 +143,7 @@ __all__ = [
     "read_scores",
     "read_tandem",
     "save_results",
+    "scorers",
     "similarity_matrix",
     "tag",
     "tag_counts",

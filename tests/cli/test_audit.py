@@ -1,6 +1,8 @@
 """`zeroevidence audit` from audio to a folder of results, with a stand-in for the speaker encoder."""
 
 import json
+import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -195,3 +197,22 @@ def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder,
     )
     assert code == 2
     assert "--transcripts and --hypotheses belong together" in err
+
+
+def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
+    pytest.importorskip("jiwer")
+    names = sorted(path.stem for path in corpus.glob("*/*.wav"))
+    (tmp_path / "text").write_text("".join(f"{name} ONE TWO\n" for name in names))
+    (tmp_path / "hear.py").write_text("import sys\nfor line in open(sys.argv[1]):\n    print(line.split()[0], 'ONE')\n")
+    shutil.copytree(corpus, tmp_path / "anonymised")
+    quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
+    heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
+    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--utility", *heard, *quick)
+    assert code == 0, err
+    useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
+    assert float(useful["wer"]) == 0.5
+    assert float(useful["length_difference"]) == 0.0
+    assert float(useful["pitch_correlation"]) == pytest.approx(1.0)
+    code, _, err = run("audit", corpus, "--protect", "pitch:2", "--utility", "-o", tmp_path / "b")
+    assert code == 2
+    assert "expected --anonymised" in err

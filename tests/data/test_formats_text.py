@@ -379,3 +379,14 @@ def test_what_is_wrong_in_a_later_block_is_found(tmp_path, monkeypatch):
         (tmp_path / "scores").write_text("\n".join([*lines[:28], line]) + "\n")
         with pytest.raises(InputError, match=rf"scores:29: {words}"):
             read_scores(tmp_path / "scores")
+
+
+@pytest.mark.parametrize("others", [0, 40])
+def test_scores_that_nobody_asked_for_are_no_repetitions(tmp_path, others):
+    """The first line is in no key, and the last trial of the key must not be taken for the same; dense or sparse."""
+    asked = [f"e{i} t{i} {'target' if i % 2 else 'nontarget'}" for i in range(4 + others)]
+    (tmp_path / "k").write_text("\n".join(asked) + "\n")
+    (tmp_path / "s").write_text("x y 9\n" + "".join(f"e{i} t{i} {i}\n" for i in range(4 + others)) + "x z 9\n")
+    loaded = read_scores(tmp_path / "s", tmp_path / "k", allow_missing=True)
+    assert sorted([*loaded.data.target, *loaded.data.nontarget]) == list(range(4 + others))
+    assert [str(one) for one in loaded.loosened] == ["missing:2"]

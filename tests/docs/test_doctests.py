@@ -11,7 +11,7 @@ import zeroevidence as ze
 from zeroevidence.errors import MissingExtra
 
 # What needs no example: errors say what they are, and a mapping of modules is no function.
-PLAIN = {"InputError", "MissingExtra", "UsageError", "ZeroEvidenceError", "__version__", "plot", "protect"}
+PLAIN = {"InputError", "MissingExtra", "UsageError", "ZeroEvidenceError", "__version__", "plot", "protect", "scorers"}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NEEDS = {
     "torch": "torch",
@@ -35,11 +35,11 @@ def test_public_names_have_an_example(name):
     assert ">>>" in (inspect.getdoc(getattr(ze, name)) or ""), f"{name} has no example"
 
 
-@pytest.mark.parametrize("package", ["plot", "protect"])
+@pytest.mark.parametrize("package", ["plot", "protect", "scorers"])
 def test_public_names_of_the_packages_have_an_example(package):
     if package == "plot":
         pytest.importorskip("matplotlib")
-    else:
+    if package == "protect":
         pytest.importorskip("torch")
     home = getattr(ze, package)
     functions = [name for name in home.__all__ if inspect.isclass(getattr(home, name)) or callable(getattr(home, name))]

@@ -1,7 +1,10 @@
 """Many processes, one answer, also when one of them dies."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -90,3 +93,41 @@ def test_a_killed_worker_changes_nothing(cluster, same, draw):
     assert len(seen) == 50
     assert victim not in cluster.run(os.getpid).values()
     same(found, expected)
+
+
+@pytest.fixture
+def address(need, tmp_path):
+    """A scheduler and two workers, each a program of its own, as on a cluster."""
+    need("distributed")
+    where, running = tmp_path / "scheduler.json", []
+
+    def start(*arguments):
+        command = [sys.executable, "-m", "dask", *arguments, "--scheduler-file", str(where), "--no-dashboard"]
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    try:
+        start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        deadline = time.monotonic() + 60.0
+        while not where.exists() or not where.read_text():
+            assert time.monotonic() < deadline, "the scheduler does not start"
+            time.sleep(0.1)
+        for _ in range(2):
+            start("worker", "--nthreads", "2", "--no-nanny")
+        yield json.loads(where.read_text())["address"]
+    finally:
+        for one in running:
+            one.terminate()
+        for one in running:
+            one.wait(30)
+
+
+def test_separate_programs_give_the_same_numbers(address, same, tmp_path, draw, need):
+    x, y, mated = draw(trials=400, dtype=np.float32)
+    for name, vectors in (("x", x), ("y", y)):
+        np.save(tmp_path / f"{name}.npy", vectors)
+    files = tmp_path / "x.npy", tmp_path / "y.npy"
+    with need("distributed").Client(address) as client:
+        client.wait_for_workers(2, timeout=60)
+        assert len(client.nthreads()) == 2
+        found = link(*files, mated, weight=3.0, backend="dask", scheduler=client, chunk=40)
+    same(found, link(x, y, mated, weight=3.0, backend="numpy", chunk=40))

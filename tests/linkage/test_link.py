@@ -66,8 +66,11 @@ def test_column_blocks_change_nothing(monkeypatch, draw, arrays):
 
 
 def test_the_number_of_threads_changes_nothing_at_all(draw, arrays):
-    x, y, mated = draw(trials=1000, dtype=np.float32)
-    results = [link(x, y, mated, weight=3.0, backend="numpy", threads=threads) for threads in (1, 2, 5)]
+    # many enough for blocks of other sizes; rows of equal scores, and exponents that overflow, are special cases
+    x, y, mated = draw(trials=3000, identities=3000, dim=16, dtype=np.float32)
+    x[7] = 0.0
+    weight = np.where(np.arange(3000) == 11, 90.0, 3.0)
+    results = [link(x, y, mated, weight=weight, backend="numpy", threads=threads) for threads in (1, 2, 5)]
     for name in arrays:
         for other in results[1:]:
             np.testing.assert_array_equal(getattr(other, name), getattr(results[0], name))

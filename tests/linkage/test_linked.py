@@ -98,3 +98,18 @@ def test_a_result_cannot_be_changed(search):
     x, y, mated = search
     with pytest.raises(AttributeError):
         link(x, y, mated, weight=2.0).ddof = 1
+
+
+def test_digests_of_large_arrays_go_by_blocks(monkeypatch):
+    from zeroevidence.linkage import digests
+
+    vectors = np.random.default_rng(0).standard_normal((100, 4))
+    whole = digests.array_digest(vectors, None)
+    monkeypatch.setattr(digests, "_BLOCK_BYTES", 320)
+    cut = digests.array_digest(vectors, None)
+    assert cut == digests.array_digest(np.asfortranarray(vectors), None) != whole
+    for row in (0, 57, 99):
+        changed = vectors.copy()
+        changed[row, 3] += 1.0
+        assert digests.array_digest(changed, None) != cut
+    assert digests.array_digest(vectors[::-1], None) != cut

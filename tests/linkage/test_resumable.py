@@ -153,3 +153,14 @@ def test_what_cannot_work_leaves_no_folder_behind(search, tmp_path, settings, de
     with pytest.raises(error, match=words):
         link_resumable(search, tmp_path / "out", settings, development=development)
     assert not (tmp_path / "out").exists()
+
+
+def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_path, arrays):
+    """As when a folder that was begun on one machine goes on where another engine takes longer runs."""
+    settings = LinkSettings(backend="counting", weight=2.0)
+    expected = link_resumable(search, tmp_path / "whole", settings)
+    for trials in (20, 40, 20):
+        counting.run_trials = lambda _, trials=trials: trials
+        found = link_resumable(search, tmp_path / "work", settings)
+        for name in arrays:
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-12)

@@ -35,7 +35,8 @@ for half, bits in ((False, 1e-5), (True, 5e-3)):
             y[mated[3]] = y[(mated[3] + 5) % identities]  # a tie
             scores, evidence, best = by_matrix(x, y, mated, 3.0)
             limit = float(np.quantile(scores, 0.9))
-            found = run(x, y, mated, 3.0, half, Tile({rows}, {columns}, 4, 1, copies=copies), limit)
+            tile = Tile({rows}, {columns}, 4, 1, copies=copies, held=half and copies)
+            found = run(x, y, mated, 3.0, half, tile, limit)
             np.testing.assert_allclose(found.lid, evidence.lid, atol=bits, rtol=0)
             np.testing.assert_allclose(found.best_other, best, atol=(2e-2 if half else 1e-4))
             assert found.equal[3] == 1

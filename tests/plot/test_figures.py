@@ -42,7 +42,7 @@ def sample_of(kind, rows, tandem, mapped):
 
 
 def test_every_kind_is_there_with_words():
-    assert sorted(plot.KINDS) == sorted((*ASKED_FOR, "front"))
+    assert sorted(plot.KINDS) == sorted((*ASKED_FOR, "front", "tradeoff"))
     for kind in plot.KINDS.values():
         assert kind.caption.endswith(".")
         assert kind.title
@@ -59,6 +59,64 @@ def test_the_front_draws_protectors_over_their_strengths(rows):
     assert ax.has_data()
     assert "front" in plot.available(placed)
     ET.fromstring(plot.to_svg("front", placed))
+
+
+def attacked(system, eer, wer, name="lazy-informed"):
+    """A row of an attacker and one of utility; an interval on each."""
+    threat = ThreatModel(name, "original" if name == "unprotected" else "anonymised",
+                         "original" if name == "unprotected" else "anonymised")  # fmt: skip
+    return [
+        Evaluation(
+            {"eer": Measured(eer, "rate", low=eer - 0.02, high=eer + 0.02)},
+            labels={"system": system},
+            about=About.against(threat),
+        ),
+        Evaluation(
+            {"wer": Measured(wer, "rate", low=wer - 0.01, high=wer + 0.01)},
+            labels={"system": system},
+            about=About(role="utility", speech=threat.trial),
+        ),
+    ]
+
+
+def test_the_tradeoff_marks_what_no_other_system_beats():
+    placed = [*attacked("a", 0.3, 0.1), *attacked("b", 0.2, 0.15), *attacked("c", 0.4, 0.2)]
+    placed += [*attacked("unprotected", 0.05, 0.03, "unprotected"), *attacked("a", 0.35, 0.1)[:1]]
+    ax = plot.tradeoff(placed)
+    ring = line(ax, "front")
+    assert list(zip(*ring.get_data(), strict=True)) == [(3.0, 5.0), (10.0, 30.0), (20.0, 40.0)]  # b is beaten by a
+    (steps,) = (one for one in ax.get_lines() if one.get_drawstyle() == "steps-post")
+    assert list(steps.get_xdata()) == [3.0, 10.0, 20.0]
+    for name, across, up in (("a", 10.0, 30.0), ("b", 15.0, 20.0), ("unprotected", 3.0, 5.0)):
+        point = line(ax, name)
+        assert (point.get_xdata()[0], point.get_ydata()[0]) == (across, up)
+    bars = [one for one in ax.get_lines() if len(one.get_xdata()) == 2 and one.get_linewidth() == 0.5]
+    assert len(bars) == 8
+    assert any(np.allclose(one.get_xdata(), [9.0, 11.0]) and np.allclose(one.get_ydata(), 30.0) for one in bars)
+    ET.fromstring(plot.to_svg("tradeoff", placed))
+
+
+def test_the_tradeoff_needs_both():
+    attack, words = attacked("a", 0.3, 0.1)
+    assert "tradeoff" not in plot.available(attack)
+    assert "tradeoff" not in plot.available([attack, *attacked("b", 0.3, 0.1)[1:]])
+    assert "tradeoff" in plot.available([attack, words])
+    with pytest.raises(UsageError, match="needs attackers on protected speech and its utility"):
+        plot.tradeoff([words])
+    with pytest.raises(UsageError, match="a measure of utility as x and one of privacy as y"):
+        plot.tradeoff([attack, words], x="eer", y="wer")
+    with pytest.raises(UsageError, match="no result has both wer and d_ece"):
+        plot.tradeoff([attack, words], y="d_ece")
+
+
+def test_the_tradeoff_of_groups_has_a_front_for_each():
+    placed = []
+    for sex, eer in (("f", 0.3), ("m", 0.2)):
+        attack, words = attacked("a", eer, 0.1)
+        placed.append(replace(attack, labels={**attack.labels, "sex": sex}))
+    ax = plot.tradeoff([*placed, words])
+    assert len([one for one in ax.get_lines() if one.get_drawstyle() == "steps-post"]) == 2
+    assert ax.get_legend_handles_labels()[1] == ["a", "front", "f", "m"]
 
 
 def test_available(rows, tandem, mapped, bare):

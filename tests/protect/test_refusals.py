@@ -58,8 +58,8 @@ def test_the_command_line_says_so_without_a_traceback(name, data, tmp_path, caps
     with pytest.raises(SystemExit) as stop:
         main(["protect", *map(str, arguments)])
     assert stop.value.code == InputError.exit_code
-    words = f"{tmp_path / 'v.npz'}: y: every label is 'F'; expected at least two classes"
-    assert capsys.readouterr().err.strip() == words
+    said = f"{tmp_path / 'v.npz'}: y: every label is 'F'; expected at least two classes"
+    assert capsys.readouterr().err.strip() == said
     assert not (tmp_path / "model").exists()
 
 

@@ -91,7 +91,7 @@ def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path):
     assert "The protector: mcadams:0.7+pitch:2" in page
     assert "Prevent that an utterance is linked to its speaker." in page
     (tmp_path / "protector.json").write_text("[]")
-    with pytest.raises(InputError, match=r"protector\.json: expected the card of a protector"):
+    with pytest.raises(InputError, match=r"protector\.json: card: expected names and values"):
         Material().add_result(str(tmp_path))
 
 

@@ -82,12 +82,15 @@ def test_no_table_is_wider_than_the_text(points, count, measures):
 def test_many_rows_are_split_by_attacker_and_numbered_through():
     text = render(rows(14), "latex")
     titles = re.findall(r"\\multicolumn\{\d\}\{l\}\{(.*?)\}", text)
-    assert titles == [f"attacker: {threat.name}" for threat in THREATS]
+    assert titles == ["enrolment: original, trial: anonymised", *(f"attacker: {threat.name}" for threat in THREATS)]
+    assert len(tables(text)) == 1
     assert "attacker" not in "".join(line for line in text.splitlines() if "&" in line)
     assert "% n in every row: 192 + 4416" in text
     few = render(rows(5), "latex")
-    assert [body.count("plda") for _, body in tables(few)] == [2, 2]
-    assert [columns for columns, _ in tables(few)] == ["llrr", "llrr"]
+    assert [(columns, body.count("plda")) for columns, body in tables(few)] == [("lrrrr", 2)]
+    many = tables(render(rows(24), "latex"))
+    assert [body.count("\\toprule") for _, body in many] == [1, 1, 1]
+    assert [re.findall("attacker: ([a-z-]+)", body) for _, body in many] == [[threat.name] for threat in THREATS]
 
 
 def test_measures_that_are_asked_for_are_shown():

@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import rank
@@ -193,7 +194,15 @@ def expected_of(lid, greater, equal, identities, singled):
         "identification_rate": ranks.identification_rate,
         "link_probability": link_probability(greater, equal),
         "singling_out": singled.mean(),
+        "lid_prior_free": np.mean([over_all_priors(one, identities) for one in lid]),
     }
+
+
+def over_all_priors(lid, identities):
+    """Mean over the prior of the true person, the others sharing the rest, by quadrature."""
+    posterior = 2.0**lid / identities
+    ratio = posterior / (1.0 - posterior) * (identities - 1.0)
+    return quad(lambda prior: np.log2(ratio / (prior * ratio + 1.0 - prior)), 0.0, 1.0)[0]
 
 
 def test_numbers_that_both_sides_use_are_not_one_recording():

@@ -90,3 +90,14 @@ def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
         assert process.wait(60) == 3
     document = json.loads((tmp_path / "problems.json").read_text())
     assert "expected one key, or one for each of the 1 score files, got 2" in document["problems"][0]["reason"]
+
+
+def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
+    from zeroevidence.web.work import _problems
+
+    path = tmp_path / "0"
+    path.write_text("a x inf target\nb y -1.0 nontarget\na y -inf nontarget\nb x 2.0 target\n")
+    upload = Upload(str(path), "mine.txt")
+    refused = Request((upload,)).problems(_problems(Request((upload,)))).problems[0]
+    assert "the box for infinite scores" in refused.reason
+    assert _problems(Request((upload,), infinite=True)) == []

@@ -16,10 +16,10 @@ from zeroevidence.auditing.corpora import Cutting, audit_corpora
 from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
-from zeroevidence.cli.utility import heard_options, heard_rows
-from zeroevidence.data import door
+from zeroevidence.cli.utility import heard_options, heard_rows, spoken_rows
+from zeroevidence.data.door import named
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
-from zeroevidence.errors import MissingExtra
+from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ cutting_options = grouped(
     f"{FOLDS} for fewer than {FEW_PEOPLE} people without roles, else 0].",
 )
 @heard_options
+@click.option("--utility", "spoken", is_flag=True, help="Also measure how far lengths and pitch are kept.")
 @click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @workers_option
@@ -95,6 +96,7 @@ def command(
     cutting: Cutting | None,
     folds: int | None,
     heard: Mapping[str, str | None],
+    spoken: bool,
     cache: str | None,
     options: Options,
     workers: int,
@@ -121,8 +123,8 @@ def command(
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
-    utility = _utility(heard, corpus, options)
-    with exclusive(home), door.named(corpus):
+    utility = _utility(heard, corpus, anonymised, options, spoken=spoken)
+    with exclusive(home), named(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
@@ -141,8 +143,8 @@ def command(
             say=partial(click.echo, err=True),
         )
         words = audit.strongest.labels
-        named = {name: words[name] for name in ("system", "dataset") if name in words}
-        audit = replace(audit, utility=tuple(replace(row, labels={**named, **row.labels}) for row in utility))
+        system = {name: words[name] for name in ("system", "dataset") if name in words}
+        audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in utility))
         written = save_audit(audit, home, overwrite=overwrite)
     for path in written:
         wrote(path)
@@ -155,11 +157,18 @@ def command(
     click.echo(audit_text(audit, signatures=signatures, measures=measures), nl=False)
 
 
-def _utility(heard: Mapping[str, str | None], corpus: str, options: Options) -> list[Evaluation]:
+def _utility(
+    heard: Mapping[str, str | None], corpus: str, anonymised: str | None, options: Options, *, spoken: bool
+) -> list[Evaluation]:
     """What the anonymised speech is good for; the corpus says who speaks."""
     from zeroevidence.data.formats import read_corpus
 
-    if all(path is None for path in heard.values()):
+    if not spoken and all(path is None for path in heard.values()):
         return []
-    speakers = {one.id: one.speaker for one in read_corpus(corpus, draw=False)}
-    return heard_rows(heard, speakers, {}, "anonymised", options)
+    if anonymised is None and (spoken or heard["recogniser"] is not None):
+        raise UsageError("--utility and --recogniser need anonymised speech in a folder; expected --anonymised")
+    original = read_corpus(corpus, draw=False)
+    changed = None if anonymised is None else original.replaced(anonymised)
+    speakers = {one.id: one.speaker for one in original}
+    rows = heard_rows(heard, speakers, {}, "anonymised", options, changed)
+    return rows + (spoken_rows(original, changed, {}, options, pitch=True) if spoken and changed is not None else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,11 @@ from zeroevidence.data.formats import FORMATS, Duplicates, Infinite
 from zeroevidence.data.scale import Base, Scale
 from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.jsonfile import is_result
+from zeroevidence.evaluation.kits import utility_in_folders
 from zeroevidence.uncertainty.draws import Progress
+
+if TYPE_CHECKING:
+    from zeroevidence.evaluation import Evaluation, Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,10 @@ class ScoreInputs:
             calibrate_keys=self.calibrate_keys,
         )
         return found if self.pool is None else pool_files(found, self.pool)
+
+    def utility(self, options: Options) -> list[Evaluation]:
+        """What result folders of a challenge among SCORES say about utility."""
+        return utility_in_folders(self.scores, self.keys, systems=self.systems, options=options)
 
 
 def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None]:

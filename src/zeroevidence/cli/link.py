@@ -58,7 +58,7 @@ def _whole(_context: click.Context, _parameter: click.Parameter, value: str | No
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler to work on; a local cluster unless given.")
 @click.option("--device", metavar="NAME", help="Device for torch, such as cuda:1.")
-@click.option("--threads", type=click.IntRange(1), help="Threads for the back-end numpy.")
+@click.option("--threads", type=click.IntRange(1), help="Threads for the back-end numpy, or for a task of dask.")
 @click.option(
     "--precision",
     type=click.Choice([str(bits) for bits in get_args(Precision)]),

@@ -49,6 +49,7 @@ def command(
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.data.door import named
     from zeroevidence.evaluation.files import evaluate_files
+    from zeroevidence.evaluation.kits import without_copies
     from zeroevidence.report.document import document
     from zeroevidence.report.material import Material
 
@@ -60,10 +61,11 @@ def command(
     for path in inputs.finished:
         material.add_result(path)
     if not inputs.all_finished:
-        files = inputs.files()
+        files = without_copies(inputs.files())
         material.add_rows(
             evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
         )
+        material.add_rows(inputs.utility(options))
     with named(" and ".join(inputs.scores)):
         page = document(
             material,

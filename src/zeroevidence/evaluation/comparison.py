@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -31,14 +31,32 @@ _MOST_USUAL = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Sources:
+    """Standard errors of a mean over trainings: what other people, and what other trainings, would change."""
+
+    people: float
+    trainings: float
+
+    @property
+    def mostly(self) -> str:
+        """Which of the two is larger."""
+        return "trainings" if self.trainings > self.people else "people"
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
-    """One system in the ranking of a measure; systems of one group are not told apart by these trials."""
+    """One system in the ranking of a measure; systems of one group are not told apart by these trials.
+
+    Of several trainings the value is their mean, and `sources` say what its interval is made of.
+    """
 
     system: str
     value: float
     low: float | None
     high: float | None
     group: int
+    runs: int = 1
+    sources: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +67,7 @@ class PairwiseDifference:
     second: str
     difference: Difference
     p_holm: float
+    sources: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +143,21 @@ def _within(group: Matched, results: Sequence[Evaluation], measures: Sequence[st
     """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
     paired = any(row.replicates is not None for row in results)
     if paired:
-        drawn = [_replicates(row, name) for row, name in zip(results, group.names, strict=True)]
-        _check_paired(results, group.names, drawn)
+        drawn = paired_replicates(results, group.names)
         comparable = [set(one.left_out) for one in drawn]
     else:
         drawn = []
         _check_counts(results, group.names)
         comparable = [{name for name, one in row.metrics.items() if one.spread is not None} for row in results]
-    if measures is None:
-        measures = [name for name in USUAL if all(name in own for own in comparable)][:_MOST_USUAL]
-        if not measures:
-            raise UsageError("nothing to compare by; expected results with intervals")
-    return [_compared(group, results, drawn, name) for name in measures]
+    return [_compared(group, results, drawn, name) for name in measures or usual_measures(comparable)]
+
+
+def usual_measures(comparable: Sequence[set[str]]) -> list[str]:
+    """What is compared unless measures are named, of those that every system can be compared by."""
+    found = [name for name in USUAL if all(name in own for own in comparable)][:_MOST_USUAL]
+    if not found:
+        raise UsageError("nothing to compare by; expected results with intervals")
+    return found
 
 
 def _check_counts(results: Sequence[Evaluation], names: Sequence[str]) -> None:
@@ -154,8 +176,9 @@ def _replicates(row: Evaluation, name: str) -> Replicates:
     return row.replicates
 
 
-def _check_paired(results: Sequence[Evaluation], names: Sequence[str], drawn: Sequence[Replicates]) -> None:
-    """Refuse systems whose replicates are not paired: other trials, options or seeds."""
+def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> list[Replicates]:
+    """The values on fewer people of each result; refused where they are not paired: other trials, options or seeds."""
+    drawn = [_replicates(row, name) for row, name in zip(results, names, strict=True)]
     first = results[0].setup
     for row, name in zip(results[1:], names[1:], strict=True):
         if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
@@ -166,6 +189,7 @@ def _check_paired(results: Sequence[Evaluation], names: Sequence[str], drawn: Se
         raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
     check_same_trials(with_scores)
     check_same_search(searches)
+    return drawn
 
 
 def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
@@ -185,34 +209,58 @@ def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
 
 
 def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
-    entry, systems = find_measure(name), group.names
-    for row, system in zip(results, systems, strict=True):
-        if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
-            raise UsageError(f"{system} has no {name}")
-    metrics = [row.metrics[name] for row in results]
+    find_measure(name)
+    systems = group.names
+    metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
     pairs = list(combinations(range(len(results)), 2))
     _check_people(drawn, systems, name)
     found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
-    values = [float(one) for one in metrics]
-    adjusted = holm([one.p_value for one in found])
-    sign = -1.0 if entry.discloses == "down" else 1.0
-    order = sorted(range(len(results)), key=lambda i: sign * values[i])
-    significant = {frozenset(pair) for pair, p in zip(pairs, adjusted, strict=True) if p < ALPHA}
-    groups = tie_groups(order, significant)
     how = ("holm",) if drawn else ("holm", "unpaired")
+    return ranked(
+        name,
+        [Placed(system, float(one), one.low, one.high, 0) for system, one in zip(systems, metrics, strict=True)],
+        [
+            PairwiseDifference(systems[i], systems[j], one, one.p_value)
+            for (i, j), one in zip(pairs, found, strict=True)
+        ],
+        signature=joint_signature([row.signature for row in results], f"compare:{name}", *how),
+        labels=group.labels,
+        paired=bool(drawn),
+    )
+
+
+def value_of(row: Evaluation, name: str, system: str) -> Measured:
+    """A measure that a system must have."""
+    if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
+        raise UsageError(f"{system} has no {name}")
+    return row.metrics[name]
+
+
+def ranked(
+    name: str,
+    placed: Sequence[Placed],
+    pairs: Sequence[PairwiseDifference],
+    *,
+    signature: str,
+    labels: Mapping[str, str],
+    paired: bool = True,
+) -> Comparison:
+    """Systems in the order of what they disclose, the least first, in groups that are told apart; p-values by Holm."""
+    adjusted = holm([one.difference.p_value for one in pairs])
+    sign = -1.0 if find_measure(name).discloses == "down" else 1.0
+    order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
+    places = {one.system: place for place, one in enumerate(placed)}
+    significant = {
+        frozenset((places[one.first], places[one.second])) for one, p in zip(pairs, adjusted, strict=True) if p < ALPHA
+    }
+    groups = tie_groups(order, significant)
     return Comparison(
         name,
-        tuple(
-            Placed(systems[i], values[i], metrics[i].low, metrics[i].high, group)
-            for i, group in zip(order, groups, strict=True)
-        ),
-        tuple(
-            PairwiseDifference(systems[i], systems[j], one, p)
-            for (i, j), one, p in zip(pairs, found, adjusted, strict=True)
-        ),
-        joint_signature([row.signature for row in results], f"compare:{name}", *how),
-        group.labels,
-        bool(drawn),
+        tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True)),
+        tuple(replace(one, p_holm=p) for one, p in zip(pairs, adjusted, strict=True)),
+        signature,
+        labels,
+        paired,
     )
 
 

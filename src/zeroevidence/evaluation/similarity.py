@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.results import Evaluation, Surface, measured
-from zeroevidence.measure.registry import battery
+from zeroevidence.evaluation.results import Evaluation, Measured, Surface, measured
+from zeroevidence.evaluation.setup import Setup
+from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.views import SimilarityView
+from zeroevidence.uncertainty.draws import groups_of
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.spread import spread_of
 
 _DRAWN_SPEAKERS = 100  # more cells than that are no picture
 _DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
@@ -45,12 +51,44 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
         before = matrices[compared[number]] if number in compared else None
         threat = threats[number]
         if before is not None and after is not None and before[1] == after[1] and threat is not None:
-            found = battery("similarity", SimilarityView(before[0], after[0], threat.enrolment))
-            row = row.with_metrics({name: measured(name, value, None) for name, value in found.items()})
+            view = SimilarityView(before[0], after[0], threat.enrolment)
+            row = row.with_metrics(_measured(view, row.setup))
         if after is not None and len(after[1]) <= _DRAWN_SPEAKERS:
             row = replace(row, surfaces={**row.surfaces, "similarity": _surface(*after)})
         result.append(row)
     return result
+
+
+def _measured(view: SimilarityView, setup: Setup) -> dict[str, Measured]:
+    """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
+    found = battery("similarity", view)
+    plain = {name: measured(name, value, None) for name, value in found.items()}
+    people = len(view.original)
+    if setup.intervals is None or people < LEAST_PEOPLE or not all(map(_has_diagonal, (view.original, view.compared))):
+        return plain
+    group = groups_of(people, setup.intervals.times, setup.seed or 0)
+    without = []
+    for number in range(int(group.max()) + 1):
+        kept = np.ix_(group != number, group != number)
+        fewer = replace(view, original=view.original[kept], compared=view.compared[kept])
+        without.append(battery("similarity", fewer))
+    shares = np.bincount(group) / people
+    return {name: _with_limits(name, one, [own.get(name) for own in without], shares) for name, one in plain.items()}
+
+
+def _has_diagonal(similarity: FloatArray) -> bool:
+    """Whether everybody was compared with themselves."""
+    return bool(np.isfinite(np.diagonal(similarity)).all())
+
+
+def _with_limits(name: str, one: Measured, without: Sequence[float | None], shares: FloatArray) -> Measured:
+    entry, value = MEASURES[name], float(one)
+    left_out = np.array([np.nan if other is None else other for other in without])
+    found = spread_of(value, left_out, shares, float(len(shares)))
+    if found is None:
+        return one
+    low, high = (float(limit) for limit in np.clip(found.limits(value), entry.low, entry.high))
+    return replace(one, method="interval by speaker", low=low, high=high, spread=found)
 
 
 def _surface(similarity: FloatArray, names: list[str]) -> Surface:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from zeroevidence.data.formats.linked import has_trials
@@ -15,6 +15,8 @@ from zeroevidence.evaluation.linked import read_search
 from zeroevidence.evaluation.matching import matched
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
+from zeroevidence.evaluation.results import Evaluation
+from zeroevidence.evaluation.runs import compare_runs
 from zeroevidence.measure.registry import find_measure
 from zeroevidence.uncertainty.draws import Progress
 
@@ -47,9 +49,47 @@ def compare_files(
         Given the number of a file, what to call with the replicates done and wanted.
     """
     _check(len(files), measures)
-    how = reading or Reading()
+    rows, places = _evaluated(files, reading or Reading(), options, workers, progress)
+    return compare(rows, measures, sources=[files[place].source for place in places])
+
+
+def compare_runs_of_files(
+    files: Sequence[ScoreFile],
+    systems: Mapping[str, str],
+    reading: Reading | None = None,
+    *,
+    measures: Sequence[str] | None = None,
+    options: Options | None = None,
+    workers: int = 1,
+    progress: Callable[[int], Progress | None] = lambda _: None,
+) -> list[Comparison]:
+    """Evaluate score files of several trainings of each system, and compare the systems by the means over trainings.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them, on the same trials.
+    systems
+        The system that each `ScoreFile.source` is a training of.
+    reading, measures, options, workers, progress
+        As in `compare_files`.
+    """
+    _check(len(set(systems.values())), measures)
+    rows, places = _evaluated(files, reading or Reading(), options, workers, progress)
+    return compare_runs(rows, [systems[files[place].source] for place in places], measures)
+
+
+def _evaluated(
+    files: Sequence[ScoreFile],
+    how: Reading,
+    options: Options | None,
+    workers: int,
+    progress: Callable[[int], Progress | None],
+) -> tuple[list[Evaluation], list[int]]:
+    """Files that can be compared, evaluated, and their places; other trials are refused before any is evaluated."""
     groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
-    files = [files[place] for group in groups for place in group.places]
+    places = [place for group in groups for place in group.places]
+    files = [files[place] for place in places]
     loaded = [how.read(file) for file in files]
     scores = [one.data.to_scores() if isinstance(one.data, ScoreMatrix) else one.data for one in loaded]
     start = 0
@@ -69,7 +109,7 @@ def compare_files(
         )
         for number, (file, one) in enumerate(zip(files, loaded, strict=True))
     ]
-    return compare(rows, measures, sources=[file.source for file in files])
+    return rows, places
 
 
 def compare_results(

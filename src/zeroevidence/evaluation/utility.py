@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.audio import audio_seconds
-from zeroevidence.data.speech import Corpus
+from zeroevidence.data.speech import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.about import About
@@ -71,7 +71,9 @@ def evaluate_transcripts(
     errors = word_errors([said[name] for name in names], [heard[name] for name in names])
     how = Described(labels or {}, speech, options or Options())
     counts = {"utterances": len(names), "words": int(errors[:, 3].sum())}
-    return _row(errors, errors[:, 3], lambda sums: TranscriptView(*sums), _who(names, speakers), counts, how)
+    return utility_row(
+        errors, errors[:, 3], lambda sums: TranscriptView(*sums), who_speaks(names, speakers), counts, how
+    )
 
 
 def word_errors(said: Sequence[str], heard: Sequence[str]) -> FloatArray:
@@ -112,18 +114,18 @@ def evaluate_classes(
     classes = sorted({truth[name] for name in names})
     total = np.array([[truth[name] == one for one in classes] for name in names], dtype=np.float64)
     right = total * np.array([[recognised[name] == one for one in classes] for name in names])
-    who, how = _who(names, speakers), Described(labels or {}, speech, options or Options())
+    who, how = who_speaks(names, speakers), Described(labels or {}, speech, options or Options())
 
     def view(sums: FloatArray) -> RecallView:
         return RecallView(*np.split(sums, 2))
 
     counts = {"utterances": len(names)}
-    rows = [_row(np.hstack((right, total)), np.ones(len(names)), view, who, counts, how)]
+    rows = [utility_row(np.hstack((right, total)), np.ones(len(names)), view, who, counts, how)]
     for place, one in enumerate(classes):
         mine = Described({**how.labels, "emotion": one}, speech, how.options)
         columns = np.stack((right[:, place], total[:, place]), axis=1)
         counts = {"utterances": int(total[:, place].sum())}
-        rows.append(_row(columns, total[:, place], view, who, counts, mine))
+        rows.append(utility_row(columns, total[:, place], view, who, counts, mine))
     return rows
 
 
@@ -135,16 +137,28 @@ def evaluate_lengths(
     options: Options | None = None,
 ) -> Evaluation:
     """How much longer or shorter utterances became, as a share of how long they were."""
-    names = sorted({one.id for one in original.utterances} & {one.id for one in anonymised.utterances})
+    both = utterance_pairs(original, anonymised)
+    pairs = np.array([[_seconds(before), _seconds(after)] for before, after in both])
+    columns = np.stack((np.abs(pairs[:, 1] - pairs[:, 0]), pairs[:, 0]), axis=1)
+    names = [before.id for before, _ in both]
+    who = who_speaks(names, {before.id: before.speaker for before, _ in both})
+    how = Described(labels or {}, "anonymised", options or Options())
+    return utility_row(columns, pairs[:, 0], lambda sums: LengthView(*sums), who, {"utterances": len(names)}, how)
+
+
+def utterance_pairs(original: Corpus, anonymised: Corpus) -> list[tuple[Utterance, Utterance]]:
+    """Utterances that both corpora have, in alphabetical order."""
+    before, after = ({one.id: one for one in corpus.utterances} for corpus in (original, anonymised))
+    names = sorted(before.keys() & after.keys())
     if not names:
         raise InputError("no utterance is in both corpora; expected the same")
-    before, after = ({one.id: one for one in corpus.utterances} for corpus in (original, anonymised))
-    seconds = [[audio_seconds(side[name].path)[1] for side in (before, after)] for name in names]
-    pairs = np.array(seconds)
-    columns = np.stack((np.abs(pairs[:, 1] - pairs[:, 0]), pairs[:, 0]), axis=1)
-    who = _who(names, {name: one.speaker for name, one in before.items()})
-    how = Described(labels or {}, "anonymised", options or Options())
-    return _row(columns, pairs[:, 0], lambda sums: LengthView(*sums), who, {"utterances": len(names)}, how)
+    return [(before[name], after[name]) for name in names]
+
+
+def _seconds(utterance: Utterance) -> float:
+    """How long an utterance is, which may be a part of its file."""
+    end = audio_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
+    return end - (utterance.start or 0) / SEGMENT_RATE
 
 
 def _common(said: Mapping[str, str], heard: Mapping[str, str], what: str) -> list[str]:
@@ -159,7 +173,7 @@ def _common(said: Mapping[str, str], heard: Mapping[str, str], what: str) -> lis
     return sorted(said)
 
 
-def _who(names: Sequence[str], speakers: Mapping[str, str] | None) -> tuple[IntArray, str]:
+def who_speaks(names: Sequence[str], speakers: Mapping[str, str] | None) -> tuple[IntArray, str]:
     """The number of whom to leave out for each utterance, and what that is."""
     if speakers is None:
         return np.arange(len(names)), "utterance"
@@ -169,7 +183,7 @@ def _who(names: Sequence[str], speakers: Mapping[str, str] | None) -> tuple[IntA
     return np.unique([speakers[name] for name in names], return_inverse=True)[1], "speaker"
 
 
-def _row(
+def utility_row(
     columns: FloatArray,
     weight: FloatArray,
     view: Callable[[FloatArray], object],
@@ -177,7 +191,19 @@ def _row(
     counts: dict[str, int],
     how: Described,
 ) -> Evaluation:
-    """Measures of sums over utterances, with intervals from the sums without each speaker."""
+    """Measures of sums over utterances, with intervals from the sums without each speaker.
+
+    Parameters
+    ----------
+    columns, weight
+        What is summed, a row for each utterance, and how much each utterance counts.
+    view
+        What measures see of the sums.
+    who
+        As `who_speaks` says it.
+    counts, how
+        Of the row.
+    """
     code, unit = who
     sums = columns.sum(axis=0)
     values = battery("utility", view(sums))

@@ -18,8 +18,6 @@ from zeroevidence.linkage.result import Linkage
 from zeroevidence.linkage.scoring import Scoring
 from zeroevidence.linkage.vectors import Side
 
-_RUN_BYTES = 1 << 26
-
 
 def link(
     trial_vectors: Any,
@@ -58,7 +56,7 @@ def link(
         ``dot``, ``cosine``, or a function of two blocks of vectors. The divisor of the row variance is N - `ddof`.
     backend, scheduler, device, threads, dtype
         The engine, by default the fastest here that keeps the precision; client or address of ``dask``; device of
-        ``torch`` and ``triton``; threads of ``numpy``; precision of the products' inputs.
+        ``torch`` and ``triton``; threads of ``numpy``, or of a task of ``dask``; precision of the products' inputs.
     chunk, progress
         Trials worked out together, which changes nothing beyond rounding; called with the number of trials done and
         in all.
@@ -89,7 +87,7 @@ class Job:
 
     def runs(self, trials: int | None = None) -> list[tuple[int, int]]:
         """Runs of trials: as many as fit a modest memory, so that the enrolment is read few times."""
-        step = trials or max(1024, _RUN_BYTES // (8 * self.plan.trial.dim))
+        step = trials or self.engine.run_trials(self.plan.trial.dim)
         return [(start, min(self.plan.trials, start + step)) for start in range(0, self.plan.trials, step)]
 
     def work(self, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Linkage]]:
@@ -98,12 +96,13 @@ class Job:
 
     def join(self, runs: Sequence[tuple[int, int]], progress: Callable[[int, int], None] | None = None) -> Linkage:
         """Results of all runs in their order."""
-        parts: dict[int, Linkage] = {}
+        whole, done = Linkage.blank(self.plan.identities, self.plan.trials), 0
         for index, part in self.work(runs):
-            parts[index] = part
+            whole.put(runs[index][0], part)
+            done += len(part)
             if progress is not None:
-                progress(sum(len(one) for one in parts.values()), self.plan.trials)
-        return Linkage.join([parts[index] for index in range(len(runs))])
+                progress(done, self.plan.trials)
+        return whole
 
 
 def prepare(

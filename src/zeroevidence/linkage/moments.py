@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,12 +43,12 @@ class Moments:
         )
 
     def of_products(
-        self, mean: FloatArray, variance: FloatArray, square: FloatArray, ddof: int
+        self, mean: FloatArray, variance: FloatArray, square: FloatArray, ddof: int, xp: Any = np
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """The same from ``x . m``, ``x' C x`` and ``x . x``."""
+        """The same from ``x . m``, ``x' C x`` and ``x . x``, which are arrays of the module `xp`."""
         scale = square * float(np.trace(self.covariance) + self.mean @ self.mean)
         doubtful = ~(variance > _DOUBTFUL * scale)
-        deviation = np.sqrt(np.maximum(variance, 0.0) * (self.count / (self.count - ddof)))
+        deviation = xp.sqrt(variance.clip(min=0.0) * (self.count / (self.count - ddof)))
         return mean, deviation, doubtful
 
 

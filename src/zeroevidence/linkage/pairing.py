@@ -65,7 +65,7 @@ def one_each(enrol: Embeddings, *, scoring: Scoring) -> Embeddings:
     """One vector per enrolled person."""
     if enrol.speakers is None:
         return Embeddings(enrol.vectors, enrol.ids, enrol.ids)
-    if len(np.unique(enrol.speakers)) == len(enrol):
+    if len(set(enrol.speakers.tolist())) == len(enrol):  # many times faster than sorting names
         return enrol
     return enrol.profiles(cosine=scoring == "cosine")
 

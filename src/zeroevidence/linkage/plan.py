@@ -129,7 +129,7 @@ class Terms:
     def of(
         cls,
         plan: Plan,
-        rows: IntArray,
+        weight: FloatArray,
         offset: FloatArray,
         score: FloatArray,
         mean: FloatArray,
@@ -138,12 +138,14 @@ class Terms:
         doubtful: BoolArray,
         x: FloatArray | None = None,
         own_vectors: FloatArray | None = None,
+        xp: Any = np,
     ) -> Terms:
-        """Terms with the slope that the moments of each row give."""
-        slope = np.where(deviation > 0.0, plan.weight[rows] / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        """Terms with the slope that the moments of each row give; the arrays are those of the module `xp`."""
+        slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, deviation, 1.0), 0.0)
         # As the products' precision has it, in powers of two: used for the true identity and for the others alike,
         # the rounding cancels.
-        slope = (slope / LN2).astype(plan.dtype).astype(np.float64) * LN2
+        narrow = xp.asarray(slope / LN2, dtype=getattr(xp, plan.dtype.name))
+        slope = xp.asarray(narrow, dtype=xp.float64) * LN2
         none: FloatArray = np.zeros((0, 0))
         vectors = none if x is None else x, none if own_vectors is None else own_vectors
         return cls(offset, score, mean, deviation, slope, doubtful, *vectors)
@@ -166,7 +168,8 @@ def row_terms(plan: Plan, rows: IntArray) -> Terms:
     score = np.einsum("ij,ij->i", x, own)
     for at in np.flatnonzero(doubtful):
         mean[at], deviation[at] = _direct(plan, moments, x[at])
-    return Terms.of(plan, rows, x @ moments.centre, score, mean, deviation, doubtful=doubtful, x=x, own_vectors=own)
+    weight, offset = plan.weight[rows], x @ moments.centre
+    return Terms.of(plan, weight, offset, score, mean, deviation, doubtful=doubtful, x=x, own_vectors=own)
 
 
 def _direct(plan: Plan, moments: Moments, x: FloatArray) -> tuple[float, float]:

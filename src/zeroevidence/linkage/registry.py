@@ -23,6 +23,7 @@ from zeroevidence.linkage.vectors import Side
 
 EngineName: TypeAlias = str  # of a registered engine, or AUTO
 AUTO = "auto"
+_RUN_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,10 @@ class Engine(ABC):
     def moments(self, enrol: Side, request: Request) -> Moments | None:  # noqa: ARG002
         """Moments of the enrolment, where this engine wants them worked out; None if it does without."""
         return enrolment_moments(enrol)
+
+    def run_trials(self, dim: int) -> int:
+        """Trials worked out together unless the caller says: their vectors fit a modest memory."""
+        return max(1024, _RUN_BYTES // (8 * dim))
 
     def device_rate(self, dim: int, request: Request) -> float | None:  # noqa: ARG002
         """Operations per second of products on a device, None where the processor multiplies."""

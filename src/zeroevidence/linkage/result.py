@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +45,19 @@ class Linkage:
     def take(self, rows: IntArray | slice) -> Linkage:
         """Some of the trials."""
         return Linkage(self.identities, **{name: getattr(self, name)[rows] for name in ARRAYS})
+
+    @staticmethod
+    def blank(identities: int, trials: int) -> Linkage:
+        """Room for results, to be filled by `put`."""
+        arrays: dict[str, Any] = {
+            name: np.empty(trials, np.int64 if name in INTEGERS else np.float64) for name in ARRAYS
+        }
+        return Linkage(identities, **arrays)
+
+    def put(self, start: int, part: Linkage) -> None:
+        """Fill in the results of a run of trials from `start` on."""
+        for name in ARRAYS:
+            getattr(self, name)[start : start + len(part)] = getattr(part, name)
 
     @staticmethod
     def join(parts: Sequence[Linkage]) -> Linkage:

@@ -192,7 +192,7 @@ def _blocks(
     say: Callable[[str], None] | None,
 ) -> Linkage:
     """Results of all runs: those that are kept, and the others worked out and kept."""
-    names = [f"trials-{start:012d}" for start, _ in runs]
+    names = [f"trials-{start:012d}-{stop:012d}" for start, stop in runs]  # other runs are other blocks
     saved = {index: checkpoints.load(name) for index, name in enumerate(names)}
     parts = {index: Linkage(job.plan.identities, **one) for index, one in saved.items() if one is not None}
     if parts and say is not None:

@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 """The fused kernel: products of a block of trials with every identity, summed and counted without being written.
 
-A program holds its block of trials in fast memory and walks over tiles of enrolment vectors. Of a tile of products
-(16-bit inputs, 32-bit sums) it keeps, per trial, the sum of powers of two, how many products lie below the true
-identity's, the largest and the tile it was found in. Trials are sorted by their true identity, so that the tiles
+A program holds its block of trials in shared memory or registers and walks over tiles of enrolment vectors. Of a tile
+of products (16-bit inputs, 32-bit sums) it keeps, per trial, the sum of powers of two, how many products lie below the
+true identity's, the largest and the tile it was found in. Trials are sorted by their true identity, so that the tiles
 in which one has to be left out are few and known beforehand; all others run without a mask.
 """
 
@@ -21,6 +21,17 @@ def _piece(base, start, k, D: tl.constexpr, K: tl.constexpr, COUNT: tl.constexpr
     else:
         rows = start.to(tl.int64) + tl.arange(0, COUNT)
         piece = tl.load(base + rows[:, None] * D + (k * K + tl.arange(0, K))[None, :])
+    return piece
+
+
+@triton.jit
+def _trials(base, start, k, D: tl.constexpr, K: tl.constexpr, COUNT: tl.constexpr, HELD: tl.constexpr):
+    """Entries k K to (k + 1) K of COUNT trials from `start` on."""
+    piece = _piece(base, start, k, D, K, COUNT, False)
+    if HELD:
+        # a product with the unit matrix changes nothing, and its result lies in registers as the next product takes it
+        unit = (tl.arange(0, K)[:, None] == tl.arange(0, K)[None, :]).to(piece.dtype)
+        piece = tl.dot(piece, unit).to(piece.dtype)
     return piece
 
 
@@ -73,6 +84,7 @@ def link_kernel(
     FIRES: tl.constexpr,
     STAGES: tl.constexpr,
     TMA: tl.constexpr,
+    HELD: tl.constexpr,
     P: tl.constexpr,
 ):
     """One block of BM trials against a panel of N identities.
@@ -82,25 +94,28 @@ def link_kernel(
     block = tl.program_id(0)
     rows = block.to(tl.int64) * BM + tl.arange(0, BM)
     start = block * BM
-    x0 = _piece(x_at, start, 0, D, K, BM, False)
+    x0 = _trials(x_at, start, 0, D, K, BM, HELD)
     x1, x2, x3, x4, x5, x6, x7 = x0, x0, x0, x0, x0, x0, x0
     if D > K:
-        x1 = _piece(x_at, start, 1, D, K, BM, False)
+        x1 = _trials(x_at, start, 1, D, K, BM, HELD)
     if D > 2 * K:
-        x2 = _piece(x_at, start, 2, D, K, BM, False)
+        x2 = _trials(x_at, start, 2, D, K, BM, HELD)
     if D > 3 * K:
-        x3 = _piece(x_at, start, 3, D, K, BM, False)
+        x3 = _trials(x_at, start, 3, D, K, BM, HELD)
     if D > 4 * K:
-        x4 = _piece(x_at, start, 4, D, K, BM, False)
+        x4 = _trials(x_at, start, 4, D, K, BM, HELD)
     if D > 5 * K:
-        x5 = _piece(x_at, start, 5, D, K, BM, False)
+        x5 = _trials(x_at, start, 5, D, K, BM, HELD)
     if D > 6 * K:
-        x6 = _piece(x_at, start, 6, D, K, BM, False)
+        x6 = _trials(x_at, start, 6, D, K, BM, HELD)
     if D > 7 * K:
-        x7 = _piece(x_at, start, 7, D, K, BM, False)
-    mine = _products(x0, x1, x2, x3, x4, x5, x6, x7, z_at, start, D, K, BM, False, P)
-    diagonal = tl.arange(0, BM)[:, None] == tl.arange(0, BM)[None, :]
-    own = tl.sum(tl.where(diagonal, mine, 0.0), 1)
+        x7 = _trials(x_at, start, 7, D, K, BM, HELD)
+    own = tl.zeros((BM,), tl.float32)
+    PART: tl.constexpr = min(BM, BN)
+    for part in tl.range(0, BM // PART, num_stages=1):
+        mine = _products(x0, x1, x2, x3, x4, x5, x6, x7, z_at, start + part * PART, D, K, PART, False, P)
+        diagonal = tl.arange(0, BM)[:, None] == part * PART + tl.arange(0, PART)[None, :]
+        own += tl.sum(tl.where(diagonal, mine, 0.0), 1)
     power, shift, limit = tl.load(power_at + rows), tl.load(shift_at + rows), tl.load(limit_at + rows)
     column = tl.load(column_at + rows)
     low, high = tl.load(low_at + block), tl.load(high_at + block)

@@ -89,6 +89,7 @@ def prior_free(log_ratio: FloatArray) -> FloatArray:
     "nothing and 1.44 everything.",
     references=("sterns2026", "nautsch2020"),
     place=65,
+    interval="smooth",
 )
 def _lid_prior_free(view: SearchView) -> FloatArray | None:
     return None if view.prior_free is None else view.prior_free / view.trials

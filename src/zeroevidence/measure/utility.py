@@ -157,3 +157,30 @@ class LengthView:
 )
 def _length_difference(view: object) -> float | None:
     return view.difference / view.total if isinstance(view, LengthView) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PitchView:
+    """Correlations of pitch before and after, summed over utterances, and how many utterances have one."""
+
+    correlations: float
+    utterances: float
+
+
+@measure(
+    "pitch_correlation",
+    "pitch correlation",
+    family="utility",
+    unit="fraction",
+    range=(-1.0, 1.0),
+    discloses="none",
+    better="up",
+    meaning="How far the melody of speech is kept: correlation of pitch before and after, averaged over utterances.",
+    references=("tomashenko2022",),
+    place=40,
+    headline=230,
+)
+def _pitch_correlation(view: object) -> float | None:
+    if not isinstance(view, PitchView) or not view.utterances:
+        return None
+    return view.correlations / view.utterances

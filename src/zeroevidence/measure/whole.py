@@ -49,7 +49,7 @@ def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> Searc
     """All trials of a search, each counted once; `singled` is None where nobody counted."""
     lid, identities = evidence.lid, evidence.identities
     sums = (np.array([column.sum()], dtype=np.float64) for column in trial_columns(evidence, singled))
-    total, positive, lid_positive, first, linked, *more = sums
+    total, positive, lid_positive, first, linked, free, *more = sums
     return SearchView(
         identities,
         np.array([float(len(lid))]),
@@ -61,12 +61,12 @@ def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> Searc
         more[0] if more else None,
         np.array([lid.max()]),
         rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
-        np.array([prior_free(against_the_others(lid, 1.0 / identities)).sum()]),
+        free,
     )
 
 
 def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> list[FloatArray]:
-    """What each trial adds to the sums of a `SearchView`: lid, positive, lid_positive, first, linked, singled."""
+    """What each trial adds to the sums of a `SearchView`, in their order."""
     lid = evidence.lid
     positive = lid > 0.0
     columns = [
@@ -75,5 +75,6 @@ def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> list[Float
         np.where(positive, lid, 0.0),
         np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
         ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
+        prior_free(against_the_others(lid, 1.0 / evidence.identities)),
     ]
     return columns if singled is None else [*columns, singled.astype(np.float64)]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Has = Callable[[Evaluation], bool]
 Parts = Callable[[Evaluation], Sequence[str]]
+Whole = Callable[[Sequence[Evaluation]], bool]
 
 
 class FigureFunction(Protocol):
@@ -66,6 +67,12 @@ class Kind:
     height: float  # in inches
     most: int | None  # rows that can be told apart on one pair of axes; more get panels
     per_row: float  # inches that a figure grows by each row
+    whole: Whole | None  # what all rows together must have, beside what each has
+
+    def of(self, rows: Sequence[Evaluation]) -> list[Evaluation]:
+        """Those of rows that the figure can be drawn of; none where together they lack something."""
+        found = [row for row in rows if self.has(row)]
+        return found if self.whole is None or self.whole(found) else []
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Raise `UsageError` for an option that this kind does not take, or not with that value."""
@@ -94,6 +101,7 @@ def figure(
     height: float = HEIGHT,
     most: int | None = _MOST,
     per_row: float = 0.0,
+    whole: Whole | None = None,
 ) -> Callable[[Painter], FigureFunction]:
     """Enter a painter into the registry, and make it a function that draws results.
 
@@ -120,6 +128,8 @@ def figure(
         for a figure that takes any number.
     per_row
         In inches, what a figure of many rows grows by each of them.
+    whole
+        For a figure of rows that belong together: whether these rows have all it needs.
     """
 
     def enter(paint: Painter) -> FigureFunction:
@@ -154,6 +164,7 @@ def figure(
             height,
             most,
             per_row,
+            whole,
         )
         _enter(kind)
         return draw
@@ -203,7 +214,7 @@ def available(results: Results) -> list[str]:
     (True, False)
     """
     rows = as_rows(results)
-    return [name for name, kind in KINDS.items() if any(kind.has(row) for row in rows)]
+    return [name for name, kind in KINDS.items() if kind.of(rows)]
 
 
 def find(name: str) -> Kind:
@@ -221,7 +232,7 @@ def rows_with(name: str, results: Results, part: str | None = None) -> list[Eval
     """
     given = as_rows(results)
     kind = find(name)
-    rows = [row for row in given if kind.has(row)]
+    rows = kind.of(given)
     if not rows:
         found = available(given)
         subject = "this result does" if len(given) == 1 else "these results do"

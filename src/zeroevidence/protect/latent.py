@@ -31,10 +31,6 @@ class Evidence:
     means: FloatArray
     variance: float
 
-    def __post_init__(self) -> None:
-        if self.variance <= 0.0:  # what is not a number is for the training to tell, which diverged
-            raise InputError(f"a variance of {self.variance:g} in the latent space; expected a positive number")
-
     @classmethod
     def binary(cls, mu: float) -> Self:
         """The coordinate of a calibrated LLR in favour of the second class."""

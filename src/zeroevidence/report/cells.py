@@ -203,7 +203,7 @@ class Flagged:
         """The code, and which rows."""
         if not self.rows:
             return self.flag.code
-        return f"{self.flag.code} ({'all rows' if self.everywhere else _rows(self.rows)})"
+        return f"{self.flag.code} ({'all rows' if self.everywhere else numbered(self.rows)})"
 
     def __str__(self) -> str:
         return f"{self.flag.severity} {self.name}: {self.flag.sentence}"
@@ -221,7 +221,7 @@ def flagged(rows: Sequence[Evaluation]) -> list[Flagged]:
     return [Flagged(flag, tuple(whose) if several else (), len(whose) == len(rows)) for flag, whose in ordered]
 
 
-def _rows(numbers: Sequence[int]) -> str:
+def numbered(numbers: Sequence[int]) -> str:
     """``rows 1, 2, 5-8``: three and more that follow each other as a range."""
     parts = []
     for _, run in groupby(enumerate(numbers), key=lambda item: item[1] - item[0]):

@@ -211,6 +211,16 @@ BIBTEX: dict[str, str] = {
         booktitle="Proc. Interspeech",
         year="2009",
     ),
+    "tomashenko2022": _entry(
+        "misc",
+        "tomashenko2022",
+        author="Tomashenko, Natalia and Wang, Xin and Miao, Xiaoxiao and Nourtel, Hubert and Champion, Pierre and "
+        "Todisco, Massimiliano and Vincent, Emmanuel and Evans, Nicholas and Yamagishi, Junichi and "
+        "Bonastre, Jean-Fran{\\c{c}}ois",
+        title="The {VoicePrivacy} 2022 Challenge Evaluation Plan",
+        note="arXiv:2203.12468",
+        year="2022",
+    ),
     "tomashenko2024": _entry(
         "misc",
         "tomashenko2024",

@@ -12,7 +12,7 @@ from zeroevidence.data.cells import safe_cell
 from zeroevidence.data.door import door
 from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed, Sources
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number
@@ -26,6 +26,12 @@ UNPAIRED = (
     "The trials are not paired: these files hold no values without single people, so the differences rest on both "
     "intervals. Comparing the scores themselves finds more."
 )
+
+TRAININGS = (
+    "Values are means over trainings. Intervals have the spread of people and of trainings; of their standard errors "
+    "the larger one is marked *: more of what it is of would shorten the interval most."
+)
+_SOURCES = ("se people", "se trainings")
 
 
 def render_comparisons(comparisons: Sequence[Comparison], format: str, signatures: bool = False) -> str:
@@ -47,7 +53,9 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """What groups and p-values mean, and what the differences rest on where that is not the trials."""
-    return [NOTE, *([] if all(one.paired for one in comparisons) else [UNPAIRED])]
+    trained = any(one.runs > 1 for comparison in comparisons for one in comparison.ranking)
+    unpaired = not all(one.paired for one in comparisons)
+    return [NOTE, *([TRAININGS] if trained else []), *([UNPAIRED] if unpaired else [])]
 
 
 def comparison_title(comparison: Comparison) -> str:
@@ -59,27 +67,48 @@ def comparison_title(comparison: Comparison) -> str:
 def _grids(comparison: Comparison) -> list[Grid]:
     unit = MEASURES[comparison.measure].unit
     title = comparison_title(comparison)
+    trained = any(one.runs > 1 for one in comparison.ranking)
     ranking = Grid(
         title,
-        ("group", "system", "value", "95 % interval"),
-        tuple(
-            (str(one.group), one.system, number(one.value, unit), _bounds(one.low, one.high, unit))
-            for one in comparison.ranking
+        (
+            "group",
+            "system",
+            *(["trainings"] if trained else []),
+            "value",
+            "95 % interval",
+            *(_SOURCES if trained else []),
         ),
+        tuple(_ranked(one, unit, trained=trained) for one in comparison.ranking),
         2,
     )
     pairs = Grid(
         f"{title}: differences",
-        ("A", "B", "A - B", "95 % interval", "p"),
-        tuple(_pair(one, unit) for one in comparison.pairs),
+        ("A", "B", "A - B", "95 % interval", "p", *(_SOURCES if trained else [])),
+        tuple(_pair(one, unit, trained=trained) for one in comparison.pairs),
         2,
     )
     return [ranking, pairs]
 
 
-def _pair(pair: PairwiseDifference, unit: str) -> tuple[str, ...]:
+def _ranked(one: Placed, unit: str, *, trained: bool) -> tuple[str, ...]:
+    told = (number(one.value, unit), _bounds(one.low, one.high, unit))
+    if not trained:
+        return (str(one.group), one.system, *told)
+    return (str(one.group), one.system, str(one.runs), *told, *_told_sources(one.sources, unit))
+
+
+def _pair(pair: PairwiseDifference, unit: str, *, trained: bool) -> tuple[str, ...]:
     one = pair.difference
-    return (pair.first, pair.second, number(one.value, unit), _bounds(one.low, one.high, unit), f"{pair.p_holm:.2g}")
+    told = (number(one.value, unit), _bounds(one.low, one.high, unit), f"{pair.p_holm:.2g}")
+    return (pair.first, pair.second, *told, *(_told_sources(pair.sources, unit) if trained else ()))
+
+
+def _told_sources(sources: Sources | None, unit: str) -> tuple[str, ...]:
+    """Both standard errors, the larger one marked."""
+    if sources is None:
+        return ("", "")
+    found = {"people": sources.people, "trainings": sources.trainings}
+    return tuple(number(error, unit) + ("*" if name == sources.mostly else "") for name, error in found.items())
 
 
 def _bounds(low: float | None, high: float | None, unit: str) -> str:
@@ -90,7 +119,9 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     labels = list(dict.fromkeys(name for one in comparisons for name in one.labels))
-    columns = ("first", "second", "difference", "low", "high", "p_value", "p_holm", "signature")
+    trained = any(one.runs > 1 for comparison in comparisons for one in comparison.ranking)
+    more = ("error_people", "error_trainings") if trained else ()
+    columns = ("first", "second", "difference", "low", "high", "p_value", "p_holm", *more, "signature")
     writer.writerow(["measure", *labels, *columns])
     for comparison in comparisons:
         for pair in comparison.pairs:
@@ -100,10 +131,14 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
                     comparison.measure,
                     *(safe_cell(comparison.labels.get(name, "")) for name in labels),
                     *(safe_cell(pair.first), safe_cell(pair.second), one.value, one.low, one.high),
-                    *(one.p_value, pair.p_holm, comparison.signature),
+                    *(one.p_value, pair.p_holm, *(_numbers(pair.sources) if trained else ()), comparison.signature),
                 ]
             )
     return buffer.getvalue()
+
+
+def _numbers(sources: Sources | None) -> list[object]:
+    return [] if sources is None else [sources.people, sources.trainings]
 
 
 def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison]:

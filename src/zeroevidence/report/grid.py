@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from zeroevidence.plot.words import printable
 
@@ -13,6 +13,7 @@ class Grid:
     """Headings and cells as they are shown; the first `n_text` columns are text, the others numbers.
 
     A line end in a cell says where it may be broken. `numbers` are those of the rows, where something refers to them.
+    `parts` are titles within the table, by the line of the body that they stand above.
     """
 
     title: str
@@ -20,6 +21,7 @@ class Grid:
     body: tuple[tuple[str, ...], ...]
     n_text: int
     numbers: tuple[int, ...] = ()
+    parts: Mapping[int, str] = field(default_factory=dict)
 
 
 def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
@@ -36,7 +38,8 @@ def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: S
         if grid.title:
             parts.insert(-1, f"**{_markdown_escape(grid.title)}**")
     parts += [_markdown_escape(note) for note in notes]
-    parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in signatures))
+    if signatures:
+        parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in signatures))
     return "\n\n".join(parts) + "\n"
 
 

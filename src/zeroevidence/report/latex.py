@@ -21,7 +21,7 @@ def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequ
     """Booktabs tables; notes, numbers of rows and signatures as comments."""
     lines = [f"% {one_line(text)}" for text in (*notes, *signatures)]
     for grid in grids:
-        lines += [line for part in _parts(grid) for line in _tabular(part)]
+        lines += [line for part in fitting(grid) for line in _tabular(part)]
     return "\n".join(lines) + "\n"
 
 
@@ -31,7 +31,7 @@ def text_width(text: str, *, small: bool = False) -> float:
     return own * (_SMALL if small else 1.0)
 
 
-def _parts(grid: Grid) -> list[Grid]:
+def fitting(grid: Grid) -> list[Grid]:
     """The table, or several with the same labels that fit the page; only labels themselves may be too wide for it."""
     flat = replace(grid, body=tuple(tuple(cell.replace("\n", " ") for cell in line) for line in grid.body))
     if sum(_widths(flat)) - _GAP <= TEXT_WIDTH:
@@ -71,9 +71,11 @@ def _tabular(grid: Grid) -> list[str]:
     body = []
     for place, cells in enumerate(grid.body):
         first, *rest = _lines(cells)
+        if place in grid.parts:
+            body += [r"\midrule"] * (place > 0) + [_across(grid, grid.parts[place])]
         body += [first + (f" % row {grid.numbers[place]}" if grid.numbers else ""), *rest]
     columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
-    title = rf"\multicolumn{{{len(grid.headings)}}}{{l}}{{{_escape(grid.title)}}} \\"
+    title = _across(grid, grid.title)
     return [
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         *(
@@ -90,6 +92,11 @@ def _tabular(grid: Grid) -> list[str]:
         r"\bottomrule",
         r"\end{tabular}",
     ]
+
+
+def _across(grid: Grid, text: str) -> str:
+    """A line of text over all columns."""
+    return rf"\multicolumn{{{len(grid.headings)}}}{{l}}{{{_escape(text)}}} \\"
 
 
 def _lines(cells: Sequence[str]) -> list[str]:

@@ -99,7 +99,7 @@ class SimulatedList:
         given = (scores.target_pairs, scores.nontarget_pairs)
         recordings = [np.concatenate(side) for side in zip(*map(_sides, given), strict=True)]
         pair = np.minimum(*people) * len(clusters.names) + np.maximum(*people)
-        self.effects = [_incidence(*people), _incidence(pair), *map(_incidence, recordings)]
+        self.effects = [_Effect.of(*people), _Effect.of(pair), *map(_Effect.of, recordings)]
         self.n, self.n_target = len(scores), len(scores.target)
         pooled = np.concatenate((scores.target, scores.nontarget))
         order = np.empty(self.n)
@@ -108,11 +108,12 @@ class SimulatedList:
 
     def _deviations(self, z: FloatArray) -> FloatArray:
         """Standard deviations of the effects and of chance, by moments: products of scores that share an effect."""
-        moments = [float((effect.T @ z) @ (effect.T @ z)) for effect in self.effects] + [float(z @ z)]
+        incidence = [effect.incidence() for effect in self.effects]
+        moments = [float((effect.T @ z) @ (effect.T @ z)) for effect in incidence] + [float(z @ z)]
         size = len(moments)
         shared = np.empty((size, size))
-        for a, one in enumerate(self.effects):
-            for b, other in enumerate(self.effects):
+        for a, one in enumerate(incidence):
+            for b, other in enumerate(incidence):
                 shared[a, b] = float((one.T @ other).power(2).sum())
             shared[a, -1] = shared[-1, a] = float(one.power(2).sum())
         shared[-1, -1] = float(self.n)
@@ -123,9 +124,12 @@ class SimulatedList:
 
     def draw(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Targets and non-targets."""
-        scores = self.deviations[-1] * rng.standard_normal(self.n)
+        scores = rng.standard_normal(self.n)
+        scores *= self.deviations[-1]
         for effect, deviation in zip(self.effects, self.deviations, strict=False):
-            scores += deviation * (effect @ rng.standard_normal(effect.shape[1]))
+            drawn = deviation * rng.standard_normal(effect.number)
+            for place in effect.places:
+                scores += drawn[place]
         return scores[: self.n_target], scores[self.n_target :]
 
 
@@ -133,9 +137,22 @@ def _sides(pairs: Pairs) -> tuple[IntArray, IntArray]:
     return pairs.enrolment, pairs.trial
 
 
-def _incidence(*codes: IntArray) -> csr_matrix:
-    """Which effects each score has: one column per distinct code, on either side alike."""
-    used, index = np.unique(np.concatenate(codes), return_inverse=True)
-    n = len(codes[0])
-    rows = np.tile(np.arange(n), len(codes))
-    return csr_matrix((np.ones(len(index)), (rows, index)), shape=(n, len(used)))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Effect:
+    """What scores have in common: for each score the effect that it has, and a second one where it has two."""
+
+    places: tuple[IntArray, ...]
+    number: int
+
+    @classmethod
+    def of(cls, *codes: IntArray) -> _Effect:
+        """One effect for each distinct code, on either side alike."""
+        used, index = np.unique(np.concatenate(codes), return_inverse=True)
+        return cls(tuple(np.split(index, len(codes))), len(used))
+
+    def incidence(self) -> csr_matrix:
+        """How often each score has each effect."""
+        n = len(self.places[0])
+        rows = np.tile(np.arange(n), len(self.places))
+        index = np.concatenate(self.places)
+        return csr_matrix((np.ones(len(index)), (rows, index)), shape=(n, self.number))

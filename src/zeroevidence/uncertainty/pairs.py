@@ -34,12 +34,16 @@ _UNSEEN_TAIL = 0.025
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """One class of some of the scores: numbers per atom, per bin of a histogram, and sums of costs by measure."""
+    """One class of some of the scores: numbers per atom, per bin of a histogram, and sums of costs by measure.
+
+    `linked` is the sum of what each score adds to linkability, by the model of all scores.
+    """
 
     atoms: CountArray
     bins: CountArray | None
     costs: dict[str, float]
     size: float
+    linked: float = 0.0
 
     def less(self, other: _Sums) -> _Sums:
         """These without others."""
@@ -48,6 +52,7 @@ class _Sums:
             None if self.bins is None or other.bins is None else self.bins - other.bins,
             {name: _difference(cost, other.costs[name]) for name, cost in self.costs.items()},
             self.size - other.size,
+            self.linked - other.linked,
         )
 
 
@@ -60,9 +65,17 @@ class _Class:
     """The scores of one class: atom, groups on both sides, costs."""
 
     def __init__(
-        self, atom: IntArray, n_atoms: int, groups: Pairs, number: int, costs: dict[str, FloatArray], bins: _Bins | None
+        self,
+        atom: IntArray,
+        n_atoms: int,
+        groups: Pairs,
+        number: int,
+        costs: dict[str, FloatArray],
+        bins: _Bins | None,
+        terms: FloatArray | None,
     ) -> None:
         self.atom, self.n_atoms, self.groups, self.costs, self.bins = atom, n_atoms, groups, costs, bins
+        self.linked = None if terms is None else terms[atom]
         # the scores of each group, one after the other
         twice = np.flatnonzero(groups.enrolment != groups.trial)
         owner = np.concatenate((groups.enrolment, groups.trial[twice]))
@@ -79,6 +92,7 @@ class _Class:
             None if self.bins is None else np.bincount(self.bins.of[taken], minlength=self.bins.number),
             {name: float(cost[taken].sum()) for name, cost in self.costs.items()},
             float(len(atom)),
+            0.0 if self.linked is None else float(self.linked[taken].sum()),
         )
 
     def without(self, group: int) -> _Sums:
@@ -119,8 +133,7 @@ class _Subset(PairView):
                 ranked = Ranked(np.empty(int(target.size)), np.empty(int(nontarget.size)), self.counts)
                 how = source.settings
                 return linkability_of(ranked, self.blocks, method="density", omega=how.omega, seed=how.seed)
-            linked = target.atoms @ source.terms[0] / target.size + nontarget.atoms @ source.terms[1] / nontarget.size
-            return float(np.clip(linked, 0.0, 1.0))
+            return float(np.clip(target.linked / target.size + nontarget.linked / nontarget.size, 0.0, 1.0))
         if self.settings.linkability == "pav":
             return linkability_of_blocks(self.blocks, omega=self.settings.omega)
         if source.edges is None or target.bins is None or nontarget.bins is None:
@@ -177,7 +190,8 @@ class PairResampler:
             for one, _ in self.measures
             if one.per_score is not None
         }
-        return _Class(atom, len(per_atom), groups, self.groups.number, costs, bins)
+        terms = None if self.terms is None else self.terms[side == "nontarget"]
+        return _Class(atom, len(per_atom), groups, self.groups.number, costs, bins, terms)
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch."""

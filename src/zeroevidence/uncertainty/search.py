@@ -8,13 +8,14 @@ number, leave the enrolled identities as they are: then a value is made of sums 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.priors import against_the_others, prior_free
 from zeroevidence.measure.rank import rank_distribution
 from zeroevidence.measure.registry import of_family
 from zeroevidence.measure.singling import singling_out_by_chance
@@ -153,7 +154,7 @@ class SearchResampler:
     def of(self, taken: BoolArray) -> dict[str, FloatArray]:
         """Values over the trials of some groups, shape (values, groups)."""
         counted = taken.astype(np.float64)
-        trials, lid, positive, lid_positive, first, linked, *singled = (counted @ self.sums).T
+        trials, lid, positive, lid_positive, first, linked, free, *singled = (counted @ self.sums).T
         with np.errstate(invalid="ignore", divide="ignore"):
             view = SearchView(
                 self.evidence.identities,
@@ -166,6 +167,7 @@ class SearchResampler:
                 singled[0] if singled else None,
                 np.where(taken, self.highest, -np.inf).max(axis=1),
                 None if self.ranks is None else (counted @ self.ranks) / trials[:, None],
+                free,
             )
             return {name: np.where(trials > 0, values, np.nan) for name, values in _measured(view).items()}
 
@@ -177,10 +179,11 @@ class SearchResampler:
         share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.people, 1.0))
         whole = search_view(self.evidence, self.singled)
         if self.ranks is None:
-            whole = _without_ranks(whole)
+            whole = replace(whole, ranks=None)
         n = whole.identities
         misled = min(0.0, max(float(self.evidence.lid.min()), -float(np.log2(n))))
         chance = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
+                  "prior_free": float(prior_free(against_the_others(np.array([misled]), 1.0 / n))[0]),
                   "singled": float(singling_out_by_chance(n))}  # fmt: skip
         sums = {name: getattr(whole, name) for name in chance}
         mixed = {
@@ -191,13 +194,6 @@ class SearchResampler:
         view = SearchView(n, whole.trials, highest=whole.highest, ranks=ranks, **mixed)  # type: ignore[arg-type]
         before = _measured(whole)
         return {name: float((value[0] - before[name][0]) / share) for name, value in _measured(view).items()}
-
-
-def _without_ranks(view: SearchView) -> SearchView:
-    return SearchView(
-        view.identities, view.trials, view.lid, view.positive, view.lid_positive, view.first, view.linked,
-        view.singled, view.highest, None,
-    )  # fmt: skip
 
 
 def _measured(view: SearchView) -> dict[str, FloatArray]:

@@ -2,11 +2,13 @@
 
 A task carries addresses, or vectors that were sent to the workers once; results are a few numbers per trial. A worker
 that dies takes nothing with it: its tasks are done again elsewhere, and since a task's answer depends on nothing but
-the plan, the merged result is the same.
+the plan, the merged result is the same. A worker does as many tasks at once as it has threads, so a task takes one
+thread unless the caller says otherwise.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from zeroevidence.linkage.result import Linkage
 
 _ATTEMPTS = 5
 _LINKERS: dict[str, Linker] = {}  # of this process: what a worker prepared for the plan it works on
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @register
@@ -39,14 +42,14 @@ class DaskEngine(Engine):
         given = hasattr(scheduler, "submit")
         client = scheduler if given else distributed.Client(scheduler) if scheduler else distributed.Client()
         try:
-            yield from _run(distributed, client, plan, runs, request.dtype)
+            yield from _run(distributed, client, plan, runs, Request(request.dtype, threads=request.threads or 1))
         finally:
             if not given:
                 client.close()
 
 
 def _run(
-    distributed: Any, client: Any, plan: Plan, runs: Sequence[tuple[int, int]], dtype: np.dtype[Any] | None
+    distributed: Any, client: Any, plan: Plan, runs: Sequence[tuple[int, int]], request: Request
 ) -> Iterator[tuple[int, Linkage]]:
     token = f"plan-{np.random.default_rng().integers(2**62)}"
     left = set(range(len(runs)))
@@ -54,7 +57,7 @@ def _run(
         # every worker gets a copy, so that the loss of one loses nothing
         shared = client.scatter(plan, broadcast=True, hash=False)
         futures = {
-            client.submit(work, shared, token, dtype, *runs[index], retries=3, pure=False): index
+            client.submit(work, shared, token, request, *runs[index], retries=3, pure=False): index
             for index in sorted(left)
         }
         for future in distributed.as_completed(list(futures)):
@@ -77,13 +80,13 @@ def _error(future: Any) -> BaseException | None:
     return error
 
 
-def work(plan: Plan, token: str, dtype: np.dtype[Any] | None, start: int, stop: int) -> Linkage:
+def work(plan: Plan, token: str, request: Request, start: int, stop: int) -> Linkage:
     """One task, on a worker: with its GPU where it has one, else with its processors."""
-    linker = _LINKERS.get(token)
-    if linker is None:
-        request = Request(dtype=dtype)
-        need = Need(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
-        linker = best(need, request).linker(plan, request)
-        _LINKERS.clear()
-        _LINKERS[token] = linker
+    with _ONE_AT_A_TIME:  # several tasks of a worker begin at once
+        linker = _LINKERS.get(token)
+        if linker is None:
+            need = Need(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
+            linker = best(need, request).linker(plan, request)
+            _LINKERS.clear()
+            _LINKERS[token] = linker
     return linker.rows(np.arange(start, stop))

@@ -6,25 +6,28 @@ for a cache, are then compared, counted, exponentiated and summed. What is kept 
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.whole_rows import WholeRowLinker
+from zeroevidence.linkage.exponentials import by_exp2, powers_of_two
 from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.linkage.plan import Plan, finish, row_terms
 from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
 from zeroevidence.linkage.result import LN2, Linkage
 from zeroevidence.linkage.vectors import Side
 
-_ROWS = 1024  # trials multiplied at once
+_ROWS = 1024  # trials multiplied at once, at most
+_SHARES = 4  # parts of blocks for each thread, at least, so that all have work until the end
+_LEAST = 1 << 20  # products of a part: smaller ones cost more each
 _COLUMNS = 8160  # identities multiplied at once
 _PREPARED = 512  # enrolment vectors that a thread centres at once
 _ANCHORED = 128  # true identities' products worked out at once
@@ -34,16 +37,6 @@ _GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a secon
 _KEPT_BYTES = 1 << 28  # prepared enrolment vectors kept between blocks of trials
 _PANEL_BYTES = 1 << 26  # enrolment vectors read and prepared at once
 _SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by bytes of a number
-
-
-def _features() -> set[str]:
-    """Vector instructions that NumPy uses on this processor."""
-    found: Any = np.show_config(mode="dicts")
-    known = found.get("SIMD Extensions", {}) if isinstance(found, dict) else {}
-    return {*known.get("baseline", ()), *known.get("found", ())}
-
-
-_HAS_FAST_EXP2 = bool(_features() & {"AVX512_SKX", "X86_V4"})  # two names of one set, before and since NumPy 2.4
 
 
 class NumpyLinker:
@@ -60,23 +53,27 @@ class NumpyLinker:
         plan = self.plan
         own = threading.local()
         width = -(-plan.identities // -(-plan.identities // _COLUMNS))
+        share = min(_ROWS, max(-(-_LEAST // width), -(-len(rows) // (_SHARES * self.threads))))
+        exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else by_exp2
 
         def prepared(start: int) -> Block:
-            block = Block(plan, rows[start : start + _ROWS], fold=self.fold)
+            block = Block(plan, rows[start : start + _ROWS], exponential, fold=self.fold)
             if plan.identities > width:
                 block.anchor()
             return block
 
-        def add(first: int, panel: FloatArray, block: Block) -> None:
+        def add(first: int, panel: FloatArray, part: tuple[Block, slice]) -> None:
             if not hasattr(own, "buffer"):
-                own.buffer = np.empty(_ROWS * width, plan.dtype)
+                own.buffer = np.empty(share * width, plan.dtype)
+            block, here = part
             for at in range(0, len(panel), width):
-                block.add(panel[at : at + width], first + at, own.buffer)
+                block.add(here, panel[at : at + width], first + at, own.buffer)
 
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
             blocks = list(pool.map(prepared, range(0, len(rows), _ROWS)))
+            parts = [(block, here) for block in blocks for here in block.parts(share)]
             for first, panel in self._panels(width, pool):
-                list(pool.map(partial(add, first, panel), blocks))
+                list(pool.map(partial(add, first, panel), parts))
         return Linkage.join([block.finish() for block in blocks])
 
     def _panels(self, width: int, pool: ThreadPoolExecutor) -> Iterator[tuple[int, FloatArray]]:
@@ -113,13 +110,14 @@ class Block:
     """What is known so far about a block of trials.
 
     Where it may (`fold`), the scale of the exponents goes into the trial vectors, and the products are the exponents.
+    What a trial gets does not depend on the others of its block.
     """
 
-    def __init__(self, plan: Plan, rows: IntArray, *, fold: bool) -> None:
-        self.plan, self.indices = plan, rows
+    def __init__(self, plan: Plan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool) -> None:
+        self.plan, self.indices, self.exponential = plan, rows, exponential
         terms = row_terms(plan, rows)
         power = terms.slope / LN2  # exponentials are taken as powers of two
-        self.scale: FloatArray = power if fold and (power > 0.0).all() else np.ones(len(rows))
+        self.scale: FloatArray = np.where(fold & (power > 0.0), power, 1.0)
         self.x: FloatArray = (terms.x * self.scale[:, None]).astype(plan.dtype)
         # not needed in double precision any more
         self.mated_vectors: FloatArray = terms.own_vectors.astype(plan.dtype)
@@ -128,7 +126,7 @@ class Block:
         count, dtype = len(rows), plan.dtype
         self.own = np.zeros(count, dtype)  # the true identity's product, as the product routine rounds it
         self.power = (power / self.scale).astype(dtype)
-        self.folded = self.scale is power
+        self.folded = bool((self.power == 1.0).all())
         limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
         self.limit = None if limit is None else (limit * self.scale).astype(dtype)
         self.log_others = np.full(count, -np.inf)
@@ -148,31 +146,39 @@ class Block:
             self.own[part] = (self.x[part] @ padded.T)[np.arange(len(own)), np.arange(len(own))]
         self.mated_vectors = self.mated_vectors[:0]
 
-    def add(self, panel: FloatArray, first: int, buffer: FloatArray) -> None:
-        """Take in a run of identities, the first of them numbered `first`."""
-        products = buffer[: len(self.x) * len(panel)].reshape(len(self.x), len(panel))
-        np.matmul(self.x, panel.T, out=products)
-        self.begin(products, first)
+    def parts(self, trials: int) -> list[slice]:
+        """Even runs of at most so many of its trials."""
+        count = -(-len(self.x) // trials)
+        edges = [len(self.x) * at // count for at in range(count + 1)]
+        return [slice(*pair) for pair in itertools.pairwise(edges)]
+
+    def add(self, part: slice, panel: FloatArray, first: int, buffer: FloatArray) -> None:
+        """Take in a run of identities, the first of them numbered `first`, for a run of its trials."""
+        x = self.x[part]
+        products = buffer[: len(x) * len(panel)].reshape(len(x), len(panel))
+        np.matmul(x, panel.T, out=products)
+        self.begin(part, products, first)
         step = max(1, _GROUP_BYTES // products[0].nbytes)
         flags = Flags(step, len(panel))
         for at in range(0, len(products), step):
-            self.work(products[at : at + step], slice(at, at + step), flags)
-        self.end(first)
+            group = products[at : at + step]
+            self.work(group, slice(part.start + at, part.start + at + len(group)), flags)
+        self.end(part, first)
 
-    def begin(self, products: FloatArray, first: int) -> None:
+    def begin(self, part: slice, products: FloatArray, first: int) -> None:
         """Find the true identities among the columns and take them out."""
-        self.column = self.mated - first
-        self.here = (self.column >= 0) & (self.column < products.shape[1])
-        at = np.flatnonzero(self.here)
-        self.own[at] = products[at, self.column[at]]
-        products[at, self.column[at]] = -np.inf
+        column = self.column[part] = self.mated[part] - first
+        self.here[part] = (column >= 0) & (column < products.shape[1])
+        (at,) = self.here[part].nonzero()
+        self.own[part.start + at] = products[at, column[at]]
+        products[at, column[at]] = -np.inf
 
     def work(self, products: FloatArray, group: slice, flags: Flags) -> None:
         """Compare, count and sum a group of rows of the products, which are overwritten."""
         leader = products.argmax(axis=1)
         top = products[np.arange(len(products)), leader]
         own = self.own[group, None]
-        behind = np.flatnonzero(top >= own[:, 0])
+        (behind,) = (top >= own[:, 0]).nonzero()
         if 2 * len(behind) > len(products):
             self.greater[group] += flags.count(np.greater, products, own)
             self.equal[group] += flags.count(np.equal, products, own, rare=True)
@@ -185,13 +191,14 @@ class Block:
             self.fires[group] += flags.count(np.greater, products, self.limit[group, None])
         self.leader[group], self.top[group] = leader, top
         power = self.power[group, None]
-        here = np.flatnonzero(self.here[group])
+        (here,) = self.here[group].nonzero()
         at = here, self.column[group][here]
         products[at] = 0.0
-        reach = power[:, 0] * top
-        if power.min() < 0.0 or reach.max(initial=-np.inf) > _SAFE[products.dtype.itemsize]:
+        reach = top if self.folded else power[:, 0] * top
+        if reach.max() > _SAFE[products.dtype.itemsize] or not (self.folded or power.min() >= 0.0):
             # rare: take the largest exponent off first
-            high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), np.maximum(reach, 0.0))
+            high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), reach)
+            high[(power[:, 0] >= 0.0) & (reach <= _SAFE[products.dtype.itemsize])] = 0.0
             products *= power
             products -= high[:, None]
             self.origin[group] = high
@@ -199,18 +206,18 @@ class Block:
             if not self.folded:
                 products *= power
             self.origin[group] = 0.0
-        _exponential(products)
+        self.exponential(products)
         products[at] = 0.0
         self.sums[group] = np.einsum("ij->i", products)
 
-    def end(self, first: int) -> None:
+    def end(self, part: slice, first: int) -> None:
         """Merge what the groups of a panel found."""
-        better = self.top > self.best
+        better = part.start + (self.top[part] > self.best[part]).nonzero()[0]
         self.best[better] = self.top[better]
         self.best_at[better] = self.leader[better] + first
         with np.errstate(divide="ignore"):
-            log_sums = np.log(self.sums.astype(np.float64)) + self.origin * LN2
-        self.log_others = np.logaddexp(self.log_others, log_sums)
+            log_sums = np.log(self.sums[part].astype(np.float64)) + self.origin[part] * LN2
+        self.log_others[part] = np.logaddexp(self.log_others[part], log_sums)
 
     def finish(self) -> Linkage:
         """Results, once all panels are in."""
@@ -230,15 +237,6 @@ class Block:
             fires=fires,
             rounded=self.own / self.scale if self.plan.dtype == np.float32 else None,
         )
-
-
-def _exponential(powers: FloatArray) -> None:
-    """Two to the power of each, in place, by the function that this processor has vector instructions for."""
-    if powers.dtype == np.float64 or _HAS_FAST_EXP2:
-        np.exp2(powers, out=powers)
-    else:
-        powers *= powers.dtype.type(LN2)
-        np.exp(powers, out=powers)
 
 
 class Flags:

@@ -5,65 +5,57 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.linkage.moments import Moments, sampled_centre
-from zeroevidence.linkage.optional import optional, present
+from zeroevidence.linkage.optional import present
 from zeroevidence.linkage.plan import Plan, Terms, finish, row_terms
 from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
 from zeroevidence.linkage.result import LN2, Linkage
+from zeroevidence.linkage.staging import DeviceSide, load_torch, parts, pick_device, room, sent, upload
 from zeroevidence.linkage.vectors import Side
 
 _PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # products held at once
+TERMS = ("offset", "score", "mean", "deviation", "slope", "doubtful")
 _ROWS = {"cpu": 512, "cuda": 16384}
-_KEPT_SHARE = 0.4  # of the device's free memory that enrolment vectors may take
 
 
-def load_torch() -> Any:
-    """The torch module."""
-    return optional("torch", "torch", "the back-end torch")
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceMoments(Moments):
+    """Moments with the enrolment they were taken from, which the first engine that asks takes over."""
+
+    held: list[DeviceSide]
+
+    def hand_over(self, device: Any) -> DeviceSide | None:
+        """The enrolment on its device; only once, so that nobody else keeps that memory."""
+        return self.held.pop() if self.held and self.held[0].device == device else None
 
 
-def pick_device(device: str | None) -> Any:
-    """The device named, else a GPU if there is one."""
-    torch = load_torch()
-    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
-def upload(side: Side, rows: slice | IntArray, device: Any) -> Any:
-    """Vectors in double precision on the device, checked and, for cosine, of length one."""
-    torch = load_torch()
-    x = torch.from_numpy(np.array(side.vectors[rows], order="C")).to(device).to(torch.float64)
-    good = torch.isfinite(x.sum(1))
-    if side.cosine:
-        largest = x.abs().amax(1, keepdim=True)
-        good &= largest[:, 0] > 0.0
-        x = x / largest
-        x /= torch.linalg.vector_norm(x, dim=1, keepdim=True)
-    if not bool(good.all()):  # the careful reader says what is wrong, if anything is
-        checked = side.read(rows.start, rows.stop) if isinstance(rows, slice) else side.take(rows)
-        x = torch.from_numpy(checked).to(device)
-    return x
-
-
-def torch_moments(enrol: Side, device: str | None = None) -> Moments:
+def torch_moments(enrol: Side, device: str | None = None) -> DeviceMoments:
     """The moments of the enrolment vectors, worked out on the device."""
     torch = load_torch()
     where = pick_device(device)
     centre = sampled_centre(enrol)
+    held = DeviceSide(enrol, where)
     middle = torch.from_numpy(centre).to(where)
-    first, second, longest = torch.zeros_like(middle), torch.outer(middle, middle) * 0.0, 0.0
-    for start, stop in enrol.blocks():
-        block = upload(enrol, slice(start, stop), where) - middle
+    first, second, longest = torch.zeros_like(middle), torch.outer(middle, middle) * 0.0, torch.zeros_like(middle[0])
+    fine = torch.ones((), dtype=torch.bool, device=where)
+    for rows in parts(enrol.count, enrol.dim):
+        block, good = held.read(rows)
+        block = block - middle  # not in place: it may be the vectors as they are stored
+        fine &= good.all()
         first += block.sum(0)
         second += block.T @ block
-        longest = max(longest, float(torch.linalg.vector_norm(block, dim=1).max()))
+        longest = torch.maximum(longest, torch.linalg.vector_norm(block, dim=1).max())
+    if not bool(fine):
+        held.check()
     mean = first / enrol.count
     covariance = second / enrol.count - torch.outer(mean, mean)
-    return Moments(enrol.count, centre, mean.cpu().numpy(), covariance.cpu().numpy(), longest)
+    return DeviceMoments(enrol.count, centre, mean.cpu().numpy(), covariance.cpu().numpy(), float(longest), [held])
 
 
 class TorchLinker:
@@ -77,6 +69,8 @@ class TorchLinker:
         self.centre = torch.from_numpy(plan.moments.centre).to(self.device)
         self.mean = torch.from_numpy(plan.moments.mean).to(self.device)
         self.covariance = torch.from_numpy(plan.moments.covariance).to(self.device)
+        held = plan.moments.hand_over(self.device) if isinstance(plan.moments, DeviceMoments) else None
+        self.enrol = held or DeviceSide(plan.enrol, self.device)
         self._kept: dict[int, Any] = {}
         kind = self.device.type
         self.block_rows = _ROWS.get(kind, 512)
@@ -106,11 +100,7 @@ class TorchLinker:
             yield start, panel
 
     def _fits(self) -> bool:
-        torch = load_torch()
-        size = self.plan.identities * self.plan.enrol.dim * self.dtype.itemsize
-        if self.device.type != "cuda":
-            return bool(size <= 1 << 28)
-        return bool(size <= _KEPT_SHARE * torch.cuda.mem_get_info(self.device)[1])
+        return room(self.plan.identities * self.plan.enrol.dim * self.dtype.itemsize, self.device)
 
     def panel_rows(self) -> int:
         """Enrolment vectors read at once."""
@@ -118,24 +108,26 @@ class TorchLinker:
 
     def prepare(self, start: int, stop: int) -> Any:
         """A run of enrolment vectors as the products take them."""
-        return (upload(self.plan.enrol, slice(start, stop), self.device) - self.centre).to(self.dtype)
+        return (self.enrol.read(slice(start, stop))[0] - self.centre).to(self.dtype)
+
+    def terms_of(self, x: Any, own: Any, weight: Any) -> Terms:
+        """Closed-form terms of trials by their vectors and the centred ones of their true identities, all here."""
+        plan = self.plan
+        assert plan.moments is not None
+        torch = load_torch()
+        square, variance = (x * x).sum(1), ((x @ self.covariance) * x).sum(1)
+        mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.ddof, torch)
+        offset, score = x @ self.centre, (x * own).sum(1)
+        return Terms.of(plan, weight, offset, score, mean, deviation, doubtful=doubtful, xp=torch)
 
     def terms(self, rows: IntArray) -> tuple[Terms, Any, Any]:
         """Closed-form terms of some trials on the host; their vectors and those of their true identities here."""
         plan = self.plan
-        assert plan.moments is not None
         x = upload(plan.trial, rows, self.device)
-        own = upload(plan.enrol, plan.mated[rows], self.device) - self.centre
-        mean, deviation, doubtful = plan.moments.of_products(
-            _host(x @ self.mean),
-            _host(((x @ self.covariance) * x).sum(1)),
-            _host((x * x).sum(1)),
-            plan.ddof,
-        )
-        terms = Terms.of(
-            plan, rows, _host(x @ self.centre), _host((x * own).sum(1)), mean, deviation, doubtful=doubtful
-        )
-        spoilt = np.flatnonzero(doubtful)
+        own = self.enrol.take(sent(plan.mated[rows], self.device)) - self.centre
+        here = self.terms_of(x, own, sent(plan.weight[rows], self.device))
+        terms = replace(here, **{name: _host(getattr(here, name)) for name in TERMS})
+        spoilt = np.flatnonzero(terms.doubtful)
         if len(spoilt):
             careful = row_terms(plan, rows[spoilt])
             for name in ("mean", "deviation", "slope"):

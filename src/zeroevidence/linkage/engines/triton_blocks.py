@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,24 +17,20 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines.torch_blocks import (
-    TorchLinker,
-    cuda_present,
-    load_torch,
-    product_rate,
-    torch_moments,
-    upload,
-)
+from zeroevidence.linkage.engines.torch_blocks import TERMS, TorchLinker, cuda_present, product_rate, torch_moments
 from zeroevidence.linkage.moments import Moments
 from zeroevidence.linkage.optional import optional
-from zeroevidence.linkage.plan import Plan, finish
-from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
-from zeroevidence.linkage.result import LN2, Linkage
+from zeroevidence.linkage.plan import Plan, Terms, finish
+from zeroevidence.linkage.registry import LocalEngine, Need, Request, register
+from zeroevidence.linkage.result import ARRAYS, LN2, Linkage
+from zeroevidence.linkage.staging import doubled, fetched, load_torch, on_device, parts, sent, staged
 from zeroevidence.linkage.vectors import Side
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
 _MOST = 60.0  # taken off at most: the mean of the row, whose exponent is 0, must not vanish
 LARGEST_DIM = 512
+_RUN_TRIALS = 1 << 18  # more than one wave of programs many times over, and a quarter of a gigabyte to send
+_AHEAD = 2  # runs handed to the device before the results of the first are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,7 @@ class Tile:
     warps: int
     stages: int
     copies: bool = False  # tiles fetched by the copy engine instead of by threads
+    held: bool = False  # trials in registers instead of shared memory, exact for 16-bit inputs only
 
 
 def best_tile(dim: int) -> Tile:
@@ -52,7 +51,7 @@ def best_tile(dim: int) -> Tile:
         return Tile(128, 64, 4, 2, copies=True)
     if dim <= 256:
         return Tile(128, 64, 8, 3)
-    return Tile(128, 32, 8, 2, copies=True)
+    return Tile(128, 64, 8, 2, copies=True, held=True)
 
 
 class TritonLinker(TorchLinker):
@@ -75,7 +74,6 @@ class TritonLinker(TorchLinker):
         self.stored = torch.float16 if half else torch.float32
         self.tile = tile or (best_tile(self.width) if half else Tile(64, 64, 4, 2))
         self.scale = plan.moments.longest or 1.0
-        self.block_rows = 1 << 20
         self._marks: dict[int, Any] = {}
 
     def panel_rows(self) -> int:
@@ -87,100 +85,89 @@ class TritonLinker(TorchLinker):
         torch = load_torch()
         count = -(-(stop - start) // self.tile.columns) * self.tile.columns
         padded = torch.zeros((count, self.width), dtype=self.stored, device=self.device)
-        step = max(1, (1 << 27) // (8 * self.width))
-        for at in range(start, stop, step):
-            end = min(stop, at + step)
-            block = upload(self.plan.enrol, slice(at, end), self.device) - self.centre
-            padded[at - start : end - start, : self.plan.enrol.dim] = block / self.scale
+        for part in parts(stop - start, self.width):
+            block = self.enrol.read(slice(start + part.start, start + part.stop))[0]
+            padded[part, : self.plan.enrol.dim] = (block - self.centre) / self.scale
         return padded
 
-    def count_copies(self, panel: Any, first: int, count: int, vectors: Any) -> Any:
-        """How many of a panel's vectors are equal to each of these."""
+    def count_copies(self, panel: Any, first: int, count: int, wanted: Any) -> Any:
+        """How many of a panel's vectors have the marks of these."""
         torch = load_torch()
         marks = self._marks.get(first)
         if marks is None:
-            marks = torch.sort(_marks(panel[:count]))[0]
+            marks = torch.sort(marks_of(panel[:count]))[0]
             if first in self._kept:
                 self._marks[first] = marks
-        wanted = _marks(vectors)
         return torch.searchsorted(marks, wanted, right=True) - torch.searchsorted(marks, wanted)
 
     def rows(self, rows: IntArray) -> Linkage:
         """Results of some trials."""
-        order = np.argsort(self.plan.mated[rows], kind="stable")
-        back = np.argsort(order, kind="stable")
-        parts = [order[start : start + self.block_rows] for start in range(0, len(rows), self.block_rows)]
-        return Linkage.join([self._sorted(rows[part]) for part in parts]).take(back)
-
-    def _sorted(self, rows: IntArray) -> Linkage:
-        plan = self.plan
-        block = TritonRows(self, rows)
-        state = None
-        for first, panel in self.panels():
-            count = min(plan.identities - first, len(panel))
-            found = block.launch(panel, first, count)
-            state = found if state is None else block.merged(state, found)
-        assert state is not None
-        fires = None
-        if plan.threshold is not None:
-            fires = (state["fires"] + (state["own"] > block.limit))[: len(rows)].cpu().numpy().astype(np.int64)
-        host = {name: value[: len(rows)].cpu().numpy() for name, value in state.items()}
-        with np.errstate(divide="ignore"):
-            log_others = np.log(host["total"].astype(np.float64)) + block.shift * LN2
-        result = finish(
-            plan,
-            rows,
-            block.terms,
-            log_others=log_others - block.terms.slope * block.terms.mean,
-            greater=host["greater"].astype(np.int64),
-            equal=host["equal"].astype(np.int64),
-            best=host["best"].astype(np.float64) * block.unscale,
-            best_at=host["leader"].astype(np.int64),
-            fires=fires,
-            rounded=None if self.half else host["own"].astype(np.float64) * block.unscale,
+        step = _RUN_TRIALS
+        return Linkage.join(
+            [part for _, part in self.stream([rows[at : at + step] for at in range(0, len(rows), step)])]
         )
-        lost = np.flatnonzero(~np.isfinite(host["total"]) | (host["total"] == 0.0))
-        if len(lost):  # an exponent out of reach of single precision: these few again, the careful way
-            careful = TorchLinker(plan, device=str(self.device)).rows(rows[lost])
-            for name in ("lid", "log_sum"):
-                getattr(result, name)[lost] = getattr(careful, name)
-        return result
+
+    def stream(self, runs: Iterable[IntArray]) -> Iterator[tuple[int, Linkage]]:
+        """Results of runs of trials, in their order; the next are sent while the device works on those before."""
+        waiting: deque[tuple[int, Pending]] = deque()
+        for index, rows in enumerate(runs):
+            waiting.append((index, self._begin(rows)))
+            if len(waiting) > _AHEAD:
+                first, pending = waiting.popleft()
+                yield first, pending.result()
+        for first, pending in waiting:
+            yield first, pending.result()
+
+    def _begin(self, rows: IntArray) -> Pending:
+        """Hand some trials to the device without waiting for it."""
+        with on_device(self.device):
+            block = TritonRows(self, rows)
+            state = None
+            for first, panel in self.panels():
+                found = block.launch(panel, first, min(self.plan.identities - first, len(panel)))
+                state = found if state is None else block.merged(state, found)
+            assert state is not None
+            return Pending(self, rows, block, state)
 
 
 class TritonRows:
-    """A sorted run of trials, as the kernel takes them."""
+    """A run of trials, sorted by their true identities, as the kernel takes them."""
 
     def __init__(self, linker: TritonLinker, rows: IntArray) -> None:
         torch = load_torch()
-        self.linker, plan = linker, linker.plan
-        assert plan.moments is not None
-        tile = linker.tile
-        self.terms, x, own = linker.terms(rows)
-        self.mated = plan.mated[rows]
-        self.count = len(rows)
-        self.padded = -(-len(rows) // tile.rows) * tile.rows
-        length = torch.linalg.vector_norm(x, dim=1).clamp_min(1e-300)
-        self.x = self._half(x / length[:, None])
-        self.z = self._half(own / linker.scale)
-        # the kernel sees products over |x| and over the longest enrolment vector
-        self.unscale = length.cpu().numpy() * linker.scale
-        power = self.terms.slope / LN2 * self.unscale
-        bound = np.abs(power)  # products are at most one
-        self.shift = np.clip(bound - _SAFE, 0.0, _MOST)
-        self.power32, self.shift32 = self._single(power), self._single(self.shift)
-        limit = np.zeros(len(rows)) if plan.threshold is None else plan.threshold[rows] - self.terms.offset
-        self.limit = self._single(limit / self.unscale)
-
-    def _half(self, vectors: Any) -> Any:
-        torch = load_torch()
-        out = torch.zeros((self.padded, self.linker.width), dtype=self.linker.stored, device=self.linker.device)
-        out[: len(vectors), : vectors.shape[1]] = vectors
-        return out
+        plan, device = linker.plan, linker.device
+        self.linker, self.count = linker, len(rows)
+        self.padded = -(-len(rows) // linker.tile.rows) * linker.tile.rows
+        raw = staged(plan.trial.vectors[_run(rows)], device)
+        self.mated, self.order = torch.sort(sent(plan.mated[rows], device), stable=True)
+        weight = sent(plan.weight[rows], device)[self.order]
+        self.x, self.z = (
+            torch.zeros((self.padded, linker.width), dtype=linker.stored, device=device) for _ in range(2)
+        )
+        found = []
+        for part in parts(len(rows), linker.width):
+            x, good = doubled(raw[self.order[part]], cosine=plan.trial.cosine)
+            own = linker.enrol.take(self.mated[part]) - linker.centre
+            terms = linker.terms_of(x, own, weight[part])
+            length = torch.linalg.vector_norm(x, dim=1).clamp_min(1e-300)
+            self.x[part, : plan.trial.dim] = x / length[:, None]
+            self.z[part, : plan.trial.dim] = own / linker.scale
+            found.append({name: getattr(terms, name) for name in TERMS} | {"length": length, "good": good})
+        self.terms = {name: torch.cat([one[name] for one in found]) for name in found[0]}
+        self.marks = marks_of(self.z)
+        # the kernel sees products over |x| and over the longest enrolment vector, at most one
+        self.unscale = self.terms.pop("length") * linker.scale
+        power = self.terms["slope"] / LN2 * self.unscale
+        self.shift = (power.abs() - _SAFE).clip(0.0, _MOST)
+        limit = torch.zeros_like(power)
+        if plan.threshold is not None:
+            limit = sent(plan.threshold[rows], device)[self.order] - self.terms["offset"]
+        self.power32, self.shift32, self.limit = map(self._single, (power, self.shift, limit / self.unscale))
 
     def _single(self, values: Any) -> Any:
         torch = load_torch()
         out = torch.zeros(self.padded, dtype=torch.float32, device=self.linker.device)
-        out[: len(values)] = torch.from_numpy(np.ascontiguousarray(values))
+        out[: len(values)] = values
         return out
 
     def launch(self, panel: Any, first: int, count: int) -> dict[str, Any]:
@@ -188,33 +175,31 @@ class TritonRows:
         from zeroevidence.linkage.triton_kernel import PIECE, leader_kernel, link_kernel
 
         torch = load_torch()
-        linker, tile = self.linker, self.linker.tile
-        column = np.full(self.padded, -1)
+        linker, tile, device = self.linker, self.linker.tile, self.linker.device
+        column = torch.full((self.padded,), -1, device=device)
         column[: self.count] = self.mated - first
         column[(column < 0) | (column >= count)] = -1
+        inside = (column >= 0).long()
         low, high = _special(column, tile, count)
-        device = linker.device
-        column_at = torch.from_numpy(column).to(device)
         state = {
             name: torch.empty(self.padded, dtype=torch.float32, device=device) for name in ("own", "total", "best")
         }
         for name in ("below", "fires", "tile"):
             state[name] = torch.empty(self.padded, dtype=torch.int32, device=device)
-        blocks = self.padded // tile.rows
         source = panel
         if tile.copies:
             descriptor = importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
             source = descriptor.from_tensor(panel, [tile.columns, PIECE])
-        link_kernel[(blocks,)](
+        link_kernel[(self.padded // tile.rows,)](
             self.x,
             source,
             self.z,
             self.power32,
             self.shift32,
             self.limit,
-            column_at,
-            torch.from_numpy(low).to(device),
-            torch.from_numpy(high).to(device),
+            column,
+            low,
+            high,
             state["own"],
             state["total"],
             state["below"],
@@ -229,18 +214,19 @@ class TritonRows:
             FIRES=linker.plan.threshold is not None,
             STAGES=tile.stages,
             TMA=tile.copies,
+            HELD=tile.held,
             P="tf32x3",
             num_warps=tile.warps,
         )
         leader = torch.empty(self.padded, dtype=torch.int64, device=device)
         leader_kernel[(self.padded,)](
-            self.x, panel, column_at, state.pop("tile"), leader, count,
+            self.x, panel, column, state.pop("tile"), leader, count,
             D=linker.width, K=PIECE, BN=tile.columns, num_warps=4,
         )  # fmt: skip
         state["leader"] = leader + first
         # identities with the very vector of the true one tie with it; the rest of those that are not below is above
-        state["equal"] = linker.count_copies(panel, first, count, self.z) - (column_at >= 0).long()
-        state["greater"] = count - (column_at >= 0).long() - state.pop("below") - state["equal"]
+        state["equal"] = linker.count_copies(panel, first, count, self.marks) - inside
+        state["greater"] = count - inside - state.pop("below") - state["equal"]
         return state
 
     @staticmethod
@@ -256,31 +242,88 @@ class TritonRows:
         }
 
 
+class Pending:
+    """A run of trials that the device is working on, and what becomes of it on the host."""
+
+    def __init__(self, linker: TritonLinker, rows: IntArray, block: TritonRows, state: dict[str, Any]) -> None:
+        torch = load_torch()
+        self.linker, self.rows = linker, rows
+        state["fires"] = state["fires"] + (state["own"] > block.limit)
+        for name in ("own", "best"):
+            state[name] = state[name][: len(rows)].double() * block.unscale
+        state["log_others"] = torch.log(state.pop("total")[: len(rows)].double()) + block.shift * LN2
+        back = torch.empty_like(block.order)
+        back[block.order] = torch.arange(len(rows), device=linker.device)
+        every = state | block.terms
+        self.found = fetched({name: values[: len(rows)][back] for name, values in every.items()})
+        self.done = None
+        if linker.device.type == "cuda":
+            self.done = torch.cuda.Event()
+            self.done.record()
+
+    def result(self) -> Linkage:
+        """Results, once the device is done."""
+        if self.done is not None:
+            self.done.synchronize()
+        plan, rows = self.linker.plan, self.rows
+        found = {name: values.numpy() for name, values in self.found.items()}
+        if not found["good"].all():
+            plan.trial.take(rows)  # the careful reader says what is wrong, if anything is
+        none = np.zeros((0, 0))
+        terms = Terms(**{name: found[name] for name in TERMS}, x=none, own_vectors=none)
+        result = finish(
+            plan,
+            rows,
+            terms,
+            log_others=found["log_others"] - terms.slope * terms.mean,
+            greater=found["greater"],
+            equal=found["equal"],
+            best=found["best"],
+            best_at=found["leader"],
+            fires=None if plan.threshold is None else found["fires"].astype(np.int64),
+            rounded=None if self.linker.half else found["own"],
+        )
+        # row moments that rounding spoilt, or an exponent out of reach of single precision: again, the careful way
+        again = np.flatnonzero(terms.doubtful | ~np.isfinite(found["log_others"]))
+        if len(again):
+            careful = TorchLinker(plan, device=str(self.linker.device)).rows(rows[again])
+            for name in ARRAYS:
+                getattr(result, name)[again] = getattr(careful, name)
+        return result
+
+
+def _run(rows: IntArray) -> slice | IntArray:
+    """Rows that follow each other as a slice, which takes no copy."""
+    first, last = int(rows[0]), int(rows[-1]) + 1
+    return slice(first, last) if last - first == len(rows) and (np.diff(rows) == 1).all() else rows
+
+
 def _interpreted() -> bool:
     """Whether kernels run on the processor, step by step, as in tests."""
     return os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "on", "yes", "y")
 
 
-def _marks(vectors: Any) -> Any:
+def marks_of(vectors: Any) -> Any:
     """One whole number per vector, the same for equal vectors and hardly ever for others."""
     torch = load_torch()
-    words = (vectors + 0.0).view(torch.int16 if vectors.element_size() == 2 else torch.int32)
-    odd = torch.from_numpy(np.random.default_rng(0).integers(-(2**62), 2**62, words.shape[1]) | 1).to(words.device)
-    marks = torch.zeros(len(words), dtype=torch.int64, device=words.device)
-    for at in range(words.shape[1]):  # wraps around, as it should
-        marks += words[:, at].long() * odd[at]
+    size, dim = vectors.shape
+    odd = sent(np.random.default_rng(0).integers(-(2**62), 2**62, dim) | 1, vectors.device)
+    marks = torch.empty(size, dtype=torch.int64, device=vectors.device)
+    for part in parts(size, dim):
+        words = (vectors[part] + 0.0).view(torch.int16 if vectors.element_size() == 2 else torch.int32)
+        marks[part] = (words.long() * odd).sum(1)  # wraps around, as it should
     return marks
 
 
-def _special(column: IntArray, tile: Tile, count: int) -> tuple[IntArray, IntArray]:
+def _special(column: Any, tile: Tile, count: int) -> tuple[Any, Any]:
     """Full tiles that hold true identities of each block of sorted rows: from, up to."""
+    torch = load_torch()
     full = count // tile.columns
-    of_block = column.reshape(-1, tile.rows) // tile.columns
-    inside = (column.reshape(-1, tile.rows) >= 0) & (of_block < full)
-    low = np.where(inside, of_block, full).min(axis=1)
-    high = np.where(inside, of_block + 1, 0).max(axis=1)
-    low = np.minimum(low, high)
-    return low.astype(np.int32), high.astype(np.int32)
+    of_block = column.view(-1, tile.rows) // tile.columns
+    inside = (column.view(-1, tile.rows) >= 0) & (of_block < full)
+    low = torch.where(inside, of_block, full).amin(1)
+    high = torch.where(inside, of_block + 1, 0).amax(1)
+    return torch.minimum(low, high).int(), high.int()
 
 
 @register
@@ -303,10 +346,18 @@ class TritonEngine(LocalEngine):
         """Worked out on the device."""
         return torch_moments(enrol, request.device)
 
+    def run_trials(self, dim: int) -> int:  # noqa: ARG002
+        """As many as keep the device busy; what is sent meanwhile is the next run."""
+        return _RUN_TRIALS
+
     def device_rate(self, dim: int, request: Request) -> float | None:
         """That of a 16-bit product."""
         return product_rate(dim, request.device)
 
-    def linker(self, plan: Plan, request: Request) -> Linker:
+    def run(self, plan: Plan, runs: Sequence[tuple[int, int]], request: Request) -> Iterator[tuple[int, Linkage]]:
+        """Results of runs of trials, in their order, one being sent while the device works on another."""
+        return self.linker(plan, request).stream(np.arange(start, stop) for start, stop in runs)
+
+    def linker(self, plan: Plan, request: Request) -> TritonLinker:
         """Works out runs of trials of a plan, with 16-bit inputs unless asked for single precision."""
         return TritonLinker(plan, device=request.device, half=request.dtype != np.float32)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _GROUPS = ("attacker", "system", "dataset")  # tried in this order where nobody says
 _DERIVED = ("enrolment", "trial")  # of an attacker, and no names of their own
+_COLOURS = 7  # as many as can be told apart, and as a legend has room for
 _HATCHES = (None, "////", "\\\\\\\\", "....", "xxxx")
 
 
@@ -100,9 +101,8 @@ def _first_measure(rows: Sequence[Evaluation]) -> str:
 
 
 def _group(rows: Sequence[Evaluation]) -> str | None:
-    """The first label that differs, but not so much that bars of as many colours cannot be told apart."""
-    values = {label: len({row.labels.get(label) for row in rows}) for label in _GROUPS}
-    return next((label for label, number in values.items() if 1 < number <= len(_HATCHES)), None)
+    differing = [label for label in _GROUPS if 1 < len({row.labels.get(label) for row in rows}) <= _COLOURS]
+    return differing[0] if differing else None
 
 
 def _places(rows: Sequence[Evaluation], group: str | None) -> list[tuple[str, ...]]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.front import FrontPoint, front_points
-from zeroevidence.plot.canvas import BLACK, GREY, legend, look
+from zeroevidence.plot.canvas import GREY, legend, look
+from zeroevidence.plot.fronts import interval_bar, mark_front
 from zeroevidence.plot.registry import figure
 from zeroevidence.plot.words import axis_title, shortened
 
@@ -67,9 +68,9 @@ def front(
         marker, size = ("*", 8.0) if kind == UNPROTECTED else (seen.marker, 4.5)
         ax.plot(x, y, marker, color=seen.colour, mec="white", mew=0.4, ms=size, label=shortened(kind), zorder=3)
         for point, (across, up) in zip(own, at, strict=True):
-            _bar(ax, point.utility[utility], up, seen.colour, across=True)
-            _bar(ax, point.attack["d_ece"], across, seen.colour, across=False)
-    _mark(ax, [_place(point, utility) for point in points if point.on_front], falling=utility == "eer")
+            interval_bar(ax, point.utility[utility], up, seen.colour, scale=100.0, across=True)
+            interval_bar(ax, point.attack["d_ece"], across, seen.colour, scale=1.0, across=False)
+    mark_front(ax, [_place(point, utility) for point in points if point.on_front], more_is_useful=utility != "eer")
     nulls = [point.attack["d_ece"].null for point in points]
     means = [null.mean for null in nulls if null is not None]
     if means:
@@ -85,14 +86,6 @@ def _place(point: FrontPoint, utility: str) -> tuple[float, float]:
     return 100.0 * float(point.utility[utility]), float(point.attack["d_ece"])
 
 
-def _bar(ax: Axes, measure: Measured, still: float, colour: str, *, across: bool) -> None:
-    if measure.low is None or measure.high is None or not np.isfinite([measure.low, measure.high]).all():
-        return
-    scale = 100.0 if across else 1.0
-    span = [scale * measure.low, scale * measure.high]
-    ax.plot(*((span, [still] * 2) if across else ([still] * 2, span)), color=colour, lw=0.5, alpha=0.35, zorder=1)
-
-
 def _stretch(ax: Axes) -> None:
     """Error rates up to one per cent on an even scale, larger ones on a logarithmic one: budgets are small."""
     top = max(1.0, ax.get_xlim()[1])
@@ -101,12 +94,3 @@ def _stretch(ax: Axes) -> None:
     ax.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_xlim(-0.05, top)
-
-
-def _mark(ax: Axes, places: Sequence[tuple[float, float]], *, falling: bool) -> None:
-    """Rings around the points of the front, and the steps that join them."""
-    if not places:
-        return
-    x, y = zip(*sorted(places), strict=True)
-    ax.plot(x, y, "o", mfc="none", mec=BLACK, mew=0.7, ms=7.5, label="front", zorder=4)
-    ax.step(x, y, where="post" if falling else "pre", color=BLACK, lw=0.5, alpha=0.6, zorder=1)

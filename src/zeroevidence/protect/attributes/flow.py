@@ -392,6 +392,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         found: list[Evidence | ClassGaussians] = []
         while f"evidence.{len(found)}.means" in arrays:
             means, spread = (arrays[f"evidence.{len(found)}.{name}"] for name in ("means", "variance"))
+            if spread.ndim == 1 and not 0.0 < spread[0] < np.inf:
+                raise InputError(f"a variance of {spread[0]:g} in the latent space; expected a positive number")
             found.append(Evidence(means, float(spread[0])) if spread.ndim == 1 else ClassGaussians(means, spread))
         self.evidence_ = found
         state = {

@@ -6,20 +6,16 @@ no protector: it is read as a corpus.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shlex
-import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence.data.programs import program_arguments, program_status
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, voice
 from zeroevidence.protect.waves import Utterance, Wave, fitted, limited
@@ -67,10 +63,7 @@ class External:
             raise UsageError("a command needs a timeout above 0 and a tolerance of at least 0 seconds")
 
     def _arguments(self) -> list[str]:
-        try:
-            return shlex.split(self.command)
-        except ValueError as error:
-            raise UsageError(f"the command {self.command!r} cannot be split into arguments: {error}") from None
+        return program_arguments(self.command)
 
     @property
     def name(self) -> str:
@@ -115,9 +108,9 @@ class External:
         replaced = [
             argument.replace("{input}", str(source)).replace("{output}", str(target)) for argument in self._arguments()
         ]
-        with errors.open("wb") as stream:  # a file and no pipe: a grandchild that keeps it open does not hold us up
+        with errors.open("wb") as stream:
             try:
-                status = _status(replaced, stream, self.timeout)
+                status = program_status(replaced, stream, self.timeout)
             except OSError as error:
                 raise InputError(
                     f"utterance {utterance.id}: {self.name} cannot be run: {error.strerror or error}"
@@ -143,20 +136,3 @@ class External:
 def command(text: str, seed: int) -> External:  # noqa: ARG001 (a program draws for itself)
     """By a program of your own."""
     return External(text)
-
-
-def _status(arguments: list[str], errors: IO[bytes], timeout: float) -> int:
-    """Run to the end; on time-out or interruption stop the program and whatever it has started."""
-    process = subprocess.Popen(
-        arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
-    )
-    try:
-        return process.wait(timeout)
-    except BaseException:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise

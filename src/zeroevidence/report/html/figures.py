@@ -69,7 +69,7 @@ def draw_figures(
     together = _of_attribute(rows, finding) if about_attribute else _chosen(rows, finding)
     mapped = [row for row in rows if row.maps and (not about_attribute or _same_attribute(row, strong))][:_MOST]
     rows = together if about_attribute else list(rows)
-    kinds = [kind for kind in KINDS if any(kind in available(row) for row in (*rows, *mapped))]
+    kinds = available([*rows, *mapped]) if rows or mapped else []
     order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
     figures, readoff = [], {}
     for kind in order:
@@ -109,10 +109,12 @@ def _rows_for(
     kind: str, rows: Sequence[Evaluation], together: Sequence[Evaluation], strong: Evaluation
 ) -> list[Evaluation]:
     if kind in _OVER_SYSTEMS:
-        return [row for row in rows if kind in available(row)][:_MOST_SYSTEMS]
+        return KINDS[kind].of(rows)[:_MOST_SYSTEMS]
+    if KINDS[kind].whole is not None:
+        return KINDS[kind].of(rows)
     if KINDS[kind].together:
-        return [row for row in together if kind in available(row)]
-    return [row for row in (strong, *together, *rows) if kind in available(row)][:1]
+        return KINDS[kind].of(together)
+    return KINDS[kind].of([strong, *together, *rows])[:1]
 
 
 def _of_attribute(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:

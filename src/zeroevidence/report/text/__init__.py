@@ -14,6 +14,7 @@ from zeroevidence.evaluation.flags import Severity
 from zeroevidence.report.cells import Flagged, flagged
 from zeroevidence.report.grid import Grid
 from zeroevidence.report.recordings import NOTE, recordings_grid, untried_words
+from zeroevidence.report.sections import sections
 from zeroevidence.report.text.console import say, say_signatures, terminal_console, written
 from zeroevidence.report.text.grids import say_grid
 from zeroevidence.report.text.rows import say_rows
@@ -25,14 +26,19 @@ _STYLES: dict[Severity, str] = {"fault": "red", "warning": "yellow", "note": "di
 def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
     """The rows as they are shown on a terminal; plain characters when the output is not one."""
     console = terminal_console()
-    if len(rows) == 1:
-        say_row(console, rows[0], measures)
-    else:
-        say_rows(console, rows, measures)
-    if measures is None:
-        _say_recordings(console, rows)
     own = [row.signature for row in rows]
-    _close(console, flagged(rows), own, all_of_them=signatures, joint=joint_signature(own))
+    for place, section in enumerate(sections(rows, measures)):
+        shown = section.rows
+        if place:
+            console.print()
+        if len(shown) == 1:
+            say_row(console, shown[0], section.measures)
+        else:
+            say_rows(console, shown, section.measures)
+        if measures is None:
+            _say_recordings(console, shown)
+        _say_flags(console, flagged(shown))
+    say_signatures(console, own, all_of_them=signatures, joint=joint_signature(own))
     return written(console)
 
 
@@ -64,15 +70,13 @@ def grids_to_text(
         say_grid(console, grid)
     for note in notes:
         say(console, note)
-    _close(console, flags, signatures, all_of_them=all_of_them, joint=joint)
+    _say_flags(console, flags)
+    say_signatures(console, signatures, all_of_them=all_of_them, joint=joint)
     return written(console)
 
 
-def _close(
-    console: Console, flags: Sequence[Flagged], signatures: Sequence[str], *, all_of_them: bool, joint: str
-) -> None:
-    """Print warnings and signatures."""
+def _say_flags(console: Console, flags: Sequence[Flagged]) -> None:
+    """Print warnings."""
     for one in flags:
         text = f"{one.name}: {one.flag.sentence}"
         say(console, text, style=_STYLES[one.flag.severity], first=one.flag.severity, indent=len("warning") + 2)
-    say_signatures(console, signatures, all_of_them=all_of_them, joint=joint)

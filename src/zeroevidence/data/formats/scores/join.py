@@ -8,10 +8,11 @@ pair that occurs twice and labels that contradict each other are problems unless
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.data.formats.scores.table import Problems, Table
@@ -20,8 +21,9 @@ from zeroevidence.errors import Problem
 
 Duplicates = Literal["error", "keep-last"]
 
+_Table: TypeAlias = NDArray[np.int32]
 _WORDS = ("nontarget", "target")
-_ROOM = 8  # pairs that a table may have room for, for each that there is
+_ROOM = 3  # pairs that a table may have room for, for each that there is
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +134,24 @@ def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntA
     return both[0], both[1]
 
 
-def _table_of(pair: IntArray, most: int) -> IntArray | None:
-    """For every pair that there may be its first row (-1: none), unless that is far too many."""
-    if most > _ROOM * len(pair):
+def _table_of(pair: IntArray, most: int) -> _Table | None:
+    """For every pair that there may be its first row (-1: none), unless that is far too many; -1 is no pair."""
+    if most > _ROOM * len(pair) or len(pair) >= 2**31:
         return None
-    table = np.full(most, -1)
-    table[pair[::-1]] = np.arange(len(pair) - 1, -1, -1)  # the last assignment stays
+    table = np.full(most, -1, dtype=np.int32)
+    rows = np.arange(len(pair) - 1, -1, -1)  # backwards: the last assignment stays
+    if pair.min() < 0:
+        rows = rows[pair[rows] >= 0]
+    table[pair[rows]] = rows
     return table
 
 
-def _first_rows(pair: IntArray, among: IntArray, table: IntArray | None) -> IntArray:
+def _first_rows(pair: IntArray, among: IntArray, table: _Table | None) -> IntArray:
     """For each pair (-1 is none) the first row `among` others that has it, -1 where none has."""
     if table is not None:
-        return np.where(pair < 0, -1, table[pair])
+        return np.where(pair < 0, -1, table[pair]).astype(np.int64)
+    if among is pair and pl.Series(pair).n_unique() == len(pair):
+        return np.arange(len(pair))
     known = pl.DataFrame({"pair": among, "row": np.arange(len(among))}).unique("pair", keep="first")
     found = pl.DataFrame({"pair": pair}).join(known, on="pair", how="left", maintain_order="left")
     return found["row"].fill_null(-1).to_numpy()
@@ -162,7 +169,7 @@ def _against(
     enrolments: pl.Series,
     trials: pl.Series,
     wanted: IntArray,
-    table: IntArray | None,
+    table: _Table | None,
     key: _Side,
 ) -> _Side:
     """The scores, each with the key row of its pair."""

@@ -19,7 +19,7 @@ from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.text import LABELS, without_mark
 
 PORTION = 1 << 26  # bytes of a file that are read at once
-_BLOCK = 1 << 18
+_CACHED = 1 << 18  # bytes that stay in the cache
 _TRUE = [word for word, target in LABELS.items() if target]
 _DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
 
@@ -148,16 +148,16 @@ def _regular(body: bytes, separator: bytes, columns: int) -> bool:
     if not body.endswith(b"\n") or columns < 2:
         return False
     letters, found = np.frombuffer(body, dtype=np.uint8), Counter[str]()
-    for start in range(0, len(letters), _BLOCK):  # blocks that stay in the cache, each with a look at the next letter
-        block = letters[start : start + _BLOCK + 1]
+    for start in range(0, len(letters), _CACHED):  # blocks that stay in the cache, each with a look at the next letter
+        block = letters[start : start + _CACHED + 1]
         blank = block <= ord(" ")
         split = block == separator[0]
         mark = blank if separator in b" \t" else blank | split
         if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
             return False
-        found["marks"] += int(np.count_nonzero(mark[:_BLOCK]))
-        found["splits"] += int(np.count_nonzero(split[:_BLOCK]))
-        found["rows"] += int(np.count_nonzero(block[:_BLOCK] == ord("\n")))
+        found["marks"] += int(np.count_nonzero(mark[:_CACHED]))
+        found["splits"] += int(np.count_nonzero(split[:_CACHED]))
+        found["rows"] += int(np.count_nonzero(block[:_CACHED] == ord("\n")))
     rows = found["rows"]
     return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
 

@@ -18,7 +18,7 @@ from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_
 from zeroevidence.errors import InputError, Problem
 
 _DEPTH = 6
-_SKIPPED = {"data", "wav", "corpora", "venv", "node_modules", "emb_xvect", "results_summary"}
+_SKIPPED = {"data", "wav", "corpora", "venv", "node_modules", "emb_xvect"}
 _FOLDER = re.compile(
     r"(?P<asv>ASV-)?(?P<set>(?P<dataset>.+)_(?P<split>[^_-]+))_enrolls(?P<enrolment>(?:_.*?)?)"
     r"-(?P<trials>(?P=set)_trials(?:_(?P<sex>f|m|mixed)(?=_|$))?(?:_(?P<part>common|all)(?=_|$))?)(?P<suffix>(?:_.*)?)"
@@ -56,7 +56,7 @@ def find_rows(folder: str | Path, *, key: str | Path | None = None) -> list[Foun
         raise InputError("no such folder; expected VoicePrivacy results", path=folder)
     found: list[FoundRow] = []
     problems: list[Problem] = []
-    for scores in sorted(_score_files(root, _DEPTH, set())):
+    for scores in sorted(file for file in kit_files(root) if file.name == "scores"):
         row = _row(scores, key)
         if isinstance(row, FoundRow):
             found.append(row)
@@ -77,8 +77,9 @@ def dataset_and_sex(dataset: str, sex: str | None, part: str | None) -> dict[str
     return labels
 
 
-def _score_files(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
-    """Files called scores, following links but never twice into the same folder."""
+def kit_files(folder: Path, depth: int = _DEPTH, seen: set[Path] | None = None) -> Iterator[Path]:
+    """The files of a kit but its data, following links but never twice into the same folder."""
+    seen = set() if seen is None else seen
     real = folder.resolve()
     if real in seen:
         return
@@ -88,10 +89,10 @@ def _score_files(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
-        if entry.name == "scores" and entry.is_file():
+        if entry.is_file():
             yield entry
         elif depth and entry.is_dir() and entry.name not in _SKIPPED and not entry.name.startswith("."):
-            yield from _score_files(entry, depth - 1, seen)
+            yield from kit_files(entry, depth - 1, seen)
 
 
 def _row(scores: Path, key: str | Path | None) -> FoundRow | Problem | None:

@@ -1,0 +1,1 @@
+"""Classes for other libraries, each in a module that needs that library."""
