@@ -1,6 +1,6 @@
 """A small run of the fuzzer, and what it rests on; `python -m tests.fuzz --cases 100000` is the large one.
 
-`ZEROEVIDENCE_FUZZ=24000` runs so many cases.
+`ZEROEVIDENCE_FUZZ=6000` runs so many cases.
 """
 
 import os
