@@ -52,7 +52,8 @@ def _recalls(row: Evaluation, rows: Sequence[Evaluation]) -> dict[str, str]:
     return {
         f"ACC_{other.labels['emotion']}": _percent(other, "recall")
         for other in rows
-        if "recall" in other and "emotion" in other.labels
+        if "recall" in other
+        and "emotion" in other.labels
         and other.about.speech == row.about.speech
         and all(other.labels.get(name) == row.labels.get(name) for name in same)
     }
