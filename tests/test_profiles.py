@@ -46,6 +46,7 @@ def test_ece_is_the_profile_and_its_area_is_d_ece():
 
 
 def test_actual_profile_also_where_scores_mislead():
+    pytest.importorskip("matplotlib")
     target, nontarget = gaussians()
     calibrated = 2 * target - 2, 2 * nontarget - 2
     result = ze.evaluate(ze.Scores(*calibrated), options=Options(intervals=0, null=0))

@@ -87,6 +87,8 @@ def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
 
 
 def test_a_report_shows_the_measures_that_were_asked_for(run, files, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
     few = ("--intervals", "0", "--null", "0")
     assert run("report", files[0], "--key", files[1], *few, "--measure", "cllr_min", "-o", page)[0] == 0

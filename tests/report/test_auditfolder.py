@@ -76,6 +76,8 @@ def test_a_document_in_an_unknown_format_is_refused(audit):
 
 
 def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     protected = replace(audit, protector=protector_card("mcadams:0.7+pitch:2"))
     save_audit(protected, tmp_path)
     card = json.loads((tmp_path / "protector.json").read_text())
