@@ -35,8 +35,8 @@ def against_the_others(lid: FloatArray, prior: FloatArray | float) -> FloatArray
     lid, prior = np.asarray(lid, dtype=np.float64), np.asarray(prior, dtype=np.float64)
     if not ((prior > 0.0) & (prior < 1.0)).all():
         raise InputError("expected priors between 0 and 1")
-    after = np.minimum(np.exp2(lid) * prior, 1.0)  # rounding may go beyond
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
+        after = np.minimum(np.exp2(lid) * prior, 1.0)  # rounding may go beyond
         ratio: FloatArray = lid * LN2 + np.log1p(-prior) - np.log1p(-after)
     return ratio
 
