@@ -1,6 +1,7 @@
 """Tables of the kits: read, written, and the same when read again."""
 
 import csv
+import json
 from datetime import datetime
 
 import numpy as np
@@ -313,3 +314,20 @@ def test_what_the_first_kits_collected_broken(tmp_path, old, new, reason):
     path.write_text(COLLECTED.replace(old, new, 1))
     with pytest.raises(InputError, match=reason):
         read_results(path)
+
+
+def test_a_measure_that_is_no_number_is_refused(run, tmp_path):
+    row = {
+        "labels": {"dataset": "IEMOCAP"},
+        "about": {"question": "identity", "role": "utility", "speech": "anonymised"},
+        "counts": {},
+        "metrics": {"uar": {"value": {"a": 1}, "unit": "rate"}},
+        "flags": [],
+        "setup": {"version": "0.1.0", "recorded": "as published"},
+        "signature": "as published",
+    }
+    document = {"schema": "zeroevidence/evaluation/2", "signature": "as published", "rows": [row]}
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    code, _, err = run("kit", "write", tmp_path / "r.json", "-o", tmp_path / "out")
+    assert code == 3
+    assert f"{tmp_path / 'r.json'}: uar of IEMOCAP is {{'a': 1}}; expected a number" in err

@@ -29,7 +29,7 @@ def kit_rows(rows: Sequence[Evaluation]) -> dict[str, list[dict[str, str]]]:
     for row in rows:
         threat, speech = row.about.threat, row.about.speech
         data = {name: row.labels.get(name, "_") for name in ("dataset", "split")}
-        if threat is not None and row.number("eer") is not None:
+        if threat is not None and "eer" in row:
             sides = {"enrollment": _SPEECH.get(threat.enrolment), "trial": _SPEECH.get(threat.trial)}
             if None in sides.values():
                 continue
@@ -39,9 +39,9 @@ def kit_rows(rows: Sequence[Evaluation]) -> dict[str, list[dict[str, str]]]:
                 **{side: str(one) for side, one in sides.items()},
             }
             tables[f"asv_{threat.trained_on}"].append({**cells, "EER": _percent(row, "eer")})
-        elif speech is not None and row.number("wer") is not None:
+        elif speech is not None and "wer" in row:
             tables["asr"].append({**data, "asr": _SPEECH[speech], "WER": _percent(row, "wer")})
-        elif speech is not None and row.number("uar") is not None:
+        elif speech is not None and "uar" in row:
             tables["ser"].append({**data, "ser": _SPEECH[speech], "UAR": _percent(row, "uar"), **_recalls(row, rows)})
     return {name: _ordered(table) for name, table in tables.items() if table}
 
@@ -52,7 +52,7 @@ def _recalls(row: Evaluation, rows: Sequence[Evaluation]) -> dict[str, str]:
     return {
         f"ACC_{other.labels['emotion']}": _percent(other, "recall")
         for other in rows
-        if other.number("recall") is not None
+        if "recall" in other
         and "emotion" in other.labels
         and other.about.speech == row.about.speech
         and all(other.labels.get(name) == row.labels.get(name) for name in same)
@@ -60,6 +60,8 @@ def _recalls(row: Evaluation, rows: Sequence[Evaluation]) -> dict[str, str]:
 
 
 def _percent(row: Evaluation, name: str) -> str:
+    if row[name].number is None:
+        raise InputError(f"{name} of {row.labels.get('dataset', 'a row')} is {row[name].value!r}; expected a number")
     return f"{100.0 * row[name].uncorrected:.3f}"
 
 
