@@ -112,13 +112,13 @@ def address(need, tmp_path):
             assert time.monotonic() < deadline, "the scheduler does not start"
             time.sleep(0.1)
         for _ in range(2):
-            start("worker", "--nthreads", "2", "--no-nanny")
+            start("worker", "--nthreads", "2", "--no-nanny", "--local-directory", str(tmp_path))
         yield json.loads(where.read_text())["address"]
     finally:
+        for one in running:  # not asked to end: a worker may wait for its scheduler for minutes
+            one.kill()
         for one in running:
-            one.terminate()
-        for one in running:
-            one.wait(30)
+            one.wait()
 
 
 def test_separate_programs_give_the_same_numbers(address, same, tmp_path, draw, need):
