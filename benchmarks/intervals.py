@@ -16,6 +16,7 @@ from timing import best
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.draws import run_batches
 from zeroevidence.uncertainty.pairs import PairResampler
 
@@ -34,7 +35,7 @@ def main():
     ranked = rank(scores.target, scores.nontarget)
     floors = [best(lambda: np.sort(both), 5)]
     start = time.perf_counter()
-    resampler = PairResampler(scores, ranked)
+    resampler = PairResampler(scores, ranked, clusters=find_clusters(scores))
     parts = run_batches(resampler.left_out, resampler.groups.number, workers=arguments.workers)
     left_out = sum(len(part["eer"]) for part in parts)
     halves = len(resampler.halves(16)["eer"])

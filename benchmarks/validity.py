@@ -34,6 +34,7 @@ from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.registry import MEASURES as REGISTRY
 from zeroevidence.measure.registry import of_family
 from zeroevidence.measure.whole import ScoreView
+from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.null import pair_null
 
 EXPOSED = ("exposed_one", "exposed_half")
@@ -159,7 +160,7 @@ def _null(cell, seed):
         key = (4 + number, cell.people, seed)
         if cell.leak == "list":
             data = trial_list(DESIGNS[cell.design], shift, cell.people, key, enrolments=cell.more)
-            found.append([pair_null(data, None).p_value])
+            found.append([pair_null(data, None, clusters=find_clusters(data)).p_value])
         elif cell.leak == "complete list":
             data = complete_list(DESIGNS[cell.design], shift, cell.people, key)
             found.append([evaluate(data, intervals=0, null=99, seed=seed, linkability="pav")["d_ece"].p_value])

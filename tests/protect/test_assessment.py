@@ -12,7 +12,7 @@ from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment import CLASSIFIERS, attribute_scores, flat, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import ClassifierKind
 from zeroevidence.report.protection import render_protection
-from zeroevidence.uncertainty.clusters import find_owners
+from zeroevidence.uncertainty.clusters import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
 
 OPTIONS = Options(intervals=50, null=50)
@@ -172,7 +172,7 @@ def test_labels_are_permuted_over_people():
     speakers = np.repeat([f"s{i}" for i in range(20)], 50)
     positive = np.repeat(np.arange(20) % 2 == 0, 50)
     told = attribute_scores(scores, positive, np.arange(1000).astype(str), speakers)
-    owners = find_owners(told)
+    owners = find_owners(find_clusters(told))
     assert owners is not None
     by_person = PairNull(told.target, told.nontarget, None, people=owners).draw(0, 30)["d_ece"]
     by_score = PairNull(told.target, told.nontarget, None).draw(0, 30)["d_ece"]
@@ -182,8 +182,8 @@ def test_labels_are_permuted_over_people():
 def test_comparisons_have_no_owner():
     names = np.array(["a", "b"])
     compared = Scores([2.0, 1.0], [0.0, 0.5], Pairs([0, 1], [0, 1]), Pairs([0, 1], [1, 0]), names, names, names, names)
-    assert find_owners(compared) is None
-    assert find_owners(Scores([1.0], [0.0])) is None
+    assert find_owners(find_clusters(compared)) is None
+    assert find_owners(None) is None
 
 
 def test_maps_do_not_depend_on_the_sign_of_a_component():

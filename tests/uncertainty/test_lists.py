@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.calibrate.pav import rank
 from zeroevidence.evaluation.chance import chances
 from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.uncertainty.cells import place
 from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.lists import SimulatedList, people_test
 from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
@@ -18,11 +20,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from validity_designs import DESIGNS, complete_list, trial_list
 
 
+def placed(scores):
+    return place(scores.target, scores.nontarget, rank(scores.target, scores.nontarget))
+
+
+def null_of(scores):
+    return pair_null(scores, None, clusters=find_clusters(scores))
+
+
 def test_the_area_without_each_person_by_brute_force():
     """With two persons' worth of independent pairs, the test is a t test of what each person adds to the area."""
     scores = trial_list(DESIGNS["equal"], 0.5, 12, 3)
     clusters = find_clusters(scores)
-    found = people_test(scores, clusters)
+    found = people_test(placed(scores), clusters)
     below = (scores.target[:, None] > scores.nontarget).mean()
     assert found.area == pytest.approx(below, abs=1e-12)
     assert 0.0 < found.p_value < 1.0
@@ -37,7 +47,7 @@ def test_the_area_without_each_person_by_brute_force():
         scores.enrolment_speakers,
         scores.trial_speakers,
     )
-    assert people_test(turned, clusters).p_value == pytest.approx(1.0 - found.p_value)
+    assert people_test(placed(turned), clusters).p_value == pytest.approx(1.0 - found.p_value)
 
 
 @pytest.mark.parametrize("design", ["equal", "zipf", "heavy"])
@@ -45,7 +55,7 @@ def test_lists_that_tell_nothing_are_seldom_called_a_leak(design):
     p_values = []
     for seed in range(150):
         scores = trial_list(DESIGNS[design], 0.0, 20, (1, seed))
-        p_values.append(people_test(scores, find_clusters(scores)).p_value)
+        p_values.append(people_test(placed(scores), find_clusters(scores)).p_value)
     assert np.mean(np.array(p_values) <= 0.05) < 0.1
     assert 0.35 < np.mean(np.array(p_values) <= 0.5) < 0.65
 
@@ -62,10 +72,11 @@ def test_labels_exchanged_over_single_scores_would_be_wrong():
 
 def test_effects_are_recovered():
     scores = trial_list(DESIGNS["crossed"], 0.0, 150, 0, targets=20, nontargets=60)
-    simulated = SimulatedList(scores, find_clusters(scores))
+    simulated = SimulatedList(scores, find_clusters(scores), placed(scores))
     people, pair, enrolment, trial, chance = simulated.deviations
     assert people > 2 * pair
-    total = np.std(np.concatenate(simulated.draw(np.random.default_rng(0))))
+    (drawn,) = simulated.draw(np.random.default_rng(0), 1)
+    total = np.std(np.concatenate(drawn.scores))
     assert total == pytest.approx(1.0, rel=0.15)
     assert chance == pytest.approx(0.7 / 1.8, rel=0.4)
     assert max(enrolment, trial) < people
@@ -73,20 +84,20 @@ def test_effects_are_recovered():
 
 def test_which_null_suits_which_scores():
     sparse = trial_list(DESIGNS["equal"], 0.0, 12, 0)
-    assert isinstance(pair_null(sparse, None), ListNull)
+    assert isinstance(null_of(sparse), ListNull)
     complete = complete_list(DESIGNS["equal"], 0.0, 12, 0)
-    null = pair_null(complete, None)
+    null = null_of(complete)
     assert isinstance(null, PairNull)
     assert null.unit == "speaker"
     # exchanging people keeps all trials of a person together
     targets = null._targets(np.random.default_rng(0))
     assert len(targets) == len(complete.target)
-    assert pair_null(ze.Scores([1.0, 2.0], [0.0]), None).unit == "label"
+    assert null_of(ze.Scores([1.0, 2.0], [0.0])).unit == "label"
 
 
 def test_nobody_exchanged_is_the_list_itself():
     complete = complete_list(DESIGNS["equal"], 1.0, 8, 0)
-    null = pair_null(complete, None)
+    null = null_of(complete)
 
     class Same:
         def permutation(self, n):

@@ -56,12 +56,17 @@ def directly(target, nontarget, method):
     return found | ({"linkability": ze.linkability(target, nontarget, method="pav")} if method == "pav" else {})
 
 
+def resampled(scores, settings=None, **options):
+    ranked = rank(scores.target, scores.nontarget)
+    return PairResampler(scores, ranked, settings, clusters=find_clusters(scores), **options)
+
+
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("method", ["pav", "histogram"])
 def test_left_out_people_are_gone_on_both_sides(ties, method):
     data = matrix(ties=ties, per_speaker=12)
     scores = data.to_scores()
-    resampler = PairResampler(scores, rank(scores.target, scores.nontarget), PairSettings(linkability=method, seed=1))
+    resampler = resampled(scores, PairSettings(linkability=method, seed=1))
     found = resampler.left_out(0, 6)
     for g in range(6):
         # groups are numbered as people's names are sorted
@@ -72,7 +77,7 @@ def test_left_out_people_are_gone_on_both_sides(ties, method):
 def test_halves_come_with_their_complements():
     data = matrix(7)
     scores = data.to_scores()
-    resampler = PairResampler(scores, rank(scores.target, scores.nontarget), PairSettings(linkability="pav", seed=2))
+    resampler = resampled(scores, PairSettings(linkability="pav", seed=2))
     found, taken = resampler.halves(3), halves_of(7, 3, 2)
     assert (taken[0::2] ^ taken[1::2]).all()
     assert (taken[0::2].sum(axis=1) == 4).all()
@@ -85,7 +90,7 @@ def test_nobody_left_out_is_the_value_itself():
     data = matrix(20, 10)
     scores = data.to_scores()
     result = ze.evaluate(scores, options=ze.Options(intervals=0, null=0))
-    resampler = PairResampler(scores, rank(scores.target, scores.nontarget))
+    resampler = resampled(scores)
     view = _Subset(resampler, resampler.target.all, resampler.nontarget.all)
     assert len(resampler.measures) == 10
     for one, _ in resampler.measures:
@@ -97,7 +102,7 @@ def test_unrecognised_people_take_evidence_away():
     """A share of the targets that looks like non-targets, by counts and by scores that are really mixed."""
     data = matrix(20, 10)
     scores = data.to_scores()
-    resampler = PairResampler(scores, rank(scores.target, scores.nontarget))
+    resampler = resampled(scores)
     found = resampler.unrecognised()
     share = 1.0 - 0.025 ** (1.0 / 20.0)
     n = len(scores.nontarget)
@@ -145,7 +150,7 @@ def test_memory_is_that_of_the_trials():
         names,
     )
     tracemalloc.start()
-    resampler = PairResampler(scores, rank(scores.target, scores.nontarget), most=10)
+    resampler = resampled(scores, most=10)
     resampler.left_out(0, 10)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -6,13 +6,12 @@ suits all of the axis and the estimate does not change under increasing maps of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
-from scipy.fft import dct, idct
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
+from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows
 
 FOLDS = 5
 _CELLS = 1024
@@ -20,14 +19,13 @@ _CELLS = 1024
 _WIDTHS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
-def rank_cells(ranked: Ranked) -> tuple[IntArray, IntArray]:
+def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:
     """Counts on an even grid over the rank of a score in the balanced mixture of the two classes.
 
     On this axis the mixture is uniform, so one kernel width suits all of it, and the estimate does not change under
     increasing maps of the scores. An atom of both classes is kept whole; one of a single class covers its own stretch.
     """
-    counts = ranked.counts
-    mass = 0.5 * counts.target / len(ranked.target) + 0.5 * counts.nontarget / len(ranked.nontarget)
+    mass = 0.5 * counts.target / counts.n_target + 0.5 * counts.nontarget / counts.n_nontarget
     end = np.cumsum(mass)
     start = end - mass
     mixed = (counts.target > 0) & (counts.nontarget > 0)
@@ -44,10 +42,9 @@ def rank_cells(ranked: Ranked) -> tuple[IntArray, IntArray]:
     return on_grid(counts.target), on_grid(counts.nontarget)
 
 
-def atom_cells(ranked: Ranked) -> IntArray:
+def atom_cells(counts: Counts) -> IntArray:
     """The cell in which the middle of each atom lies."""
-    counts = ranked.counts
-    mass = 0.5 * counts.target / len(ranked.target) + 0.5 * counts.nontarget / len(ranked.nontarget)
+    mass = 0.5 * counts.target / counts.n_target + 0.5 * counts.nontarget / counts.n_nontarget
     middle = np.cumsum(mass) - 0.5 * mass
     return np.minimum((middle * _CELLS).astype(np.int64), _CELLS - 1)
 
@@ -57,22 +54,28 @@ def split_folds(counts: IntArray, rng: np.random.Generator) -> IntArray:
     return rng.multinomial(counts, np.full(FOLDS, 1.0 / FOLDS)).T
 
 
-def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> FloatArray:
+@cache
+def _kernels(widths: tuple[float, ...]) -> FloatArray:
+    """Gaussian kernels in the frequency domain, shape (widths, frequencies), whose peak is 1 among the cells."""
+    frequency, width = np.pi * np.arange(_CELLS + 1) / _CELLS, np.array(widths)[:, None]
+    kernels: FloatArray = np.exp(-0.5 * (frequency * width) ** 2) * width * np.sqrt(2.0 * np.pi)
+    return kernels
+
+
+def mated_shares(counts: IntArray, widths: tuple[float, ...], omega: float) -> FloatArray:
     """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by kernels; (width, ..., cell)."""
-    # A Gaussian kernel that is reflected at both ends is a product in the cosine domain.
-    frequency = np.pi * np.arange(_CELLS) / _CELLS
-    spectrum = dct(counts.astype(np.float64), type=2, axis=-1)
+    # The kernel is reflected at both ends: counts beside their mirror image, as one circle.
+    spectrum = np.fft.rfft(np.concatenate((counts, counts[..., ::-1]), axis=-1), axis=-1)
     n_target, n_nontarget = (np.maximum(1.0, c.sum(axis=-1, keepdims=True)) for c in counts)
-    shares = []
-    for width in widths:
-        near = np.maximum(0.0, idct(spectrum * np.exp(-0.5 * (frequency * width) ** 2), type=2, axis=-1))
-        # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
-        # worth of no evidence is added to each class.
-        near *= width * np.sqrt(2.0 * np.pi)
-        mated = omega * (near[0] + 0.5) / n_target
-        other = near[1] / n_nontarget + 0.5 / n_target
-        shares.append(mated / (mated + other))
-    return np.stack(shares)
+    kernels = _kernels(widths).reshape(len(widths), *[1] * (counts.ndim - 1), _CELLS + 1)
+    near = np.fft.irfft(spectrum * kernels, n=2 * _CELLS, axis=-1)[..., :_CELLS]
+    near = np.maximum(near, 0.0)
+    # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
+    # worth of no evidence is added to each class.
+    mated = (near[:, 0] + 0.5) * (omega / n_target)
+    other = near[:, 1] / n_nontarget + 0.5 / n_target
+    shares: FloatArray = mated / (mated + other)
+    return shares
 
 
 def best_width(folds: IntArray, omega: float) -> float:
@@ -83,20 +86,19 @@ def best_width(folds: IntArray, omega: float) -> float:
     n_target, n_nontarget = folds.sum(axis=(1, 2))
     # Each score of the smaller class has a stretch of the axis to itself; a kernel that fits into it would learn
     # the labels from the spacing.
-    widths = [w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS] or [_WIDTHS[-1]]
-    losses = [
-        -(folds[0] * np.log(share)).sum() * omega / n_target - (folds[1] * np.log1p(-share)).sum() / n_nontarget
-        for share in mated_shares(others, widths, omega)
-    ]
-    return widths[int(np.argmin(losses))]
+    widths = tuple(w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS) or _WIDTHS[-1:]
+    shares = mated_shares(others, widths, omega).reshape(len(widths), -1)
+    losses = np.log(shares) @ folds[0].ravel() * (omega / n_target)
+    losses += np.log1p(-shares) @ folds[1].ravel() / n_nontarget
+    return widths[int(np.argmax(losses))]
 
 
 def density_shares(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
     """Scores from which on a share of mated pairs holds, and these shares, from all scores."""
     rng = np.random.default_rng(seed)
-    counts = np.stack(rank_cells(ranked))
+    counts = np.stack(rank_cells(ranked.counts))
     folds = np.stack([split_folds(per_class, rng) for per_class in counts])
-    share = mated_shares(counts, [best_width(folds, omega)], omega)[0]
+    share = mated_shares(counts, (best_width(folds, omega),), omega)[0]
     used = np.flatnonzero(counts.sum(axis=0))
     cells = Blocks(counts[0, used], counts[1, used], np.zeros(len(used)))
     return block_lows(ranked, cells), share[used]

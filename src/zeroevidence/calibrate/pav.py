@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
 
 _THREADED_FROM = 1 << 15  # values to search
+_ROUNDS = 30  # of pooling before scipy is asked after all; most lists need about ten
+_SMALL = 1 << 13  # atoms that are pooled here; scipy pools more of them sooner, but takes its time to be imported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,21 +184,32 @@ def llr_of_counts(target: CountArray, nontarget: CountArray, n_target: int, n_no
 
 def _pooled_starts(target: CountArray, nontarget: CountArray) -> IntArray:
     """Where each pooled block begins among the atoms, equal neighbours merged."""
-    total = target + nontarget
-    fit = isotonic_regression(target / total, weights=total.astype(np.float64))
-    starts = fit.blocks[:-1].astype(np.int64)
+    starts = np.arange(len(target)) if len(target) <= _SMALL else _roughly_pooled(target, nontarget)
     if len(starts) == 1:
         return starts
-    # The means above are rounded, the counts are not: blocks whose shares are equal as fractions are one block.
     tar, non = np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts)
+    rounds = 0
     while True:
+        # Counts are not rounded: blocks whose shares are equal as fractions are one block.
         rises: BoolArray = tar[1:] * non[:-1] > tar[:-1] * non[1:]
         if rises.all():
             return starts
-        keep = np.concatenate(([True], rises))
+        # Whatever does not rise ends up in one block, however much of it there is in a row.
+        keep = np.concatenate(([0], np.flatnonzero(rises) + 1))
+        rounds += 1
+        if rounds % _ROUNDS == 0:  # scores can be such that each round pools but two
+            keep = keep[_roughly_pooled(np.add.reduceat(tar, keep), np.add.reduceat(non, keep))]
         starts = starts[keep]
-        groups = np.flatnonzero(keep)
-        tar, non = np.add.reduceat(tar, groups), np.add.reduceat(non, groups)
+        tar, non = np.add.reduceat(tar, keep), np.add.reduceat(non, keep)
+
+
+def _roughly_pooled(target: CountArray, nontarget: CountArray) -> IntArray:
+    """The same by means that are rounded: blocks that should be one may be neighbours."""
+    from scipy.optimize import isotonic_regression
+
+    total = target + nontarget
+    fit = isotonic_regression(target / total, weights=total.astype(np.float64))
+    return fit.blocks[:-1].astype(np.int64)
 
 
 def pav_llrs(target: FloatArray, nontarget: FloatArray, *, laplace: bool = False) -> tuple[FloatArray, FloatArray]:

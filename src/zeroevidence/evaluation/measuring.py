@@ -33,7 +33,7 @@ from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Evaluation, Measured, People, Recordings, Trials, measured
 from zeroevidence.evaluation.search import Search, check_disjoint, search, search_rules
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
-from zeroevidence.evaluation.trust import replicate, with_intervals, with_nulls
+from zeroevidence.evaluation.trust import Told, replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.measure.whole import ScoreView
@@ -241,9 +241,10 @@ class _Job:
         if found is not None:
             metrics, rules = metrics | found.metrics, rules | search_rules()
         replicates, null = None, None
+        told = Told(self.scores, view.ranked)
         if self.options.intervals:
             replicates = replicate(
-                self.scores,
+                told,
                 view,
                 self.rows,
                 found,
@@ -254,7 +255,7 @@ class _Job:
             metrics = with_intervals(metrics, rules, replicates)
         if self.options.null:
             metrics, null = with_nulls(
-                metrics, self.scores, self.rows, found, self.options, workers=self.workers, progress=self.progress
+                metrics, told, self.rows, found, self.options, workers=self.workers, progress=self.progress
             )
         return _Trusted(metrics, replicates, null)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
@@ -22,17 +24,40 @@ from zeroevidence.measure.registry import MEASURES, IntervalRule
 from zeroevidence.measure.singling import firing_threshold
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.bias import is_biased
+from zeroevidence.uncertainty.cells import Placed, place
+from zeroevidence.uncertainty.clusters import Clusters, find_clusters
 from zeroevidence.uncertainty.draws import Progress, run_batches
 from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, Supposed, nulls, pair_null
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import Everyone, SearchResampler
 
 _HALVES = 16  # and their complements
-_LISTS = 50  # simulated lists, whose mean and quantile are shown; the p-value does not come from them
+# Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
+# fewer than a quantile needs, where chance moves their mean by less than a share of the interval. A maximum is not
+# waited for: chance decides what it is.
+_LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
+_PRECISE = 0.1
+
+
+class Told:
+    """Scores, whose they are, and where they lie among each other, found when first asked for."""
+
+    def __init__(self, scores: Scores, ranked: Ranked) -> None:
+        self.scores, self.ranked = scores, ranked
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The people behind each score."""
+        return find_clusters(self.scores)
+
+    @cached_property
+    def placed(self) -> Placed:
+        """The cell of each score."""
+        return place(self.scores.target, self.scores.nontarget, self.ranked)
 
 
 def replicate(
-    scores: Scores,
+    told: Told,
     view: ScoreView,
     rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
@@ -42,7 +67,14 @@ def replicate(
     progress: Progress | None = None,
 ) -> Replicates:
     """Values of all measures on fewer people: without each of them, and on halves of them."""
-    pairs = PairResampler(scores, view.ranked, view.settings, most=options.intervals)
+    pairs = PairResampler(
+        told.scores,
+        view.ranked,
+        view.settings,
+        most=options.intervals,
+        clusters=told.clusters,
+        placed=told.placed,
+    )
     groups = pairs.groups
     whose = Sampled(groups.clusters, groups.people, groups.shares)
     left_out = _gathered(pairs.left_out, groups.number, workers, progress)
@@ -53,7 +85,7 @@ def replicate(
         people |= dict.fromkeys(of_search, _whose(trials, uniform=found.prior is None))
         left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
         unrecognised |= trials.unrecognised()
-    return Replicates(groups.unit, people, left_out, halves, unrecognised, scores)
+    return Replicates(groups.unit, people, left_out, halves, unrecognised, told.scores)
 
 
 def _searched(found: Search, rows: ScoreMatrix | FoldedScores, options: Options) -> SearchResampler:
@@ -125,7 +157,7 @@ def with_intervals(
 
 def with_nulls(
     metrics: Mapping[str, Measured],
-    scores: Scores,
+    told: Told,
     rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
     options: Options,
@@ -136,19 +168,46 @@ def with_nulls(
     """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
     observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
-    pairs = pair_null(scores, rows, options.pairs)
-    times = min(options.null, _LISTS) if isinstance(pairs, ListNull) else options.null
-    drawn = _gathered(pairs.draw, times, workers, progress)
+    placed = None if told.clusters is None else told.placed
+    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=placed)
     if isinstance(pairs, ListNull):
+        drawn = _lists(pairs, metrics, min(options.null, _LISTS), progress)
         found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
     else:
+        drawn = _gathered(pairs.draw, options.null, workers, progress)
         found_nulls = nulls(observed, drawn, tested)
+    times = len(next(iter(drawn.values())))
     if found is not None and rows is not None and sum(part.scores.size for part in rows.parts) <= ROWS_LIMIT:
         supposed = _supposed(rows, found, options)
         drawn = _gathered(SearchNull(supposed, found.evidence.identities, options.seed).draw, options.null)
         found_nulls |= nulls(observed, drawn, tested)
     known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
     return {**metrics, **known}, Resampling(pairs.unit, times)
+
+
+def _lists(
+    null: ListNull, metrics: Mapping[str, Measured], most: int, progress: Progress | None
+) -> dict[str, FloatArray]:
+    """Measures of simulated lists, as many as it takes."""
+    drawn: dict[str, FloatArray] = {}
+    for batch, start in enumerate(range(0, most, _LISTS_AT_ONCE)):
+        part = null.draw(batch, min(_LISTS_AT_ONCE, most - start))
+        drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
+        done = len(next(iter(drawn.values())))
+        if progress is not None:
+            progress(done, most)
+        if done >= _LEAST_LISTS and all(_is_precise(values, metrics[name]) for name, values in drawn.items()):
+            break
+    return drawn
+
+
+def _is_precise(values: FloatArray, measured: Measured) -> bool:
+    """Whether the mean of the values is known by far better than what it is compared with."""
+    if measured.spread is None and measured.low is not None:
+        return True  # a maximum
+    if measured.low is None or measured.high is None:
+        return False
+    return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))
 
 
 def _supposed(rows: ScoreMatrix | FoldedScores, found: Search, options: Options) -> list[Supposed]:

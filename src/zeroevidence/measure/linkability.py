@@ -71,18 +71,30 @@ def linkability_of(
     seed: int = 0,
 ) -> float:
     """The same from ranked scores and, where the caller has them, their PAV blocks."""
+    if method == "histogram":
+        return _histogram(ranked.target, ranked.nontarget, omega)[0]
+    return linkability_of_counts(ranked.counts, blocks, method=method, omega=omega, seed=seed)
+
+
+def linkability_of_counts(
+    counts: Counts,
+    blocks: Blocks | None = None,
+    *,
+    method: LinkabilityMethod = "density",
+    omega: float = 1.0,
+    seed: int = 0,
+) -> float:
+    """The same from counts alone, which are enough for all estimators but ``histogram``."""
     _check(omega)
     if method not in get_args(LinkabilityMethod):
         expected = ", ".join(get_args(LinkabilityMethod))
         raise UsageError(f"unknown linkability method {method!r}; expected one of {expected}")
-    if method == "histogram":
-        return _histogram(ranked.target, ranked.nontarget, omega)[0]
-    blocks = pool(ranked.counts) if blocks is None else blocks
+    blocks = pool(counts) if blocks is None else blocks
     if method == "pav":
         return linkability_of_blocks(blocks, omega=omega)
     if len(blocks.llr) == 2 and np.isinf(blocks.llr).all():
         return 1.0  # separated: the kernel below would blur the one boundary that matters
-    target, nontarget = rank_cells(ranked)
+    target, nontarget = rank_cells(counts)
     return _cross_fitted(target, nontarget, omega, np.random.default_rng(seed))
 
 
@@ -177,7 +189,7 @@ def _tangents(
     """Held-out counts per (class, fold, cell), and what a mated and a non-mated score there count for and against."""
     folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
     others = folds.sum(axis=1, keepdims=True) - folds
-    share = mated_shares(others, [best_width(folds, omega)], omega)[0]
+    share = mated_shares(others, (best_width(folds, omega),), omega)[0]
     # A fold whose others lack a class has nothing to learn from: it shows no link.
     links = (share > 0.5) & others.sum(axis=-1).all(axis=0)[:, None]
     gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
@@ -190,9 +202,9 @@ def linkability_terms(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> t
     The tangent makes the estimate insensitive to small errors of the model, so resampling these terms shows nearly all
     of its spread.
     """
-    cells = rank_cells(ranked)
+    cells = rank_cells(ranked.counts)
     _, gain, loss = _tangents(*cells, omega, np.random.default_rng(seed))
-    at = atom_cells(ranked)
+    at = atom_cells(ranked.counts)
     return gain.mean(axis=0)[at], -loss.mean(axis=0)[at] / omega
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Pairs, Scores
@@ -84,6 +82,9 @@ def _clusters(unit: Unit, scores: Scores, names: StrArray, codes: IntArray) -> C
 
 def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) -> tuple[StrArray, IntArray]:
     """Clusters that are the same person as another, as one; each has the first of its names."""
+    from scipy.sparse import coo_matrix  # slow to import, and needed where nobody named the speakers
+    from scipy.sparse.csgraph import connected_components
+
     n = len(names)
     same = coo_matrix((np.ones(len(one)), (codes[one], codes[other])), shape=(n, n))
     _, person = connected_components(same, directed=False)
@@ -91,12 +92,11 @@ def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) ->
     return names[first], person.astype(np.int64)[codes]
 
 
-def find_owners(scores: Scores) -> tuple[IntArray, IntArray] | None:
+def find_owners(clusters: Clusters | None) -> tuple[IntArray, IntArray] | None:
     """Whose each target and each non-target is, where scores are of people and not of comparisons between them.
 
     That is so where both sides of every pair are one person, and nobody has scores of both classes (an attribute).
     """
-    clusters = find_clusters(scores)
     if clusters is None or clusters.unit != "speaker":
         return None
     target, nontarget = clusters.target, clusters.nontarget

@@ -9,20 +9,33 @@ list, and none of being the same person.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import nnls
-from scipy.sparse import csr_matrix
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import CountArray, FloatArray, IntArray
+from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.uncertainty.cells import CELLS, Placed
 from zeroevidence.uncertainty.clusters import Clusters
 from zeroevidence.uncertainty.spread import effective_number, t_tail
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 _LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
+_TABLE = 1 << 16  # codes that have a place each, however few scores there are
+_MOMENTS = 1 << 18  # scores that deviations are estimated from
+_EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
+_PART = 1 << 17  # scores that are drawn at a time
+_THREADS = 2
+_REACH = 6.5  # standard deviations on either side that cells cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +46,20 @@ class PeopleTest:
     p_value: float
 
 
-def people_test(scores: Scores, clusters: Clusters) -> PeopleTest:
+def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
     """Whether targets score higher than non-targets by more than the people on both sides explain."""
     n = len(clusters.names)
-    below = _share_below(scores.target, scores.nontarget)
-    above = 1.0 - _share_below(scores.nontarget, scores.target)
-    area = float(below.mean())
-    parts = [(below - area, clusters.target), (above - area, clusters.nontarget)]
-    sizes = [_by_cluster(np.ones(len(values)), pairs, n) for values, pairs in parts]
+    target, nontarget = placed.counts.target, placed.counts.nontarget
+    below = _share_below(nontarget)
+    area = float(target @ below / target.sum())
+    values = [(below - area)[placed.target], (1.0 - area - _share_below(target))[placed.nontarget]]
+    parts = list(zip(values, (clusters.target, clusters.nontarget), strict=True))
+    sizes = [_by_cluster(np.ones(len(one)), pairs, n) for one, pairs in parts]
     # what is left of the area without each person
-    rests = [len(values) - size for (values, _), size in zip(parts, sizes, strict=True)]
+    rests = [len(one) - size for (one, _), size in zip(parts, sizes, strict=True)]
     change = np.zeros(n)
-    for (values, pairs), rest in zip(parts, rests, strict=True):
-        change -= np.divide(_by_cluster(values, pairs, n), rest, out=np.zeros(n), where=rest > 0.0)
+    for (one, pairs), rest in zip(parts, rests, strict=True):
+        change -= np.divide(_by_cluster(one, pairs, n), rest, out=np.zeros(n), where=rest > 0.0)
     people = min(effective_number(size) for size in sizes)
     involved = change[sizes[0] + sizes[1] > 0.0]
     variance = float(((involved - involved.mean()) ** 2).sum())
@@ -60,22 +74,29 @@ def people_test(scores: Scores, clusters: Clusters) -> PeopleTest:
 
 def _of_pairs(parts: Sequence[tuple[FloatArray, Pairs]], n: int) -> float:
     """Sum of squares of what each pair of two people adds to the area."""
-    codes, terms = [], []
-    for values, pairs in parts:
-        apart = np.flatnonzero(pairs.enrolment != pairs.trial)
-        one, other = pairs.enrolment[apart], pairs.trial[apart]
-        codes.append(np.minimum(one, other) * n + np.maximum(one, other))
-        terms.append(values[apart] / len(values))
-    _, index = np.unique(np.concatenate(codes), return_inverse=True)
-    sums = np.bincount(index, weights=np.concatenate(terms)) if len(index) else np.zeros(1)
+    codes = np.concatenate([_pair_codes(pairs.enrolment, pairs.trial, n) for _, pairs in parts])
+    terms = [np.where(pairs.enrolment != pairs.trial, values / len(values), 0.0) for values, pairs in parts]
+    sums = np.bincount(_numbered(codes, n * n)[0], weights=np.concatenate(terms))
     return float((sums**2).sum())
 
 
-def _share_below(values: FloatArray, others: FloatArray) -> FloatArray:
-    """Share of the others that lie below each value, ties in equal parts."""
-    ordered = np.sort(others)
-    both = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
-    share: FloatArray = both / (2.0 * len(others))
+def _pair_codes(one: IntArray, other: IntArray, n: int) -> IntArray:
+    """A number for each pair of two out of `n`, whichever comes first."""
+    codes: IntArray = np.minimum(one, other) * n + np.maximum(one, other)
+    return codes
+
+
+def _numbered(codes: IntArray, limit: int) -> tuple[IntArray, int]:
+    """Codes below `limit` as numbers from 0, and how many there are; as they are where they are not much too sparse."""
+    if limit <= max(4 * len(codes), _TABLE):
+        return codes, limit
+    used, index = np.unique(codes, return_inverse=True)
+    return index, len(used)
+
+
+def _share_below(others: CountArray) -> FloatArray:
+    """Share of the others that lie below each cell, those in the same cell in equal parts."""
+    share: FloatArray = (np.cumsum(others) - 0.5 * others) / others.sum()
     return share
 
 
@@ -87,54 +108,107 @@ def _by_cluster(weights: FloatArray, pairs: Pairs, n: int) -> FloatArray:
     return (first + second).astype(np.float64)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnList:
+    """Scores of a simulated list as counts, and one by one where they were not counted in cells."""
+
+    counts: Counts
+    scores: tuple[FloatArray, FloatArray] | None = None
+
+    @classmethod
+    def of(cls, target: FloatArray, nontarget: FloatArray) -> DrawnList:
+        """Scores one by one."""
+        return cls(count(target, nontarget), (target, nontarget))
+
+
 class SimulatedList:
     """Scores with the people of a list behind them that tell nothing about who is who."""
 
-    def __init__(self, scores: Scores, clusters: Clusters) -> None:
+    def __init__(self, scores: Scores, clusters: Clusters, placed: Placed) -> None:
+        people = _joined(clusters.target, clusters.nontarget)
         assert scores.target_pairs is not None
         assert scores.nontarget_pairs is not None
-        people = [
-            np.concatenate(side) for side in zip(*map(_sides, (clusters.target, clusters.nontarget)), strict=True)
-        ]
-        given = (scores.target_pairs, scores.nontarget_pairs)
-        recordings = [np.concatenate(side) for side in zip(*map(_sides, given), strict=True)]
-        pair = np.minimum(*people) * len(clusters.names) + np.maximum(*people)
-        self.effects = [_Effect.of(*people), _Effect.of(pair), *map(_Effect.of, recordings)]
+        recordings = _joined(scores.target_pairs, scores.nontarget_pairs)
+        n = len(clusters.names)
+        pair, pairs = _numbered(_pair_codes(*people, n), n * n)
+        self.effects = [_Effect(people, n), _Effect((pair,), pairs)]
+        self.effects += [_Effect((side,), int(side.max()) + 1) for side in recordings]
         self.n, self.n_target = len(scores), len(scores.target)
-        pooled = np.concatenate((scores.target, scores.nontarget))
-        order = np.empty(self.n)
-        order[np.argsort(pooled, kind="stable")] = np.arange(self.n)
-        self.deviations = self._deviations(ndtri((order + 0.5) / self.n))
+        # ranks within either class: what targets have in common must not pass for an effect of people
+        ranks = (
+            _share_below(placed.counts.target)[placed.target],
+            _share_below(placed.counts.nontarget)[placed.nontarget],
+        )
+        self.deviations = self._deviations(ndtri(np.concatenate(ranks)))
 
     def _deviations(self, z: FloatArray) -> FloatArray:
-        """Standard deviations of the effects and of chance, by moments: products of scores that share an effect."""
-        incidence = [effect.incidence() for effect in self.effects]
+        """Standard deviations of the effects and of chance, by moments: products of scores that share an effect.
+
+        They hold for any scores of the list, so that of a long one some are enough.
+        """
+        from scipy.optimize import nnls  # slow to import
+
+        some = np.arange(self.n)
+        if self.n > _MOMENTS:
+            some = np.sort(np.random.default_rng(self.n).choice(self.n, _MOMENTS, replace=False, shuffle=False))
+        z = z[some]
+        incidence = [effect.incidence(some) for effect in self.effects]
         moments = [float((effect.T @ z) @ (effect.T @ z)) for effect in incidence] + [float(z @ z)]
         size = len(moments)
         shared = np.empty((size, size))
         for a, one in enumerate(incidence):
-            for b, other in enumerate(incidence):
-                shared[a, b] = float((one.T @ other).power(2).sum())
+            for b, other in enumerate(incidence[: a + 1]):
+                shared[a, b] = shared[b, a] = float((one.T @ other).power(2).sum())
             shared[a, -1] = shared[-1, a] = float(one.power(2).sum())
-        shared[-1, -1] = float(self.n)
+        shared[-1, -1] = float(len(z))
         scale = np.diag(shared)
         found, _ = nnls(shared / scale[:, None], np.array(moments) / scale)
         deviations: FloatArray = np.sqrt(found if found.any() else np.eye(size)[-1])
         return deviations
 
-    def draw(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Targets and non-targets."""
-        scores = rng.standard_normal(self.n)
-        scores *= self.deviations[-1]
-        for effect, deviation in zip(self.effects, self.deviations, strict=False):
-            drawn = deviation * rng.standard_normal(effect.number)
+    def draw(self, rng: np.random.Generator, lists: int, *, one_by_one: bool = False) -> list[DrawnList]:
+        """Several lists; long ones are counted in cells of an even grid unless scores are wanted `one_by_one`."""
+        # a row for each thing that has an effect, with a column for each list
+        drawn = [
+            rng.standard_normal((effect.number, lists), dtype=np.float32) * np.float32(deviation)
+            for effect, deviation in zip(self.effects, self.deviations, strict=False)
+        ]
+        if self.n <= _EXACT or one_by_one:
+            scores = self._scores(slice(0, self.n), drawn, rng, lists)
+            return [DrawnList.of(one[: self.n_target], one[self.n_target :]) for one in scores.T]
+        # parts of both classes apart, and each with a generator of its own: any number of threads draws the same
+        ends = [*range(0, self.n_target, _PART), *range(self.n_target, self.n, _PART), self.n]
+        spans = list(itertools.pairwise(ends))
+        counted = np.zeros((2, lists, CELLS), dtype=np.int64)
+
+        def cells_of(span: tuple[int, int], own: np.random.Generator) -> IntArray:
+            scores = self._scores(slice(*span), drawn, own, lists)
+            scores += np.float32(_REACH)
+            scores *= np.float32(CELLS / (2.0 * _REACH))
+            cells = np.clip(scores, 0.0, CELLS - 1.0, out=scores).astype(np.int64)
+            cells += np.arange(lists) * CELLS
+            return np.bincount(cells.ravel(), minlength=lists * CELLS).reshape(lists, CELLS)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for (start, _), found in zip(spans, pool.map(cells_of, spans, rng.spawn(len(spans))), strict=True):
+                counted[int(start >= self.n_target)] += found
+        return [DrawnList(Counts(*one[:, one.any(axis=0)])) for one in counted.transpose(1, 0, 2)]
+
+    def _scores(
+        self, span: slice, drawn: Sequence[NDArray[np.float32]], rng: np.random.Generator, lists: int
+    ) -> NDArray[np.float32]:
+        """Some scores of each list, shape (scores, lists)."""
+        scores = rng.standard_normal((span.stop - span.start, lists), dtype=np.float32)
+        scores *= np.float32(self.deviations[-1])
+        for effect, values in zip(self.effects, drawn, strict=True):
             for place in effect.places:
-                scores += drawn[place]
-        return scores[: self.n_target], scores[self.n_target :]
+                scores += values.take(place[span], axis=0)
+        return scores
 
 
-def _sides(pairs: Pairs) -> tuple[IntArray, IntArray]:
-    return pairs.enrolment, pairs.trial
+def _joined(one: Pairs, other: Pairs) -> tuple[IntArray, IntArray]:
+    """Both sides of the pairs of both classes."""
+    return np.concatenate((one.enrolment, other.enrolment)), np.concatenate((one.trial, other.trial))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,15 +218,10 @@ class _Effect:
     places: tuple[IntArray, ...]
     number: int
 
-    @classmethod
-    def of(cls, *codes: IntArray) -> _Effect:
-        """One effect for each distinct code, on either side alike."""
-        used, index = np.unique(np.concatenate(codes), return_inverse=True)
-        return cls(tuple(np.split(index, len(codes))), len(used))
+    def incidence(self, some: IntArray) -> csr_matrix:
+        """How often each of some scores has each effect."""
+        from scipy.sparse import csr_matrix  # slow to import
 
-    def incidence(self) -> csr_matrix:
-        """How often each score has each effect."""
-        n = len(self.places[0])
-        rows = np.tile(np.arange(n), len(self.places))
-        index = np.concatenate(self.places)
-        return csr_matrix((np.ones(len(index)), (rows, index)), shape=(n, self.number))
+        rows = np.tile(np.arange(len(some)), len(self.places))
+        index = np.concatenate([place[some] for place in self.places])
+        return csr_matrix((np.ones(len(index)), (rows, index)), shape=(len(some), self.number))

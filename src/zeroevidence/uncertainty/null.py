@@ -17,16 +17,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
-from zeroevidence.calibrate.pav import Counts, Ranked, rank
+from zeroevidence.calibrate.pav import Counts, rank
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.disclosure import RowEvidence, joined_evidence
-from zeroevidence.measure.linkability import linkability, linkability_of
+from zeroevidence.measure.linkability import linkability, linkability_of_counts
 from zeroevidence.measure.registry import Family, Measure, of_family
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.measure.whole import ScoreView, search_view
-from zeroevidence.uncertainty.clusters import Clusters, find_clusters, find_owners
+from zeroevidence.measure.whole import search_view
+from zeroevidence.uncertainty.cells import Placed, place
+from zeroevidence.uncertainty.clusters import Clusters, find_owners
 from zeroevidence.uncertainty.draws import generator
 from zeroevidence.uncertainty.lists import SimulatedList, people_test
 
@@ -107,12 +108,14 @@ class PooledLabels:
         return Counts(target[keep], nontarget[keep])
 
 
-class _Permuted(PairView):
-    """Scores under exchanged labels."""
+class _Counted(PairView):
+    """Scores of which counts are known, and the scores themselves where the settings ask for them."""
 
-    def __init__(self, source: PairNull, targets: IntArray) -> None:
-        super().__init__(source.labels.counts(targets), source.settings)
-        self.source, self.targets = source, targets
+    def __init__(
+        self, counts: Counts, settings: PairSettings, scores: tuple[FloatArray, FloatArray] | None = None
+    ) -> None:
+        super().__init__(counts, settings)
+        self.scores = scores
 
     def class_means(self, name: str) -> tuple[float, float] | None:  # noqa: ARG002 (no such measure has a null)
         """Nothing: what scores mean as LLRs does not depend on who is who."""
@@ -120,16 +123,14 @@ class _Permuted(PairView):
 
     def linkability(self) -> float:
         """Linkability, with the model fitted again."""
-        counts, settings = self.counts, self.settings
-        if settings.linkability == "histogram":
-            is_target = np.zeros(len(self.source.pooled), dtype=bool)
-            is_target[self.targets] = True
-            two = self.source.pooled[is_target], self.source.pooled[~is_target]
-            return linkability(*two, method="histogram", omega=settings.omega)
-        # Only the class sizes of the scores are looked at beside the counts.
-        ranked = Ranked(np.empty(counts.n_target), np.empty(counts.n_nontarget), counts)
-        how = settings
-        return linkability_of(ranked, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
+        how = self.settings
+        if self.scores is not None:
+            return linkability(*self.scores, method=how.linkability, omega=how.omega, seed=how.seed)
+        return linkability_of_counts(self.counts, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
+
+
+def _needs_scores(settings: PairSettings) -> bool:
+    return settings.linkability == "histogram"
 
 
 class PairNull:
@@ -187,13 +188,21 @@ class PairNull:
             before += rows * columns
         return np.concatenate(targets)
 
+    def _permuted(self, targets: IntArray) -> _Counted:
+        scores = None
+        if _needs_scores(self.settings):
+            is_target = np.zeros(len(self.pooled), dtype=bool)
+            is_target[targets] = True
+            scores = self.pooled[is_target], self.pooled[~is_target]
+        return _Counted(self.labels.counts(targets), self.settings, scores)
+
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.settings.seed, 1, batch)
         measures = with_null("one-to-one")
         values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
         for r in range(size):
-            view = _Permuted(self, self._targets(rng))
+            view = self._permuted(self._targets(rng))
             for one in measures:
                 values[one.name][r] = one.compute(view)
         return values
@@ -204,32 +213,40 @@ class ListNull:
 
     unit: NullUnit = "list"
 
-    def __init__(self, scores: Scores, clusters: Clusters, settings: PairSettings | None = None) -> None:
+    def __init__(
+        self, scores: Scores, clusters: Clusters, placed: Placed, settings: PairSettings | None = None
+    ) -> None:
         self.settings = settings or PairSettings()
-        self.simulated = SimulatedList(scores, clusters)
-        self.p_value = people_test(scores, clusters).p_value
+        self.simulated = SimulatedList(scores, clusters, placed)
+        self.p_value = people_test(placed, clusters).p_value
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures of the lists of one batch."""
         rng = generator(self.settings.seed, 1, batch)
-        measures = with_null("one-to-one")
-        values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
-        for r in range(size):
-            view = ScoreView(rank(*self.simulated.draw(rng)), self.settings)
-            for one in measures:
-                values[one.name][r] = one.compute(view)
-        return values
+        exact = _needs_scores(self.settings)
+        views = [
+            _Counted(one.counts, self.settings, one.scores if exact else None)
+            for one in self.simulated.draw(rng, size, one_by_one=exact)
+        ]
+        return {one.name: np.array([one.compute(view) for view in views]) for one in with_null("one-to-one")}
 
 
 def pair_null(
-    scores: Scores, rows: ScoreMatrix | FoldedScores | None, settings: PairSettings | None = None
+    scores: Scores,
+    rows: ScoreMatrix | FoldedScores | None,
+    settings: PairSettings | None = None,
+    *,
+    clusters: Clusters | None = None,
+    placed: Placed | None = None,
 ) -> PairNull | ListNull:
-    """The null that suits the scores."""
-    owners = find_owners(scores)
-    clusters = find_clusters(scores) if rows is None and owners is None else None
-    if clusters is not None and not _is_exchangeable(clusters):
-        return ListNull(scores, clusters, settings)
-    return PairNull(scores.target, scores.nontarget, rows, settings, people=owners, clusters=clusters)
+    """The null that suits the scores of these clusters; `placed` where the caller has placed them."""
+    owners = find_owners(clusters)
+    compared = clusters if rows is None and owners is None else None
+    if compared is not None and not _is_exchangeable(compared):
+        if placed is None:
+            placed = place(scores.target, scores.nontarget, rank(scores.target, scores.nontarget))
+        return ListNull(scores, compared, placed, settings)
+    return PairNull(scores.target, scores.nontarget, rows, settings, people=owners, clusters=compared)
 
 
 def _on_both_sides(clusters: Clusters) -> tuple[IntArray, IntArray, int]:

@@ -1,12 +1,13 @@
 """One-to-one measures without one person at a time, and on halves of the people, without sorting scores again.
 
 Leaving a person out takes away every score that has the person on either side. What a measure needs is the number of
-targets and non-targets in each atom; the scores of one person are counted and taken off. Memory is that of the scores.
+targets and non-targets in each cell (see `cells`); the scores of one person are counted and taken off. Memory is that
+of the scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,23 +19,26 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.measure.linkability import (
     histogram_edges,
     histogram_linkability,
-    linkability_of,
     linkability_of_blocks,
+    linkability_of_counts,
     linkability_terms,
 )
 from zeroevidence.measure.registry import IntervalRule, Measure, of_family
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.measure.whole import ScoreView
-from zeroevidence.uncertainty.clusters import Groups, find_clusters, find_groups
+from zeroevidence.uncertainty.cells import CellArray, Placed, place
+from zeroevidence.uncertainty.clusters import Clusters, Groups, find_groups
 from zeroevidence.uncertainty.draws import BATCH, halves_of
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
 _UNSEEN_TAIL = 0.025
+_BITS = 64
+_TABLE = 1 << 16  # pairs of groups that have a place each, however few scores there are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """One class of some of the scores: numbers per atom, per bin of a histogram, and sums of costs by measure.
+    """One class of some of the scores: numbers per cell, per bin of a histogram, and sums of costs by measure.
 
     `linked` is the sum of what each score adds to linkability, by the model of all scores.
     """
@@ -61,53 +65,96 @@ def _difference(cost: float, other: float) -> float:
     return cost - other if np.isfinite(other) or np.isfinite(cost) else float("nan")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bins:
+    of: IntArray
+    number: int
+
+
 class _Class:
-    """The scores of one class: atom, groups on both sides, costs."""
+    """The scores of one class: cell, groups on both sides, and sums of costs over each pair of groups."""
 
     def __init__(
         self,
-        atom: IntArray,
-        n_atoms: int,
+        cell: CellArray,
+        n_cells: int,
         groups: Pairs,
         number: int,
         costs: dict[str, FloatArray],
         bins: _Bins | None,
         terms: FloatArray | None,
     ) -> None:
-        self.atom, self.n_atoms, self.groups, self.costs, self.bins = atom, n_atoms, groups, costs, bins
-        self.linked = None if terms is None else terms[atom]
+        self.cell, self.n_cells, self.bins = cell, n_cells, bins
+        self.groups = groups
+        self.costs = {name: _GroupSums(groups, number, cost) for name, cost in costs.items()}
+        self.sizes = _GroupSums(groups, number, None)
+        self.linked = None if terms is None else _GroupSums(groups, number, terms[cell])
         # the scores of each group, one after the other
         twice = np.flatnonzero(groups.enrolment != groups.trial)
         owner = np.concatenate((groups.enrolment, groups.trial[twice]))
-        self.order = np.concatenate((np.arange(len(atom)), twice))[np.argsort(owner, kind="stable")]
+        self.order = np.concatenate((np.arange(len(cell)), twice))[np.argsort(_short(owner, number), kind="stable")]
         self.ends = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=number))))
-        self.all = self.some(None)
+        self.all = self._sums(None, _GroupSums.total)
 
-    def some(self, which: IntArray | BoolArray | None) -> _Sums:
-        """Sums over some of the scores, or all."""
-        taken = slice(None) if which is None else which
-        atom = self.atom[taken]
+    def _sums(self, which: IntArray | None, costs_of: Callable[[_GroupSums], float]) -> _Sums:
+        def counted(places: IntArray | CellArray, number: int) -> CountArray:
+            return np.bincount(places if which is None else places[which], minlength=number)
+
         return _Sums(
-            np.bincount(atom, minlength=self.n_atoms),
-            None if self.bins is None else np.bincount(self.bins.of[taken], minlength=self.bins.number),
-            {name: float(cost[taken].sum()) for name, cost in self.costs.items()},
-            float(len(atom)),
-            0.0 if self.linked is None else float(self.linked[taken].sum()),
+            counted(self.cell, self.n_cells),
+            None if self.bins is None else counted(self.bins.of, self.bins.number),
+            {name: costs_of(cost) for name, cost in self.costs.items()},
+            costs_of(self.sizes),
+            0.0 if self.linked is None else costs_of(self.linked),
         )
 
     def without(self, group: int) -> _Sums:
         """Sums over the scores that do not involve a group."""
-        return self.all.less(self.some(self.order[self.ends[group] : self.ends[group + 1]]))
+        involved = self.order[self.ends[group] : self.ends[group + 1]]
+        return self.all.less(self._sums(involved, lambda sums: sums.involving(group)))
 
-    def within(self, taken: BoolArray) -> _Sums:
-        """Sums over the scores whose both sides are taken."""
-        return self.some(taken[self.groups.enrolment] & taken[self.groups.trial])
+    def within(self, taken: BoolArray) -> Iterator[_Sums]:
+        """Sums over the scores whose both sides are taken, for each row of `taken`."""
+        for start in range(0, len(taken), _BITS):
+            some = taken[start : start + _BITS]
+            # one bit for each row, so that all of them take one walk over the scores
+            bits = (some.astype(np.uint64) << np.arange(len(some), dtype=np.uint64)[:, None]).sum(axis=0)
+            both = bits[self.groups.enrolment] & bits[self.groups.trial]
+            for row, which in enumerate(some):
+                inside = np.flatnonzero(both & np.uint64(1 << row))
+                yield self._sums(inside, lambda sums, which=which: sums.among(which))  # type: ignore[misc]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bins:
-    of: IntArray
-    number: int
+class _GroupSums:
+    """Sums of something that scores have over each pair of groups; of the scores themselves where nothing is given."""
+
+    def __init__(self, groups: Pairs, number: int, values: FloatArray | None) -> None:
+        codes = groups.enrolment * number + groups.trial
+        if number**2 <= max(len(codes), _TABLE):
+            used, index = np.arange(number**2), codes
+        else:
+            used, index = np.unique(codes, return_inverse=True)
+        self.sums = np.bincount(index, weights=values, minlength=len(used)).astype(np.float64)
+        self.one, self.other = used // number, used % number
+        apart = np.where(self.one != self.other, self.sums, 0.0)
+        self.by_group = np.bincount(self.one, self.sums, number) + np.bincount(self.other, apart, number)
+
+    def total(self) -> float:
+        """Over all scores."""
+        return float(self.sums.sum())
+
+    def involving(self, group: int) -> float:
+        """Over the scores that have a group on either side."""
+        return float(self.by_group[group])
+
+    def among(self, taken: BoolArray) -> float:
+        """Over the scores whose both groups are taken."""
+        return float(self.sums[taken[self.one] & taken[self.other]].sum())
+
+
+def _short(codes: IntArray, number: int) -> IntArray:
+    """Codes in as few bytes as can be: short ones are sorted by counting."""
+    return codes.astype(np.min_scalar_type(max(number - 1, 0)))
 
 
 class _Subset(PairView):
@@ -129,10 +176,8 @@ class _Subset(PairView):
             if source.separated:
                 return 1.0  # classes that do not overlap do so in every subset
             if self.refit:
-                # only the class sizes of the scores are looked at beside the counts
-                ranked = Ranked(np.empty(int(target.size)), np.empty(int(nontarget.size)), self.counts)
                 how = source.settings
-                return linkability_of(ranked, self.blocks, method="density", omega=how.omega, seed=how.seed)
+                return linkability_of_counts(self.counts, self.blocks, omega=how.omega, seed=how.seed)
             return float(np.clip(target.linked / target.size + nontarget.linked / nontarget.size, 0.0, 1.0))
         if self.settings.linkability == "pav":
             return linkability_of_blocks(self.blocks, omega=self.settings.omega)
@@ -151,24 +196,24 @@ class PairResampler:
         settings: PairSettings | None = None,
         *,
         most: int = 200,
-        by_score: bool = False,
+        clusters: Clusters | None = None,
+        placed: Placed | None = None,
     ) -> None:
-        """`most` groups are left out; `by_score` takes scores as if nobody had said whose they are."""
+        """`most` groups of `clusters` are left out, or of scores where nobody said whose they are."""
         self.settings = settings or PairSettings()
-        clusters = None if by_score else find_clusters(scores)
         self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
         view = ScoreView(ranked, self.settings)
         rules = ((one, one.interval(view)) for one in of_family("one-to-one"))
         self.measures: list[tuple[Measure, IntervalRule]] = [(one, rule) for one, rule in rules if rule is not None]
-        counts = ranked.counts
+        self.placed = place(scores.target, scores.nontarget, ranked) if placed is None else placed
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density":
             self.terms = linkability_terms(ranked, omega=self.settings.omega, seed=self.settings.seed)
         binned = self.settings.linkability == "histogram"
         self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
-        self.target = self._class(scores.target, counts.target, self.groups.target, "target")
-        self.nontarget = self._class(scores.nontarget, counts.nontarget, self.groups.nontarget, "nontarget")
+        self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")
+        self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
         # what targets would cost that look like non-targets
         self.alike = {
             one.name: float(one.per_score.target(scores.nontarget, self.settings).mean())
@@ -177,10 +222,8 @@ class PairResampler:
         }
 
     def _class(
-        self, values: FloatArray, per_atom: CountArray, groups: Pairs, side: Literal["target", "nontarget"]
+        self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]
     ) -> _Class:
-        atom = np.empty(len(values), dtype=np.int64)
-        atom[np.argsort(values, kind="stable")] = np.repeat(np.arange(len(per_atom)), per_atom)
         bins = None
         if self.edges is not None:
             n_bins = len(self.edges) - 1
@@ -190,23 +233,25 @@ class PairResampler:
             for one, _ in self.measures
             if one.per_score is not None
         }
-        terms = None if self.terms is None else self.terms[side == "nontarget"]
-        return _Class(atom, len(per_atom), groups, self.groups.number, costs, bins, terms)
+        terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
+        return _Class(cell, len(self.placed.middle), groups, self.groups.number, costs, bins, terms)
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch."""
         first = batch * BATCH
-        return self._values([(self.target.without(g), self.nontarget.without(g)) for g in range(first, first + size)])
+        without = ((self.target.without(g), self.nontarget.without(g)) for g in range(first, first + size))
+        return self._values(without, size)
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""
         if self.groups.number < 4:
             return {}
         taken = halves_of(self.groups.number, pairs, self.settings.seed)
-        return self._values([(self.target.within(one), self.nontarget.within(one)) for one in taken], refit=True)
+        within = zip(self.target.within(taken), self.nontarget.within(taken), strict=True)
+        return self._values(within, len(taken), refit=True)
 
-    def _values(self, parts: Sequence[tuple[_Sums, _Sums]], *, refit: bool = False) -> dict[str, FloatArray]:
-        values = {one.name: np.full(len(parts), np.nan) for one, _ in self.measures}
+    def _values(self, parts: Iterable[tuple[_Sums, _Sums]], n: int, *, refit: bool = False) -> dict[str, FloatArray]:
+        values = {one.name: np.full(n, np.nan) for one, _ in self.measures}
         for row, (target, nontarget) in enumerate(parts):
             if target.size == 0 or nontarget.size == 0:
                 continue  # without one of the classes there is no value

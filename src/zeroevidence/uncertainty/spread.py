@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
 from zeroevidence._typing import FloatArray
@@ -110,6 +109,8 @@ class Spread:
         half = float(np.log(0.5))
         if gap(half) >= 0.0:  # the unseen people alone explain it at any level
             return 1.0
+        from scipy.optimize import brentq  # slow to import, and needed by comparisons alone
+
         least = float(np.log(_LEAST_TAIL))
         return 2.0 * float(np.exp(least if gap(least) <= 0.0 else brentq(gap, least, half)))
 

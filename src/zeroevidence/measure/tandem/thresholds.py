@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import InputError
@@ -214,6 +213,8 @@ def _hull(x: FloatArray, y: FloatArray) -> _Hull:
     if order.size == 1:
         return _Hull(order, np.empty(0))
     dy = np.diff(y[order])
+    from scipy.optimize import isotonic_regression  # slow to import
+
     fit = isotonic_regression(np.diff(x[order]) / dy, weights=dy, increasing=False)
     return _Hull(order[fit.blocks], fit.x[fit.blocks[:-1]])
 
