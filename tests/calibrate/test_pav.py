@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroevidence.calibrate.pav import count, pav_llrs, pool, pool_laplace, rank
+from zeroevidence.calibrate import pav
+from zeroevidence.calibrate.pav import Counts, count, pav_llrs, pool, pool_laplace, rank
 
 few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=25)
 with_infinities = st.lists(st.sampled_from([-np.inf, -2.0, -0.0, 0.0, 1.5, np.inf]), min_size=1, max_size=12)
@@ -124,3 +125,26 @@ def test_large_searches_in_threads_are_the_same(monkeypatch):
     threaded = count(target, nontarget)
     np.testing.assert_array_equal(alone.target, threaded.target)
     np.testing.assert_array_equal(alone.nontarget, threaded.nontarget)
+
+
+def test_scores_that_are_pooled_one_by_one():
+    """Ever rising shares, then one that takes them all back: each round of pooling joins but two blocks."""
+    n = 400
+    target = np.append(np.arange(1, n + 1), 1)
+    nontarget = np.append(np.full(n, 1000), 10**9)
+    blocks = pool(Counts(target, nontarget))
+    assert len(blocks.llr) == 1
+    assert (blocks.target[0], blocks.nontarget[0]) == (target.sum(), nontarget.sum())
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_many_atoms_are_pooled_as_few_are(shift, monkeypatch):
+    """Rounds over all atoms, and scipy's single walk: the same blocks."""
+    rng = np.random.default_rng(0)
+    counts = count(rng.normal(shift, 1, 6000), rng.normal(0, 1, 30_000))
+    assert len(counts.target) > pav._SMALL
+    walked = pool(counts)
+    monkeypatch.setattr(pav, "_SMALL", 1 << 20)
+    rounds = pool(counts)
+    assert (walked.target == rounds.target).all()
+    assert (walked.nontarget == rounds.nontarget).all()

@@ -130,3 +130,37 @@ def test_recordings_without_names_are_joined_by_the_key():
     assert ze.evaluate(nameless, null=0)["eer"].spread.error == pytest.approx(
         ze.evaluate(named, null=0)["eer"].spread.error, rel=0.3
     )
+
+
+def test_what_a_list_tells_does_not_move_its_null():
+    """Targets that score higher are no effect of pairs of people."""
+    nothing, much = (ze.evaluate(trial_list(DESIGNS["equal"], shift, 40, 0, targets=40)) for shift in (0.0, 4.0))
+    for name in ("d_ece", "linkability"):
+        assert much[name].null.mean == pytest.approx(nothing[name].null.mean, abs=0.02), name
+        assert much[name].value > 10 * much[name].null.mean + 0.1, name
+
+
+def test_long_lists_in_cells_are_like_lists_of_scores(monkeypatch):
+    scores = trial_list(DESIGNS["crossed"], 0.0, 30, 0, targets=100, nontargets=900)
+    clusters = find_clusters(scores)
+
+    def drawn():
+        found = ListNull(scores, clusters, placed(scores)).draw(0, 40)
+        return {name: values.mean() for name, values in found.items()}, np.std(found["d_ece"]) / np.sqrt(40.0)
+
+    expected, error = drawn()
+    monkeypatch.setattr("zeroevidence.uncertainty.lists._EXACT", 100)
+    monkeypatch.setattr("zeroevidence.uncertainty.lists._PART", 1000)
+    found, _ = drawn()
+    assert found["d_ece"] == pytest.approx(expected["d_ece"], abs=4 * error)
+    assert found["d_ece"] != expected["d_ece"]
+    # the number of threads changes nothing
+    monkeypatch.setattr("zeroevidence.uncertainty.lists._THREADS", 1)
+    assert drawn()[0] == found
+
+
+def test_long_lists_need_fewer_simulations_and_say_so():
+    long, short = (trial_list(DESIGNS["equal"], 1.0, 30, 0, targets=n) for n in (400, 10))
+    assert "|null:list20|" in ze.evaluate(long).signature
+    assert "|null:list50|" in ze.evaluate(short, intervals=0).signature
+    assert "|null:list7|" in ze.evaluate(long, null=7).signature

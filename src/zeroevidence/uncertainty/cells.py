@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows
 
-CellArray: TypeAlias = NDArray[np.int32]
+CellArray: TypeAlias = NDArray[np.uint16]
 CELLS = 1 << 15
-_ENDS = CELLS // 8  # atoms at either end that are never put together with others
+_END = 1 / 8  # share of the cells at either end that hold one atom each
 _THREADED_FROM = 1 << 15  # scores to place
 
 
@@ -44,17 +44,17 @@ class Placed:
     middle: IntArray
 
 
-def place(target: FloatArray, nontarget: FloatArray, ranked: Ranked) -> Placed:
-    """The cell of each score; `ranked` has the same scores."""
-    starts = cell_starts(ranked.counts)
+def place(target: FloatArray, nontarget: FloatArray, ranked: Ranked, most: int = CELLS) -> Placed:
+    """The cell of each score, one of at most `most` (no more than 65 536); `ranked` has the same scores."""
+    starts = cell_starts(ranked.counts, most)
     middle = (starts + np.append(starts[1:], len(ranked.counts.target)) - 1) // 2
     counts = Counts(np.add.reduceat(ranked.counts.target, starts), np.add.reduceat(ranked.counts.nontarget, starts))
     lows = block_lows(ranked, Blocks(counts.target, counts.nontarget, np.zeros(len(starts))))
     return Placed(counts, _places(lows, target), _places(lows, nontarget), middle)
 
 
-def cell_starts(counts: Counts, most: int = CELLS, ends: int = _ENDS) -> IntArray:
-    """The first atom of each of at most about `most` cells, `ends` atoms at either end alone.
+def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:
+    """The first atom of each of at most `most` cells.
 
     Neighbours of one and the same class are put together first, which changes no measure. Cells between the ends hold
     about the same share of the scores, either class counting half.
@@ -69,6 +69,7 @@ def cell_starts(counts: Counts, most: int = CELLS, ends: int = _ENDS) -> IntArra
         return starts
     share = counts.target / counts.n_target + counts.nontarget / counts.n_nontarget
     before = np.cumsum(share)[starts] - share[starts]
+    ends = int(most * _END)
     first, last = ends, len(starts) - ends
     inner = (before[first:last] - before[first]) / (before[last] - before[first])
     cell = np.minimum((inner * (most - 2 * ends)).astype(np.int64), most - 2 * ends - 1)
@@ -80,8 +81,8 @@ def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
     """The last of the ascending `lows` that does not lie above each score; in two threads where it is worth it."""
     search = partial(np.searchsorted, lows, side="right")
     if len(scores) < _THREADED_FROM:
-        return np.asarray(search(scores) - 1, dtype=np.int32)
-    places: CellArray = np.empty(len(scores), dtype=np.int32)
+        return np.asarray(search(scores) - 1, dtype=np.uint16)
+    places: CellArray = np.empty(len(scores), dtype=np.uint16)
     parts = np.array_split(np.arange(len(scores)), 2)
 
     def fill(part: IntArray) -> None:

@@ -54,7 +54,7 @@ def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
     area = float(target @ below / target.sum())
     values = [(below - area)[placed.target], (1.0 - area - _share_below(target))[placed.nontarget]]
     parts = list(zip(values, (clusters.target, clusters.nontarget), strict=True))
-    sizes = [_by_cluster(np.ones(len(one)), pairs, n) for one, pairs in parts]
+    sizes = [_by_cluster(None, pairs, n) for _, pairs in parts]
     # what is left of the area without each person
     rests = [len(one) - size for (one, _), size in zip(parts, sizes, strict=True)]
     change = np.zeros(n)
@@ -100,12 +100,13 @@ def _share_below(others: CountArray) -> FloatArray:
     return share
 
 
-def _by_cluster(weights: FloatArray, pairs: Pairs, n: int) -> FloatArray:
-    """Sums over the scores that involve each cluster, once where it is on both sides."""
-    apart = np.flatnonzero(pairs.enrolment != pairs.trial)
-    first = np.bincount(pairs.enrolment, weights=weights, minlength=n)
-    second = np.bincount(pairs.trial[apart], weights=weights[apart], minlength=n)
-    return (first + second).astype(np.float64)
+def _by_cluster(weights: FloatArray | None, pairs: Pairs, n: int) -> FloatArray:
+    """Sums over the scores that involve each cluster, once where it is on both sides; numbers without weights."""
+    sums = np.bincount(pairs.enrolment, weights, n).astype(np.float64)
+    sums += np.bincount(pairs.trial, weights, n)
+    twice = np.flatnonzero(pairs.enrolment == pairs.trial)
+    sums -= np.bincount(pairs.trial[twice], None if weights is None else weights[twice], n)
+    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)

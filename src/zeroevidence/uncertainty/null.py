@@ -263,9 +263,13 @@ def _is_exchangeable(clusters: Clusters) -> bool:
     """Whether all people with targets were compared with each other, about as often as with themselves."""
     if clusters.unit != "speaker" or (clusters.target.enrolment != clusters.target.trial).any():
         return False
-    enrolment, trial, n = _on_both_sides(clusters)
+    n = np.count_nonzero(np.bincount(clusters.target.enrolment))
+    few = max(n * n, n * len(clusters.target) // 2)
+    if n < 2 or len(clusters.target) + len(clusters.nontarget) < few:
+        return False
+    enrolment, trial, _ = _on_both_sides(clusters)
     inside = np.flatnonzero((enrolment >= 0) & (trial >= 0))
-    if n < 2 or len(inside) < n * n:
+    if len(inside) < n * n:
         return False
     compared = np.bincount(enrolment[inside] * n + trial[inside], minlength=n * n)
     return bool((compared > 0).all() and 2 * len(inside) >= n * len(clusters.target))

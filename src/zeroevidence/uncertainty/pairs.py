@@ -7,8 +7,9 @@ of the scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ from zeroevidence.uncertainty.draws import BATCH, halves_of
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
 _UNSEEN_TAIL = 0.025
-_BITS = 64
+_COUNTED = 1 << 23  # places of groups that are counted at a time
 _TABLE = 1 << 16  # pairs of groups that have a place each, however few scores there are
 
 
@@ -65,91 +66,127 @@ def _difference(cost: float, other: float) -> float:
     return cost - other if np.isfinite(other) or np.isfinite(cost) else float("nan")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bins:
-    of: IntArray
-    number: int
-
-
 class _Class:
     """The scores of one class: cell, groups on both sides, and sums of costs over each pair of groups."""
 
     def __init__(
         self,
-        cell: CellArray,
-        n_cells: int,
+        places: Sequence[_Places],
         groups: Pairs,
         number: int,
         costs: dict[str, FloatArray],
-        bins: _Bins | None,
         terms: FloatArray | None,
     ) -> None:
-        self.cell, self.n_cells, self.bins = cell, n_cells, bins
-        self.groups = groups
-        self.costs = {name: _GroupSums(groups, number, cost) for name, cost in costs.items()}
-        self.sizes = _GroupSums(groups, number, None)
-        self.linked = None if terms is None else _GroupSums(groups, number, terms[cell])
-        # the scores of each group, one after the other
-        twice = np.flatnonzero(groups.enrolment != groups.trial)
-        owner = np.concatenate((groups.enrolment, groups.trial[twice]))
-        self.order = np.concatenate((np.arange(len(cell)), twice))[np.argsort(_short(owner, number), kind="stable")]
-        self.ends = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=number))))
-        self.all = self._sums(None, _GroupSums.total)
+        """`places` are cells and, where linkability needs them, bins of a histogram."""
+        self.groups, self.number = groups, number
+        self.places = places
+        pairs = _GroupPairs.of(groups, number)
+        self.costs = {name: _GroupSums(pairs, cost) for name, cost in costs.items()}
+        self.sizes = _GroupSums(pairs, None)
+        self.linked = None if terms is None else _GroupSums(pairs, terms[places[0].of])
+        self.all = self._sums([np.bincount(one.of, minlength=one.number) for one in places], _GroupSums.total)
 
-    def _sums(self, which: IntArray | None, costs_of: Callable[[_GroupSums], float]) -> _Sums:
-        def counted(places: IntArray | CellArray, number: int) -> CountArray:
-            return np.bincount(places if which is None else places[which], minlength=number)
-
+    def _sums(self, counted: Sequence[CountArray], costs_of: Callable[[_GroupSums], float]) -> _Sums:
         return _Sums(
-            counted(self.cell, self.n_cells),
-            None if self.bins is None else counted(self.bins.of, self.bins.number),
+            counted[0],
+            counted[1] if len(counted) > 1 else None,
             {name: costs_of(cost) for name, cost in self.costs.items()},
             costs_of(self.sizes),
             0.0 if self.linked is None else costs_of(self.linked),
         )
 
-    def without(self, group: int) -> _Sums:
-        """Sums over the scores that do not involve a group."""
-        involved = self.order[self.ends[group] : self.ends[group + 1]]
-        return self.all.less(self._sums(involved, lambda sums: sums.involving(group)))
+    def without(self, first: int, last: int) -> Iterator[_Sums]:
+        """Sums over the scores that do not involve a group, for each from the first to before the last."""
+        most = max(1, _COUNTED // max(one.number for one in self.places))
+        for start in range(first, last, most):
+            stop = min(start + most, last)
+            tables = [self._involving(one, start, stop) for one in self.places]
+            for group in range(start, stop):
+                involved = self._sums([table[group - start] for table in tables], partial(_GroupSums.involving, group))
+                yield self.all.less(involved)
+
+    def _involving(self, places: _Places, start: int, stop: int) -> CountArray:
+        """Scores of each of some groups, on either side, in each place; shape (groups, places)."""
+        one, other = self.groups.enrolment, self.groups.trial
+        table = np.zeros((stop - start) * places.number, dtype=np.int64)
+        for side, counts in ((one, None), (other, one != other)):
+            inside = (side >= start) & (side < stop)
+            if counts is not None:
+                inside &= counts
+            taken = slice(None) if inside.all() else inside
+            codes = (side[taken] - start) * places.number
+            codes += places.of[taken]
+            table += np.bincount(codes, minlength=len(table))
+        return table.reshape(stop - start, places.number)
 
     def within(self, taken: BoolArray) -> Iterator[_Sums]:
         """Sums over the scores whose both sides are taken, for each row of `taken`."""
-        for start in range(0, len(taken), _BITS):
-            some = taken[start : start + _BITS]
-            # one bit for each row, so that all of them take one walk over the scores
-            bits = (some.astype(np.uint64) << np.arange(len(some), dtype=np.uint64)[:, None]).sum(axis=0)
-            both = bits[self.groups.enrolment] & bits[self.groups.trial]
-            for row, which in enumerate(some):
-                inside = np.flatnonzero(both & np.uint64(1 << row))
-                yield self._sums(inside, lambda sums, which=which: sums.among(which))  # type: ignore[misc]
+        # scores by enrolment, so that those of a group are one stretch of memory
+        order = np.argsort(_short(self.groups.enrolment, self.number), kind="stable")
+        ends = np.concatenate(([0], np.cumsum(np.bincount(self.groups.enrolment, minlength=self.number))))
+        trial = self.groups.trial[order]
+        sorted_places = [_Places(one.of[order], one.number) for one in self.places]
+        for which in taken:
+            counted = [np.zeros(one.number, dtype=np.int64) for one in sorted_places]
+            for group in np.flatnonzero(which):
+                span = slice(ends[group], ends[group + 1])
+                inside = which[trial[span]]
+                for sums, one in zip(counted, sorted_places, strict=True):
+                    some = np.bincount(one.of[span][inside])
+                    sums[: len(some)] += some
+            yield self._sums(counted, partial(_GroupSums.among, which))
 
 
-class _GroupSums:
-    """Sums of something that scores have over each pair of groups; of the scores themselves where nothing is given."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """The cell, or the bin of a histogram, that each score is in, and how many there are."""
 
-    def __init__(self, groups: Pairs, number: int, values: FloatArray | None) -> None:
+    of: IntArray | CellArray
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _GroupPairs:
+    """The pairs of groups that were compared, and which of them each score is of."""
+
+    index: IntArray
+    one: IntArray
+    other: IntArray
+    number: int
+
+    @classmethod
+    def of(cls, groups: Pairs, number: int) -> _GroupPairs:
+        """The pairs of these groups, of which there are `number`."""
         codes = groups.enrolment * number + groups.trial
         if number**2 <= max(len(codes), _TABLE):
             used, index = np.arange(number**2), codes
         else:
             used, index = np.unique(codes, return_inverse=True)
-        self.sums = np.bincount(index, weights=values, minlength=len(used)).astype(np.float64)
-        self.one, self.other = used // number, used % number
+        return cls(index, used // number, used % number, number)
+
+
+class _GroupSums:
+    """Sums of something that scores have over each pair of groups; of the scores themselves where nothing is given."""
+
+    def __init__(self, pairs: _GroupPairs, values: FloatArray | None) -> None:
+        self.one, self.other = pairs.one, pairs.other
+        self.sums = np.bincount(pairs.index, weights=values, minlength=len(pairs.one)).astype(np.float64)
         apart = np.where(self.one != self.other, self.sums, 0.0)
-        self.by_group = np.bincount(self.one, self.sums, number) + np.bincount(self.other, apart, number)
+        self.by_group = np.bincount(self.one, self.sums, pairs.number) + np.bincount(self.other, apart, pairs.number)
 
     def total(self) -> float:
         """Over all scores."""
         return float(self.sums.sum())
 
-    def involving(self, group: int) -> float:
+    @staticmethod
+    def involving(group: int, sums: _GroupSums) -> float:
         """Over the scores that have a group on either side."""
-        return float(self.by_group[group])
+        return float(sums.by_group[group])
 
-    def among(self, taken: BoolArray) -> float:
+    @staticmethod
+    def among(taken: BoolArray, sums: _GroupSums) -> float:
         """Over the scores whose both groups are taken."""
-        return float(self.sums[taken[self.one] & taken[self.other]].sum())
+        return float(sums.sums[taken[sums.one] & taken[sums.other]].sum())
 
 
 def _short(codes: IntArray, number: int) -> IntArray:
@@ -224,23 +261,23 @@ class PairResampler:
     def _class(
         self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]
     ) -> _Class:
-        bins = None
+        places = [_Places(cell, len(self.placed.middle))]
         if self.edges is not None:
             n_bins = len(self.edges) - 1
-            bins = _Bins(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)
+            places += [_Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
         costs = {
             one.name: getattr(one.per_score, side)(values, self.settings)
             for one, _ in self.measures
             if one.per_score is not None
         }
         terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
-        return _Class(cell, len(self.placed.middle), groups, self.groups.number, costs, bins, terms)
+        return _Class(places, groups, self.groups.number, costs, terms)
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch."""
         first = batch * BATCH
-        without = ((self.target.without(g), self.nontarget.without(g)) for g in range(first, first + size))
-        return self._values(without, size)
+        span = first, first + size
+        return self._values(zip(self.target.without(*span), self.nontarget.without(*span), strict=True), size)
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""
