@@ -6,9 +6,11 @@ suits all of the axis and the estimate does not change under increasing maps of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+from scipy.fft import dct, idct
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows
@@ -55,42 +57,57 @@ def split_folds(counts: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 @cache
-def _kernels(widths: tuple[float, ...]) -> FloatArray:
-    """Gaussian kernels in the frequency domain, shape (widths, frequencies), whose peak is 1 among the cells."""
-    frequency, width = np.pi * np.arange(_CELLS + 1) / _CELLS, np.array(widths)[:, None]
-    kernels: FloatArray = np.exp(-0.5 * (frequency * width) ** 2) * width * np.sqrt(2.0 * np.pi)
-    return kernels
+def _kernel(width: float) -> FloatArray:
+    """A Gaussian kernel in the cosine domain, whose peak is 1 among the cells."""
+    frequency = np.pi * np.arange(_CELLS) / _CELLS
+    kernel: FloatArray = np.exp(-0.5 * (frequency * width) ** 2) * width * np.sqrt(2.0 * np.pi)
+    return kernel
 
 
-def mated_shares(counts: IntArray, widths: tuple[float, ...], omega: float) -> FloatArray:
-    """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by kernels; (width, ..., cell)."""
-    # The kernel is reflected at both ends: counts beside their mirror image, as one circle.
-    spectrum = np.fft.rfft(np.concatenate((counts, counts[..., ::-1]), axis=-1), axis=-1)
+def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> list[FloatArray]:
+    """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by each kernel."""
+    # A Gaussian kernel that is reflected at both ends is a product in the cosine domain.
+    spectrum = dct(counts.astype(np.float64), type=2, axis=-1)
     n_target, n_nontarget = (np.maximum(1.0, c.sum(axis=-1, keepdims=True)) for c in counts)
-    kernels = _kernels(widths).reshape(len(widths), *[1] * (counts.ndim - 1), _CELLS + 1)
-    near = np.fft.irfft(spectrum * kernels, n=2 * _CELLS, axis=-1)[..., :_CELLS]
-    near = np.maximum(near, 0.0)
-    # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
-    # worth of no evidence is added to each class.
-    mated = (near[:, 0] + 0.5) * (omega / n_target)
-    other = near[:, 1] / n_nontarget + 0.5 / n_target
-    shares: FloatArray = mated / (mated + other)
+    shares = []
+    for width in widths:
+        near = idct(spectrum * _kernel(width), type=2, axis=-1, overwrite_x=True)
+        # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
+        # worth of no evidence is added to each class.
+        mated, other = np.maximum(near, 0.0, out=near)
+        mated += 0.5
+        mated *= omega / n_target
+        other /= n_nontarget
+        other += 0.5 / n_target
+        other += mated
+        shares.append(np.divide(mated, other, out=mated))
     return shares
 
 
-def best_width(folds: IntArray, omega: float) -> float:
-    """The kernel width with the least held-out log-loss, from (class, fold, cell) counts."""
+def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
+    """The kernel width with the least held-out log-loss, from (class, fold, cell) counts, and the shares it gives.
+
+    Shares are held out too, shape (fold, cell): those of a fold come from the others.
+    """
     others = folds.sum(axis=1, keepdims=True) - folds
-    if not others.sum(axis=-1).all():
-        return _WIDTHS[-1]
     n_target, n_nontarget = folds.sum(axis=(1, 2))
     # Each score of the smaller class has a stretch of the axis to itself; a kernel that fits into it would learn
     # the labels from the spacing.
-    widths = tuple(w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS) or _WIDTHS[-1:]
-    shares = mated_shares(others, widths, omega).reshape(len(widths), -1)
-    losses = np.log(shares) @ folds[0].ravel() * (omega / n_target)
-    losses += np.log1p(-shares) @ folds[1].ravel() / n_nontarget
-    return widths[int(np.argmax(losses))]
+    widths = tuple(w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS)
+    if not others.sum(axis=-1).all() or not widths:
+        widths = _WIDTHS[-1:]
+    shares = mated_shares(others, widths, omega)
+    if len(widths) == 1:
+        return widths[0], shares[0]
+    target, nontarget = folds.reshape(2, -1)
+    mated, other = np.flatnonzero(target), np.flatnonzero(nontarget)
+    losses = [
+        -(np.log(share.take(mated)) @ target[mated]) * omega / n_target
+        - np.log1p(-share.take(other)) @ nontarget[other] / n_nontarget
+        for share in shares
+    ]
+    best = int(np.argmin(losses))
+    return widths[best], shares[best]
 
 
 def density_shares(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -98,7 +115,8 @@ def density_shares(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tupl
     rng = np.random.default_rng(seed)
     counts = np.stack(rank_cells(ranked.counts))
     folds = np.stack([split_folds(per_class, rng) for per_class in counts])
-    share = mated_shares(counts, (best_width(folds, omega),), omega)[0]
+    width, _ = best_width(folds, omega)
+    share = mated_shares(counts, (width,), omega)[0]
     used = np.flatnonzero(counts.sum(axis=0))
     cells = Blocks(counts[0, used], counts[1, used], np.zeros(len(used)))
     return block_lows(ranked, cells), share[used]

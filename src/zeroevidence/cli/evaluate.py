@@ -58,19 +58,26 @@ def command(
     zeroevidence evaluate exp/ -f json -o result.json
     zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
-
     output.reserve(per_trial, per_speaker)
     rows = _rows(inputs, options, prior, workers, fuse=fuse)
     text = output.rendered(rows)
+    _tables(rows, per_trial, per_speaker)
+    output.emit(text)
+    gates.judge(rows)
+
+
+def _tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | None) -> None:
+    """Write the tables that were asked for, each made before any is written."""
+    if per_trial is None and per_speaker is None:
+        return
+    from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
+
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
         emit_table(frame, path)
     if per_speaker is not None:
         for line in differing_lines(rows):
             click.echo(line, err=True)
-    output.emit(text)
-    gates.judge(rows)
 
 
 def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int, *, fuse: bool) -> list[Evaluation]:

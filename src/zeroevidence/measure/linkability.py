@@ -23,7 +23,7 @@ from typing import get_args
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, mated_shares, rank_cells, split_folds
+from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, rank_cells, split_folds
 from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
@@ -189,7 +189,7 @@ def _tangents(
     """Held-out counts per (class, fold, cell), and what a mated and a non-mated score there count for and against."""
     folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
     others = folds.sum(axis=1, keepdims=True) - folds
-    share = mated_shares(others, (best_width(folds, omega),), omega)[0]
+    _, share = best_width(folds, omega)
     # A fold whose others lack a class has nothing to learn from: it shows no link.
     links = (share > 0.5) & others.sum(axis=-1).all(axis=0)[:, None]
     gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)

@@ -13,8 +13,8 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def svg_text(figure: Figure, *, name: str, title: str) -> str:
     # Tags only: in the text between them <, > are escaped, so what a speaker is called is never rewritten.
     text = re.sub(r"<[^<>]*>", lambda tag: _prefixed(tag[0], prefix), text)
     text = text.replace("*{stroke", f"#{prefix}figure_1 *{{stroke", 1)
-    head = f'<svg role="img" aria-label={quoteattr(title)}'
+    head = f'<svg role="img" aria-label="{escape(title)}"'
     start = text.index(">") + 1
     return f"{head}{text[4:start]}\n <title>{escape(title)}</title>{text[start:]}"
 
