@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from zeroevidence._typing import StrArray
+from zeroevidence.data.order import in_name_order
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.matching import Matched, matched
@@ -297,9 +298,12 @@ def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
     """Refuse systems that were scored on other trials, saying which."""
     if len(systems) < 2:
         return
-    reference_name, reference = systems[0][0], _trials(*systems[0])
-    for name, data in systems[1:]:
-        trials = _trials(name, data)
+    ordered = [(name, _named(name, scores)) for name, scores in systems]
+    if all(_are_same(ordered[0][1], scores) for _, scores in ordered[1:]):
+        return
+    reference_name, reference = systems[0][0], _trials(ordered[0][1])
+    for name, scores in ordered[1:]:
+        trials = _trials(scores)
         for kind in ("target", "nontarget"):
             here, there = reference[kind], trials[kind]
             for one, one_name, other, other_name in (
@@ -315,12 +319,30 @@ def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
                     )
 
 
-def _trials(name: str, scores: Scores) -> dict[str, StrArray]:
+def _named(name: str, scores: Scores) -> Scores:
+    """Scores in the order of their names; refused where there are none."""
     if scores.enrolments is None or scores.trials is None:
         raise InputError(
             f"{name}: nobody said who was compared with whom, so trials cannot be paired with other systems"
         )
+    return in_name_order(scores)
 
+
+def _are_same(one: Scores, other: Scores) -> bool:
+    """Whether the same pairs were compared, each once; they are in the order of their names."""
+    if not (np.array_equal(one.enrolments, other.enrolments) and np.array_equal(one.trials, other.trials)):  # type: ignore[arg-type]
+        return False
+    kinds = ((one.target_pairs, other.target_pairs), (one.nontarget_pairs, other.nontarget_pairs))
+    return all(
+        here is not None
+        and there is not None
+        and np.array_equal(here.enrolment, there.enrolment)
+        and np.array_equal(here.trial, there.trial)
+        for here, there in kinds
+    )
+
+
+def _trials(scores: Scores) -> dict[str, StrArray]:
     def identifiers(pairs: Pairs | None) -> StrArray:
         assert pairs is not None
         assert scores.enrolments is not None

@@ -88,7 +88,7 @@ def _pair_codes(one: IntArray, other: IntArray, n: int) -> IntArray:
 
 def _numbered(codes: IntArray, limit: int) -> tuple[IntArray, int]:
     """Codes below `limit` as numbers from 0, and how many there are; as they are where they are not much too sparse."""
-    if limit <= max(4 * len(codes), _TABLE):
+    if limit <= max(len(codes), _TABLE):
         return codes, limit
     used, index = np.unique(codes, return_inverse=True)
     return index, len(used)
@@ -171,8 +171,9 @@ class SimulatedList:
         """Several lists; long ones are counted in cells of an even grid unless scores are wanted `one_by_one`."""
         # a row for each thing that has an effect, with a column for each list
         drawn = [
-            rng.standard_normal((effect.number, lists), dtype=np.float32) * np.float32(deviation)
+            (effect, rng.standard_normal((effect.number, lists), dtype=np.float32) * np.float32(deviation))
             for effect, deviation in zip(self.effects, self.deviations, strict=False)
+            if deviation > 0.0
         ]
         if self.n <= _EXACT or one_by_one:
             scores = self._scores(slice(0, self.n), drawn, rng, lists)
@@ -196,12 +197,12 @@ class SimulatedList:
         return [DrawnList(Counts(*one[:, one.any(axis=0)])) for one in counted.transpose(1, 0, 2)]
 
     def _scores(
-        self, span: slice, drawn: Sequence[NDArray[np.float32]], rng: np.random.Generator, lists: int
+        self, span: slice, drawn: Sequence[tuple[_Effect, NDArray[np.float32]]], rng: np.random.Generator, lists: int
     ) -> NDArray[np.float32]:
         """Some scores of each list, shape (scores, lists)."""
         scores = rng.standard_normal((span.stop - span.start, lists), dtype=np.float32)
         scores *= np.float32(self.deviations[-1])
-        for effect, values in zip(self.effects, drawn, strict=True):
+        for effect, values in drawn:
             for place in effect.places:
                 scores += values.take(place[span], axis=0)
         return scores

@@ -99,7 +99,8 @@ def is_summary(path: str | Path) -> bool:
     if file.name.startswith("result_for_rank"):
         return True
     lines = head.split("\n")
-    return any(_columns(line) for line in lines) or is_collected(lines[0])
+    named = all(key in head for key in _KEYS)  # spares looking at each line of a score file
+    return (named and any(_columns(line) for line in lines)) or is_collected(lines[0])
 
 
 def read_summary(path: str | Path) -> list[SummaryRow]:
