@@ -154,9 +154,6 @@ def test_long_lists_in_cells_are_like_lists_of_scores(monkeypatch):
     found, _ = drawn()
     assert found["d_ece"] == pytest.approx(expected["d_ece"], abs=4 * error)
     assert found["d_ece"] != expected["d_ece"]
-    # the number of threads changes nothing
-    monkeypatch.setattr("zeroevidence.uncertainty.lists._THREADS", 1)
-    assert drawn()[0] == found
 
 
 def test_long_lists_need_fewer_simulations_and_say_so():

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct, idct
 from scipy.special import ndtri
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
@@ -33,8 +33,7 @@ _LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
 _TABLE = 1 << 16  # codes that have a place each, however few scores there are
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
 _EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
-_PART = 1 << 17  # scores that are drawn at a time
-_THREADS = 2
+_PART = 1 << 15  # scores that are drawn at a time
 _REACH = 6.5  # standard deviations on either side that cells cover
 
 
@@ -175,37 +174,54 @@ class SimulatedList:
             for effect, deviation in zip(self.effects, self.deviations, strict=False)
             if deviation > 0.0
         ]
+        chance = float(self.deviations[-1])
         if self.n <= _EXACT or one_by_one:
-            scores = self._scores(slice(0, self.n), drawn, rng, lists)
+            scores = _summed(drawn, slice(0, self.n), lists)
+            scores += rng.standard_normal(scores.shape, dtype=np.float32) * np.float32(chance)
             return [DrawnList.of(one[: self.n_target], one[self.n_target :]) for one in scores.T]
-        # parts of both classes apart, and each with a generator of its own: any number of threads draws the same
-        ends = [*range(0, self.n_target, _PART), *range(self.n_target, self.n, _PART), self.n]
-        spans = list(itertools.pairwise(ends))
-        counted = np.zeros((2, lists, CELLS), dtype=np.int64)
-
-        def cells_of(span: tuple[int, int], own: np.random.Generator) -> IntArray:
-            scores = self._scores(slice(*span), drawn, own, lists)
-            scores += np.float32(_REACH)
-            scores *= np.float32(CELLS / (2.0 * _REACH))
-            cells = np.clip(scores, 0.0, CELLS - 1.0, out=scores).astype(np.int64)
-            cells += np.arange(lists) * CELLS
-            return np.bincount(cells.ravel(), minlength=lists * CELLS).reshape(lists, CELLS)
-
-        with ThreadPoolExecutor(_THREADS) as pool:
-            for (start, _), found in zip(spans, pool.map(cells_of, spans, rng.spawn(len(spans))), strict=True):
-                counted[int(start >= self.n_target)] += found
+        ends = (0, self.n_target, self.n)
+        classes = [_counted(drawn, first, last, lists) for first, last in itertools.pairwise(ends)]
+        counted = np.array([[_scattered(one, chance, rng) for one in of_class] for of_class in classes])
         return [DrawnList(Counts(*one[:, one.any(axis=0)])) for one in counted.transpose(1, 0, 2)]
 
-    def _scores(
-        self, span: slice, drawn: Sequence[tuple[_Effect, NDArray[np.float32]]], rng: np.random.Generator, lists: int
-    ) -> NDArray[np.float32]:
-        """Some scores of each list, shape (scores, lists)."""
-        scores = rng.standard_normal((span.stop - span.start, lists), dtype=np.float32)
-        scores *= np.float32(self.deviations[-1])
-        for effect, values in drawn:
-            for place in effect.places:
-                scores += values.take(place[span], axis=0)
-        return scores
+
+def _summed(drawn: _Drawn, span: slice, lists: int) -> NDArray[np.float32]:
+    """The sum of all effects on some scores, shape (scores, lists)."""
+    sums = np.zeros((span.stop - span.start, lists), dtype=np.float32)
+    for effect, values in drawn:
+        for place in effect.places:
+            sums += values.take(place[span], axis=0)
+    return sums
+
+
+def _counted(drawn: _Drawn, first: int, last: int, lists: int) -> IntArray:
+    """Scores in each cell by the sum of their effects alone, shape (lists, cells)."""
+    counted = np.zeros(lists * CELLS, dtype=np.int64)
+    if not drawn:
+        counted[CELLS // 2 :: CELLS] = last - first
+        return counted.reshape(lists, CELLS)
+    for start in range(first, last, _PART):
+        scores = _summed(drawn, slice(start, min(start + _PART, last)), lists)
+        scores += np.float32(_REACH)
+        scores *= np.float32(CELLS / (2.0 * _REACH))
+        cells = np.clip(scores, 0.0, CELLS - 1.0, out=scores).astype(np.int64)
+        cells += np.arange(lists) * CELLS
+        counted += np.bincount(cells.ravel(), minlength=len(counted))
+    return counted.reshape(lists, CELLS)
+
+
+def _scattered(counts: IntArray, chance: float, rng: np.random.Generator) -> IntArray:
+    """Scores in each cell after chance has moved each of them.
+
+    They are drawn from the smoothed shares of all cells. This lets their effects vary by chance once more, which in a
+    list of that length is next to nothing, and spares a random number for each score.
+    """
+    width = chance * CELLS / (2.0 * _REACH)
+    if width < 1.0:
+        return counts
+    kernel = np.exp(-0.5 * (np.pi * np.arange(CELLS) / CELLS * width) ** 2)
+    shares = np.maximum(0.0, idct(dct(counts.astype(np.float64)) * kernel))
+    return rng.multinomial(int(counts.sum()), shares / shares.sum())
 
 
 def _joined(one: Pairs, other: Pairs) -> tuple[IntArray, IntArray]:
@@ -227,3 +243,6 @@ class _Effect:
         rows = np.tile(np.arange(len(some)), len(self.places))
         index = np.concatenate([place[some] for place in self.places])
         return csr_matrix((np.ones(len(index)), (rows, index)), shape=(len(some), self.number))
+
+
+_Drawn: TypeAlias = Sequence[tuple[_Effect, NDArray[np.float32]]]
