@@ -17,6 +17,7 @@ from zeroevidence.data.formats.scores.careful import read_carefully
 from zeroevidence.data.formats.scores.detect import detect
 from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.quick import read_quickly
+from zeroevidence.data.formats.source import InputFile
 from zeroevidence.errors import InputError
 
 # A naive reader, written apart from the package: one format, no detection, None for anything that is not right.
@@ -261,8 +262,7 @@ def test_damaged_files(tmp_path, form):
 
 @pytest.mark.parametrize("block", [64 << 20, 40])
 @pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
-def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block, monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.scores.quick.PORTION", block)
+def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block):
     rng = random.Random(form)
     quick = 0
     for _ in range(150):
@@ -273,7 +273,7 @@ def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block, monkeyp
             layout = detect(scores, "s", "scores")
         except InputError:
             continue
-        table = read_quickly(scores, "s", layout)
+        table = read_quickly(InputFile.holding("s", scores).blocks(block), "s", layout)
         if table is not None:
             quick += 1
             careful = read_carefully(scores, "s", layout)
@@ -330,7 +330,7 @@ def test_arbitrary_text(tmp_path, lines, key):
 def test_numbers_come_back_exactly(values):
     data = "".join(f"{value!r} 1\n" for value in values).encode()
     layout = detect(data, "s", "scores")
-    table = read_quickly(data, "s", layout)
+    table = read_quickly([data], "s", layout)
     assert table is not None
     assert table.frame["score"].to_list() == values
     assert table.frame.schema == {"score": pl.Float64, "label": pl.Boolean}

@@ -6,6 +6,8 @@ The kind is decided by the first bytes, never by the name: a score file is often
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -58,6 +60,33 @@ class InputFile:
             return self.held
         try:
             return self.path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
+
+    def head(self, size: int) -> bytes:
+        """The first bytes."""
+        with self._reading() as stream:
+            return stream.read(size)
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """Whole lines together, about so many bytes at a time, so that a large file is never held as a whole."""
+        with self._reading() as stream:
+            start = 0
+            while True:
+                stream.seek(start + size)
+                end = start + size + len(stream.readline())
+                stream.seek(start)
+                block = stream.read(end - start)
+                if not block:
+                    return
+                yield block
+                start += len(block)
+
+    @contextmanager
+    def _reading(self) -> Iterator[BinaryIO]:
+        try:
+            with self.stream() as stream:
+                yield stream
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
 

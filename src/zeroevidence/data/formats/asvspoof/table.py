@@ -39,7 +39,7 @@ def read_table(file: InputFile, side: Side, *, key: bool, forced: str, careful: 
         raise InputError(f"is a {file.kind} file; expected text", path=file.name)
     data = file.read()
     layout = detect_tandem(data, file.name, side, key=key, forced=forced, by=by)
-    quick = None if careful else read_quickly(data, file.name, layout)
+    quick = None if careful else read_quickly([data], file.name, layout)
     return read_located(data, file.name, layout) if quick is None else quick
 
 

@@ -115,7 +115,9 @@ def join(
 
 def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
     """The identifiers in order of first appearance, and where each row's stands among them."""
-    codes = (ids if isinstance(ids.dtype, pl.Enum) else ids.cast(pl.Categorical)).to_physical().to_numpy()
+    if ids.dtype == pl.String():
+        ids = ids.cast(pl.Categorical(pl.Categories.random()))
+    codes = ids.to_physical().to_numpy()
     first = np.full(int(codes.max()) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last assignment stays
     order = np.argsort(first)[: np.count_nonzero(first < len(codes))]
@@ -128,9 +130,9 @@ def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntA
     """Where each row's identifiers stand in the lists, -1 where they do not."""
     both = []
     for ids, known in ((table.frame["enrol"], enrolments), (table.frame["trial"], trials)):
-        names = ids.dtype.categories if isinstance(ids.dtype, pl.Enum) else ids
+        names, place = _numbered(ids)
         codes = names.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-        both.append(codes if names is ids else codes[ids.to_physical().to_numpy()])
+        both.append(codes[place])
     return both[0], both[1]
 
 

@@ -10,6 +10,7 @@ from zeroevidence.data.formats import text
 from zeroevidence.errors import InputError
 
 SAMPLE = 1000
+HEAD = 1 << 20  # bytes that lines are sampled from
 
 Role = Literal["scores", "key"]
 Lines: TypeAlias = list[tuple[int, str]]
@@ -44,7 +45,7 @@ def sampled(data: bytes, name: str) -> Lines:
 
 def _sample(data: bytes) -> Lines:
     # Cutting a head off first spares splitting millions of lines that nobody looks at.
-    head = data[: data.rfind(b"\n", 0, 1 << 20) + 1] if len(data) > 1 << 20 else data
+    head = data[: data.rfind(b"\n", 0, HEAD) + 1] if len(data) >= HEAD else data
     full = ((number, line) for number, line in text.numbered_lines(head) if not text.is_blank(line))
     sample = [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]
     return sample or ([] if head is data else _sample(data.lstrip(b" \t\r\n")))

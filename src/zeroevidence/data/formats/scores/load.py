@@ -13,11 +13,11 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.door import is_folder
 from zeroevidence.data.formats.scores.detect import detect
 from zeroevidence.data.formats.scores.join import Duplicates, join
-from zeroevidence.data.formats.scores.layout import Layout, Role
+from zeroevidence.data.formats.scores.layout import HEAD, Layout, Role
 from zeroevidence.data.formats.scores.located import read_located
 from zeroevidence.data.formats.scores.matrix import not_finite
 from zeroevidence.data.formats.scores.people import build
-from zeroevidence.data.formats.scores.quick import read_quickly
+from zeroevidence.data.formats.scores.quick import PORTION, read_quickly
 from zeroevidence.data.formats.scores.registry import (
     AUTO,
     SCORE_FORMATS,
@@ -315,16 +315,15 @@ def _table(
 
 def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, careful: bool) -> Table:
     """A text file as a table, by the reader of its format or by columns: quickly where that is enough."""
-    data = file.read()
-    layout = _layout(data, file.name, role, asked, key)
+    layout = _layout(file, role, asked, key)
     text = SCORE_FORMATS[layout.format].text
     if isinstance(text, FirstLines) and text.read is not None:
-        return text.read(data, file.name, role)
-    quick = None if careful else read_quickly(data, file.name, layout, coded=True)
-    return read_located(data, file.name, layout, infinite=True) if quick is None else quick
+        return text.read(file.read(), file.name, role)
+    quick = None if careful else read_quickly(file.blocks(PORTION), file.name, layout, coded=True)
+    return read_located(file.read(), file.name, layout, infinite=True) if quick is None else quick
 
 
-def _layout(data: bytes, name: str, role: Role, asked: str, key: Table | None) -> Layout:
+def _layout(file: InputFile, role: Role, asked: str, key: Table | None) -> Layout:
     def matches(enrol: list[str], trial: list[str]) -> bool:
         if key is None or not (key.has("enrol") and key.has("trial")):
             return False
@@ -332,4 +331,6 @@ def _layout(data: bytes, name: str, role: Role, asked: str, key: Table | None) -
         pairs = pairs.cast({one: key.frame[one].dtype for one in pairs.columns}, strict=False)
         return not pairs.join(key.frame, on=["enrol", "trial"], how="semi").is_empty()
 
-    return detect(data, name, role, forced=asked, matches=matches)
+    head = file.head(HEAD)
+    data = head if len(head) < HEAD or head.strip() else file.read()  # blank for a megabyte: wherever it begins
+    return detect(data, file.name, role, forced=asked, matches=matches)

@@ -1,4 +1,4 @@
-"""The quick reader of text files: the whole file through polars, only when nothing is unusual.
+"""The quick reader of text files: all lines through polars, only when nothing is unusual.
 
 It returns None at the first sign of anything that the careful reader might judge differently; what it
 returns is what the careful reader would have returned, except the line numbers.
@@ -8,78 +8,59 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.scores.layout import Layout
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.text import LABELS, without_mark
 
-PORTION = 1 << 26  # bytes of a file that are read at once
+T = TypeVar("T")
+
+PORTION = 1 << 25  # bytes of a file that are read at once
 _CACHED = 1 << 18  # bytes that stay in the cache
 _TRUE = [word for word, target in LABELS.items() if target]
+_END = object()
 _DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
 
 
-def read_quickly(data: bytes, name: str, layout: Layout, *, coded: bool = False) -> Table | None:
-    """The table that a text file holds, or None when it needs the careful reader.
+def read_quickly(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: bool = False) -> Table | None:
+    """The table that the lines of a text file hold, or None when it needs the careful reader.
 
-    A large file is read in blocks of lines, whose identifiers become numbers (an Enum of polars) where `coded`: written
-    out, they would take several times the memory of everything that is computed with.
+    Identifiers become numbers (a Categorical of polars) where `coded`: written out, they would take several times the
+    memory of everything that is computed with.
     """
-    body = without_mark(data)
-    if without_mark(body) is not body:  # polars would drop this second mark; here it belongs to the first cell
-        return None
-    blocks = _blocks(body)
+    kinds = _kinds(layout, coded=coded)
     frames: list[pl.DataFrame] = []
-    codes: dict[str, _Codes] = {}
-    for block in blocks:
-        tidy = _tidied(bytes(block), layout, first=not frames)
-        frame = None if tidy is None else _frame(tidy, layout)
+    for tidy in _ahead(_tidied(block, layout, first=number == 0) for number, block in enumerate(blocks)):
+        frame = None if tidy is None else _frame(tidy, layout, kinds)
         if frame is None:
             return None
-        if coded and len(blocks) > 1:
-            for column in (column for column, kind in frame.schema.items() if kind == pl.String()):
-                numbers = codes.setdefault(column, _Codes()).of(frame[column])
-                frame = frame.with_columns(pl.Series(column, numbers))
         frames.append(frame)
-    frame = frames[0] if len(frames) == 1 else pl.concat(frames)
-    del frames
-    for column, known in codes.items():
-        frame = frame.with_columns(known.names().gather(frame[column]).alias(column))
-    return Table(name, layout.format, frame, None, False)
+    if not frames:
+        return None
+    return Table(name, layout.format, frames[0] if len(frames) == 1 else pl.concat(frames), None, False)
 
 
-class _Codes:
-    """Names as numbers, in order of first appearance."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
-
-    def of(self, names: pl.Series) -> NDArray[np.uint32]:
-        """The number of each."""
-        own = names.unique(maintain_order=True)
-        found = [self.places.setdefault(one, len(self.places)) for one in own]
-        codes: IntArray = names.cast(pl.Enum(own)).to_physical().to_numpy()
-        return np.array(found, np.uint32)[codes]
-
-    def names(self) -> pl.Series:
-        """The name of each number."""
-        names = list(self.places)
-        return pl.Series(names, dtype=pl.Enum(names))
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same, each made while the one before is worked on."""
+    with ThreadPoolExecutor(1) as other:
+        upcoming = other.submit(next, items, _END)
+        while (item := upcoming.result()) is not _END:
+            upcoming = other.submit(next, items, _END)
+            yield item  # type: ignore[misc]
 
 
-def _blocks(body: bytes) -> list[memoryview]:
-    """The lines of a file in blocks of about `PORTION` bytes."""
-    view, start, found = memoryview(body), 0, []
-    while start < len(body):
-        end = body.find(b"\n", start + PORTION) + 1 or len(body)
-        found.append(view[start:end])
-        start = end
-    return found or [view]
+def _kinds(layout: Layout, *, coded: bool) -> list[pl.DataType]:
+    """What polars makes of each column; the codes of one have nothing to do with those of another."""
+    return [
+        _DTYPES.get(meaning or "") or (pl.Categorical(pl.Categories.random()) if coded and meaning else pl.String())
+        for meaning in layout.columns
+    ]
 
 
 def regular_rows(data: bytes, layout: Layout) -> pl.DataFrame | None:
@@ -87,15 +68,13 @@ def regular_rows(data: bytes, layout: Layout) -> pl.DataFrame | None:
     separator = layout.separator.encode()
     if (separator != b" " and b'"' in data) or not _is_utf8(data) or without_mark(data) is not data:
         return None
-    return _frame(data, layout) if _regular(data, separator, len(layout.columns)) else None
+    return _frame(data, layout, _kinds(layout, coded=False)) if _regular(data, separator, len(layout.columns)) else None
 
 
-def _frame(body: bytes, layout: Layout) -> pl.DataFrame | None:
+def _frame(body: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
     """Tidy rows as polars reads them, or None when there is anything unusual."""
     names = [f"column_{i + 1}" for i in range(len(layout.columns))]
-    schema = {
-        column: _DTYPES.get(meaning or "", pl.String()) for column, meaning in zip(names, layout.columns, strict=True)
-    }
+    schema = dict(zip(names, kinds, strict=True))
     try:
         raw = pl.read_csv(body, has_header=False, separator=layout.separator, quote_char=None, schema=schema)
     except pl.exceptions.PolarsError:
@@ -117,6 +96,10 @@ def _frame(body: bytes, layout: Layout) -> pl.DataFrame | None:
 def _tidied(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
     """The same rows with one separator between columns, one line feed between rows, nothing around."""
     separator = layout.separator.encode()
+    if first:
+        body = without_mark(body)
+        if without_mark(body) is not body:
+            return None  # polars would drop this second mark; here it belongs to the first cell
     if (separator != b" " and b'"' in body) or not _is_utf8(body):
         return None
     if not _regular(body, separator, len(layout.columns)):
