@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.seeds import run
 from tests.onnx_bytes import model as onnx_model
-from zeroevidence import ScoreMatrix, Scores, compare, evaluate, read_scores
+from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
 from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.order import in_name_order, name_ranks
@@ -66,6 +66,20 @@ def test_a_file_compared_with_itself_in_another_order_shows_no_difference(tmp_pa
     for found in compare([one, two], ["alid", "top1", "eer", "linkability", "singling_out"]):
         (only,) = found.pairs
         assert only.difference.value == 0.0, found.measure
+
+
+def test_development_scores_in_any_order_give_the_same_numbers(tmp_path):
+    scores, key = files(tmp_path, rows=True)
+    (tmp_path / "dev").mkdir()
+    for path in files(tmp_path / "dev", rows=True, seed=1):
+        path.write_text(path.read_text().replace("p", "d").replace("u", "v"))
+    dev = tmp_path / "dev" / "a.scores", tmp_path / "dev" / "a.key"
+    other = shuffled(dev[0], tmp_path / "b.scores", 1), shuffled(dev[1], tmp_path / "b.key", 2)
+    one, two = (
+        evaluate(read_scores(scores, key=key), dev=read_scores(of[0], key=of[1]), intervals=20, null=20)
+        for of in (dev, other)
+    )
+    assert numbers(one) == numbers(two)
 
 
 def test_unnamed_scores_in_any_order_give_the_same_numbers():
@@ -182,7 +196,7 @@ def test_trials_of_a_tandem_may_stand_anywhere():
 
 
 def people(folder, seed, name):
-    """Embeddings of people of two sexes in some order."""
+    """Embeddings of people of two sexes and many ages in some order."""
     rng = np.random.default_rng(0)
     who = np.repeat([f"s{i:02d}" for i in range(30)], 6)
     sex = np.repeat(["f", "m"] * 15, 6)
@@ -190,7 +204,10 @@ def people(folder, seed, name):
     vectors[:, 0] += np.where(sex == "f", 1.0, -1.0)
     order = np.arange(180) if seed is None else np.random.default_rng(seed).permutation(180)
     ids = np.array([f"u{i:03d}" for i in range(180)])
-    np.savez(folder / name, vectors=vectors[order], speaker=who[order], sex=sex[order], utterance=ids[order])
+    age = np.repeat(rng.permutation(30) + 20, 6)
+    np.savez(
+        folder / name, vectors=vectors[order], speaker=who[order], sex=sex[order], age=age[order], utterance=ids[order]
+    )
     return folder / name
 
 
@@ -223,6 +240,45 @@ def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
         (tmp_path / place).mkdir()
         found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words))
     assert found[0] == found[1]
+
+
+def test_what_is_left_of_a_number_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    words = ("--attribute", "age", "--continuous", "--protector", "conditional", "--intervals", "20", "--null", "20")
+    found = []
+    for place, seed in (("a", None), ("b", 5)):
+        (tmp_path / place).mkdir()
+        found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words, "-f", "json"))
+    assert found[0] == found[1]
+
+
+def audited(seed):
+    """What an audit of embeddings from Python finds, of people whose names are in another order than their vectors'."""
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in rng.permutation(36)], 6)
+    ids = np.array([f"u{i:03d}" for i in rng.permutation(216)])
+    vectors = np.repeat(rng.normal(size=(36, 6)), 6, axis=0) + 0.7 * rng.normal(size=(216, 6))
+    split = np.array(["train", "dev", "eval"])[np.char.lstrip(who, "s").astype(int) % 3]
+    role = np.tile(["enrol", "enrol", "trial", "trial", "trial", "trial"], 36)
+    order = np.arange(216) if seed is None else np.random.default_rng(seed).permutation(216)
+    both = [
+        EmbeddingSets.from_roles(Embeddings(one[order], ids[order], who[order]), split[order], role[order])
+        for one in (vectors, vectors + 0.5 * rng.normal(size=(216, 6)))
+    ]
+    found = audit(*both, backends=["plda"], options=Options(intervals=20, null=20))
+    return to_json(found.rows)
+
+
+def test_an_audit_from_python_does_not_depend_on_the_order_of_embeddings():
+    assert audited(None) == audited(5)
+
+
+def test_embeddings_that_nobody_named_keep_their_places():
+    """There is nothing to put them in order by: their numbers change with their places."""
+    bare = Embeddings(np.random.default_rng(0).normal(size=(4, 2)), speakers=["b", "a", "b", "a"])
+    assert in_name_order(bare) is bare
+    named = in_name_order(Embeddings(bare.vectors, ["u4", "u3", "u2", "u1"], bare.speakers))
+    assert named.ids.tolist() == ["u1", "u3", "u2", "u4"]
+    np.testing.assert_array_equal(named.vectors, bare.vectors[[3, 1, 2, 0]])
 
 
 def test_a_search_does_not_depend_on_the_order_of_embeddings(tmp_path):
