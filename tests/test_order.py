@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.fuzz.seeds import run
@@ -11,6 +12,7 @@ from tests.onnx_bytes import model as onnx_model
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
 from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.linked import read_linked
 from zeroevidence.data.order import in_name_order, name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.jsonfile import read_results, to_json
@@ -18,6 +20,7 @@ from zeroevidence.evaluation.search import average_disclosure
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.linkage.crossfit import calibrate_search
 from zeroevidence.linkage.pairing import pair
+from zeroevidence.protect.assessment.utility import verification
 
 
 def shuffled(path, into, seed):
@@ -251,6 +254,36 @@ def test_what_is_left_of_a_number_does_not_depend_on_the_order_of_embeddings(tmp
         (tmp_path / place).mkdir()
         found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words, "-f", "json"))
     assert found[0] == found[1]
+
+
+def test_verification_by_what_is_left_enrols_by_name():
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in range(24)], 6)
+    ids = np.array([f"u{i:03d}" for i in rng.permutation(144)])
+    given = Embeddings(np.repeat(rng.normal(size=(24, 6)), 6, axis=0) + rng.normal(size=(144, 6)), ids, who)
+    train, test = given.take(who < "s12"), given.take(who >= "s12")
+    one, two = (
+        verification(train, {"test": test.take(order)}, Options(intervals=20, null=0), {})
+        for order in (np.arange(72), rng.permutation(72))
+    )
+    assert numbers(one) == numbers(two)
+
+
+def test_a_table_of_a_search_may_stand_in_any_order(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {
+        "trial": np.array([f"u{i:02d}" for i in range(20)]),
+        "speaker": np.array([f"s{i % 5}" for i in range(20)]),
+        "lid": rng.normal(size=20),
+        "greater": rng.integers(0, 4, 20),
+        "equal": np.zeros(20, dtype=np.int64),
+    }
+    found = []
+    for order in (np.arange(20), rng.permutation(20)):
+        pl.DataFrame({name: values[order] for name, values in columns.items()}).write_csv(tmp_path / "trials.csv")
+        found.append(read_linked(tmp_path, 5))
+    for name in columns:
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
 
 def audited(seed):
