@@ -20,6 +20,7 @@ from zeroevidence.evaluation.search import average_disclosure
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.linkage.crossfit import calibrate_search
 from zeroevidence.linkage.pairing import pair
+from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.utility import verification
 
 
@@ -267,6 +268,17 @@ def test_verification_by_what_is_left_enrols_by_name():
         for order in (np.arange(72), rng.permutation(72))
     )
     assert numbers(one) == numbers(two)
+
+
+def test_groups_of_your_own_are_put_in_order():
+    groups = [
+        Embeddings(np.arange(12.0).reshape(6, 2), list("fbdace"), [f"{name}{i % 3}" for i in range(6)])
+        for name in ("train", "attack", "test")
+    ]
+    roles = Roles(*groups)
+    for given, found in zip(groups, (roles.train, roles.attack, roles.test), strict=True):
+        assert found.ids.tolist() == ["a", "f", "b", "c", "d", "e"]
+        np.testing.assert_array_equal(found.vectors[1], given.vectors[0])
 
 
 def test_a_table_of_a_search_may_stand_in_any_order(tmp_path):
