@@ -4,13 +4,15 @@ import json
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.fuzz.seeds import run
 from tests.onnx_bytes import model as onnx_model
-from zeroevidence import ScoreMatrix, Scores, compare, evaluate, read_scores
+from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
 from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.linked import read_linked
 from zeroevidence.data.order import in_name_order, name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.jsonfile import read_results, to_json
@@ -18,6 +20,8 @@ from zeroevidence.evaluation.search import average_disclosure
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.linkage.crossfit import calibrate_search
 from zeroevidence.linkage.pairing import pair
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.assessment.utility import verification
 
 
 def shuffled(path, into, seed):
@@ -66,6 +70,20 @@ def test_a_file_compared_with_itself_in_another_order_shows_no_difference(tmp_pa
     for found in compare([one, two], ["alid", "top1", "eer", "linkability", "singling_out"]):
         (only,) = found.pairs
         assert only.difference.value == 0.0, found.measure
+
+
+def test_development_scores_in_any_order_give_the_same_numbers(tmp_path):
+    scores, key = files(tmp_path, rows=True)
+    (tmp_path / "dev").mkdir()
+    for path in files(tmp_path / "dev", rows=True, seed=1):
+        path.write_text(path.read_text().replace("p", "d").replace("u", "v"))
+    dev = tmp_path / "dev" / "a.scores", tmp_path / "dev" / "a.key"
+    other = shuffled(dev[0], tmp_path / "b.scores", 1), shuffled(dev[1], tmp_path / "b.key", 2)
+    one, two = (
+        evaluate(read_scores(scores, key=key), dev=read_scores(of[0], key=of[1]), intervals=20, null=20)
+        for of in (dev, other)
+    )
+    assert numbers(one) == numbers(two)
 
 
 def test_unnamed_scores_in_any_order_give_the_same_numbers():
@@ -165,7 +183,7 @@ def test_trials_of_a_tandem_may_stand_anywhere():
 
     def trials(mean, attacks=False):
         scores = rng.normal(mean, 1.0, 200).round(1)  # many ties
-        speakers = np.array([f"s{i % 9}" if i % 3 else "" for i in range(200)])
+        speakers = np.array([f"s{i % 15}" if i % 4 else "" for i in range(200)])  # enough for intervals
         return scores, speakers, rng.choice(["A1", "A2"], 200) if attacks else None
 
     parts = {"cm_bonafide": trials(2.0), "cm_spoof": trials(0.0, attacks=True)}
@@ -178,11 +196,13 @@ def test_trials_of_a_tandem_may_stand_anywhere():
         }
         return [numbers(row) for row in evaluate_tandem(TandemScores(**made), by_attack=True, intervals=20)]
 
-    assert evaluated(None) == evaluated(1) == evaluated(2)
+    first = evaluated(None)
+    assert first[0]["rows"][0]["metrics"]["cm_eer"]["low"] is not None
+    assert first == evaluated(1) == evaluated(2)
 
 
 def people(folder, seed, name):
-    """Embeddings of people of two sexes in some order."""
+    """Embeddings of people of two sexes and many ages in some order."""
     rng = np.random.default_rng(0)
     who = np.repeat([f"s{i:02d}" for i in range(30)], 6)
     sex = np.repeat(["f", "m"] * 15, 6)
@@ -190,7 +210,10 @@ def people(folder, seed, name):
     vectors[:, 0] += np.where(sex == "f", 1.0, -1.0)
     order = np.arange(180) if seed is None else np.random.default_rng(seed).permutation(180)
     ids = np.array([f"u{i:03d}" for i in range(180)])
-    np.savez(folder / name, vectors=vectors[order], speaker=who[order], sex=sex[order], utterance=ids[order])
+    age = np.repeat(rng.permutation(30) + 20, 6)
+    np.savez(
+        folder / name, vectors=vectors[order], speaker=who[order], sex=sex[order], age=age[order], utterance=ids[order]
+    )
     return folder / name
 
 
@@ -223,6 +246,86 @@ def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
         (tmp_path / place).mkdir()
         found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words))
     assert found[0] == found[1]
+
+
+def test_what_is_left_of_a_number_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    words = ("--attribute", "age", "--continuous", "--protector", "conditional", "--intervals", "20", "--null", "20")
+    found = []
+    for place, seed in (("a", None), ("b", 5)):
+        (tmp_path / place).mkdir()
+        found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words, "-f", "json"))
+    assert found[0] == found[1]
+
+
+def test_verification_by_what_is_left_enrols_by_name():
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in range(24)], 6)
+    ids = np.array([f"u{i:03d}" for i in rng.permutation(144)])
+    given = Embeddings(np.repeat(rng.normal(size=(24, 6)), 6, axis=0) + rng.normal(size=(144, 6)), ids, who)
+    train, test = given.take(who < "s12"), given.take(who >= "s12")
+    one, two = (
+        verification(train, {"test": test.take(order)}, Options(intervals=20, null=0), {})
+        for order in (np.arange(72), rng.permutation(72))
+    )
+    assert numbers(one) == numbers(two)
+
+
+def test_groups_of_your_own_are_put_in_order():
+    groups = [
+        Embeddings(np.arange(12.0).reshape(6, 2), list("fbdace"), [f"{name}{i % 3}" for i in range(6)])
+        for name in ("train", "attack", "test")
+    ]
+    roles = Roles(*groups)
+    for given, found in zip(groups, (roles.train, roles.attack, roles.test), strict=True):
+        assert found.ids.tolist() == ["a", "f", "b", "c", "d", "e"]
+        np.testing.assert_array_equal(found.vectors[1], given.vectors[0])
+
+
+def test_a_table_of_a_search_may_stand_in_any_order(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {
+        "trial": np.array([f"u{i:02d}" for i in range(20)]),
+        "speaker": np.array([f"s{i % 5}" for i in range(20)]),
+        "lid": rng.normal(size=20),
+        "greater": rng.integers(0, 4, 20),
+        "equal": np.zeros(20, dtype=np.int64),
+    }
+    found = []
+    for order in (np.arange(20), rng.permutation(20)):
+        pl.DataFrame({name: values[order] for name, values in columns.items()}).write_csv(tmp_path / "trials.csv")
+        found.append(read_linked(tmp_path, 5))
+    for name in columns:
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+def audited(seed):
+    """What an audit of embeddings from Python finds, of people whose names are in another order than their vectors'."""
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in rng.permutation(36)], 6)
+    ids = np.array([f"u{i:03d}" for i in rng.permutation(216)])
+    vectors = np.repeat(rng.normal(size=(36, 6)), 6, axis=0) + 0.7 * rng.normal(size=(216, 6))
+    split = np.array(["train", "dev", "eval"])[np.char.lstrip(who, "s").astype(int) % 3]
+    role = np.tile(["enrol", "enrol", "trial", "trial", "trial", "trial"], 36)
+    order = np.arange(216) if seed is None else np.random.default_rng(seed).permutation(216)
+    both = [
+        EmbeddingSets.from_roles(Embeddings(one[order], ids[order], who[order]), split[order], role[order])
+        for one in (vectors, vectors + 0.5 * rng.normal(size=(216, 6)))
+    ]
+    found = audit(*both, backends=["plda"], options=Options(intervals=20, null=20))
+    return to_json(found.rows)
+
+
+def test_an_audit_from_python_does_not_depend_on_the_order_of_embeddings():
+    assert audited(None) == audited(5)
+
+
+def test_embeddings_that_nobody_named_keep_their_places():
+    """There is nothing to put them in order by: their numbers change with their places."""
+    bare = Embeddings(np.random.default_rng(0).normal(size=(4, 2)), speakers=["b", "a", "b", "a"])
+    assert in_name_order(bare) is bare
+    named = in_name_order(Embeddings(bare.vectors, ["u4", "u3", "u2", "u1"], bare.speakers))
+    assert named.ids.tolist() == ["u1", "u3", "u2", "u4"]
+    np.testing.assert_array_equal(named.vectors, bare.vectors[[3, 1, 2, 0]])
 
 
 def test_a_search_does_not_depend_on_the_order_of_embeddings(tmp_path):

@@ -330,4 +330,4 @@ def test_a_measure_that_is_no_number_is_refused(run, tmp_path):
     (tmp_path / "r.json").write_text(json.dumps(document))
     code, _, err = run("kit", "write", tmp_path / "r.json", "-o", tmp_path / "out")
     assert code == 3
-    assert f"{tmp_path / 'r.json'}: uar of IEMOCAP is {{'a': 1}}; expected a number" in err
+    assert f"{tmp_path / 'r.json'}: row 1.metrics.uar.value: expected a number, got names and values" in err

@@ -6,13 +6,15 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence import ScoreMatrix, compare, evaluate
+from benchmarks import hostile_names
+from benchmarks.hostile_names import HOSTILE, result
+from zeroevidence import compare
 from zeroevidence.data.cells import plain_table, safe_table
 from zeroevidence.data.formats.linked import read_linked
 from zeroevidence.evaluation.jsonfile import from_json, to_json
@@ -20,43 +22,7 @@ from zeroevidence.report import render
 from zeroevidence.report.comparisons import render_comparisons
 from zeroevidence.report.trialtable import speaker_table, write_table
 
-HOSTILE = [
-    '=HYPERLINK("http://x","y")',
-    "+1+cmd|' /C calc'!A0",
-    "-2+3",
-    "@SUM(1)",
-    "\t=1",
-    "<script>alert(1)</script>",
-    "</script><script>alert(1)</script>",
-    '" onmouseover="alert(1)',
-    "]]><svg onload=alert(1)>",
-    "[click](javascript:alert(1))",
-    "![x](http://x/y.png)",
-    "`code` **bold** | cell",
-    r"\input{/etc/passwd} $x^2$ 50% #1 {a}~&_",
-    "\u202egnp.exe",
-    "a\u2066b\u2069c",
-    "line\nbreak\rhere",
-    "{{ 7*7 }}{% raw %}",
-    "nul\x00l",
-    "$(id); `id`",
-    "\x1b[31mred\x1b[0m",
-    "../../etc/passwd",
-]
 TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-
-
-def result(name, seed=0):
-    rng = np.random.default_rng(seed)
-    mated = np.arange(48) % 12
-    scores = rng.normal(size=(48, 12)) + 2.0 * np.eye(12)[mated]
-    people = np.array([f"{name} {i}" if i else name for i in range(12)])
-    return evaluate(
-        ScoreMatrix(scores, mated, trial_speakers=people[mated], enrolment_speakers=people),
-        labels={"system": name, "dataset": name},
-        intervals=12,
-        null=2,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +138,33 @@ def test_terminals_are_not_written_to(results):
         text = render([results[name]], "text")
         assert "\x1b[31m" not in text, name
         assert not TURNING.search(text), name
+
+
+def documented():
+    """The rows of the table of the docs by name."""
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    lines = page[page.index("| name |") :].splitlines()
+    heading = lines[0].strip("| ").split(" | ")[1:]
+    rows = [re.split(r"(?<!\\) \| ", one[2:-2]) for one in lines[2 : 2 + len(HOSTILE)]]
+    return {row[0]: dict(zip(heading, row[1:], strict=True)) for row in rows}
+
+
+@pytest.mark.parametrize("output", hostile_names.QUICK)
+def test_the_docs_show_how_names_are_written(output):
+    if output == "SVG":
+        pytest.importorskip("matplotlib")
+    shown = documented()
+    for name in HOSTILE:
+        written = hostile_names.QUICK[output](name)
+        assert shown[hostile_names.code(name)][output] == hostile_names.cell(name, written)
+
+
+def test_the_docs_show_how_the_report_writes_a_name():
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    name = "</script><script>alert(1)</script>"
+    cells = [hostile_names.cell(name, one) for one in hostile_names.in_page(name)]
+    assert list(documented()[hostile_names.code(name)].values())[-2:] == cells
 
 
 def test_names_come_back_from_the_table_of_a_search(tmp_path):

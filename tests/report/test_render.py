@@ -1,17 +1,20 @@
 """One result in many formats: same numbers, nothing lost, nothing that breaks the format."""
 
 import csv
+import inspect
 import io
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.data.typed import plain
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.jsonfile import from_json
+from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import FORMATS, render
 from zeroevidence.report.citations import BIBTEX
@@ -100,6 +103,23 @@ def test_what_is_not_a_number_comes_back(rows):
             "row 1.metrics.eer.low: expected a number, got 'x'",
         ),
         (_document(metrics={"eer": {"value": True, "unit": "rate"}}), "expected a number, got True"),
+        (
+            _document(metrics={"eer": {"value": {"a": 0.5}, "unit": "rate"}}),
+            "row 1.metrics.eer.value: expected a number",
+        ),
+        (_document(metrics={"eer": {"value": [0.5], "unit": "rate"}}), r"eer.value: expected a number, got \[0.5\]"),
+        (_document(metrics={"eer": {"value": "half", "unit": "rate"}}), "eer.value: expected a number, got 'half'"),
+        (_document(metrics={"tag": {"value": 1, "unit": "category"}}), "tag.value: expected text, got 1"),
+        (_document(metrics={"tag": {"value": "Z", "unit": "category"}}), "tag.value: expected 0 or A .* or F, got 'Z'"),
+        (
+            _document(metrics={"tag_counts": {"value": 3, "unit": "count"}}),
+            "tag_counts.value: expected names and values",
+        ),
+        (_document(metrics={"mine": {"value": [0.5], "unit": "rate"}}), r"mine.value: expected a number, got \[0.5\]"),
+        (
+            _document(metrics={"tag": {"value": "A", "unit": "category", "low": 0.1}}),
+            "row 1.metrics.tag: has 'low', but its value is no single number",
+        ),
         (_document(metrics={"eer": {"unit": "rate"}}), "expected a value and a unit"),
         (_document(metrics={"eer": {"value": 1.5, "unit": "rate"}}), "1.5 lies outside of 0 to 1"),
         (_document(metrics={"eer": {"value": 0.5, "unit": "rate", "low": 0.4, "high": 0.3}}), "turned round"),
@@ -110,6 +130,23 @@ def test_what_is_not_a_number_comes_back(rows):
 def test_json_that_is_none_of_ours(text, message):
     with pytest.raises(InputError, match=message):
         from_json(text, path="r.json")
+
+
+@pytest.mark.parametrize("value", [0.5, 3, "some", {"a": 1, "b": 0.5}, math.inf])
+def test_measures_that_nobody_here_knows_are_kept(value):
+    text = to_json(from_json(_document(metrics={"mine": {"value": plain(value), "unit": "rate"}})))
+    assert from_json(text)[0]["mine"].value == value
+
+
+def test_the_registry_says_what_the_values_of_measures_are(rows):
+    for row in rows:
+        for name, one in row.metrics.items():
+            assert isinstance(one.value, Mapping) == MEASURES[name].several, name
+            assert isinstance(one.value, str) == (MEASURES[name].unit == "category"), name
+    returned = {one.name: str(inspect.signature(one.compute).return_annotation) for one in MEASURES.values()}
+    assert {name for name, kind in returned.items() if kind.startswith("dict")} == {
+        one.name for one in MEASURES.values() if one.several
+    }
 
 
 def test_csv_has_a_line_for_each_number(rows):

@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.order import name_ranks
+from zeroevidence.data.order import in_name_order, name_ranks
 from zeroevidence.errors import InputError
 
 _SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
@@ -20,7 +20,8 @@ class EmbeddingSets:
     """Embeddings of one kind of speech: training speakers, and enrolment and trials of development and evaluation.
 
     The three groups of speakers must not overlap, all vectors have one dimension, every set names its speakers, and no
-    utterance is both enrolment and trial.
+    utterance is both enrolment and trial. Each set is put in the order of speakers and identifiers, so that the order
+    in which they are given changes no number; identifiers that nobody gave are but places, which change with it.
 
     Examples
     --------
@@ -68,6 +69,8 @@ class EmbeddingSets:
                 raise InputError(f"{split}: a search needs at least two enrolled speakers, got one")
             if not np.isin(speaker_names(trial), speaker_names(enrol)).any():
                 raise InputError(f"{split}: no trial is of an enrolled speaker")
+        for name, part in self.parts().items():
+            object.__setattr__(self, name, in_name_order(part))
 
     @classmethod
     def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:

@@ -24,7 +24,8 @@ class Embeddings:
     vectors
         n x d in float16, float32 or float64. A memory-mapped array stays on disk; it is checked in blocks.
     ids
-        Identifier of each vector, its number unless given; each once.
+        Identifier of each vector, its number unless given; each once. Vectors with identifiers may stand in any order;
+        numbers are but places, so that without identifiers another order may give other results.
     speakers
         Whose each is.
     attributes

@@ -6,15 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-import numpy as np
-
-from zeroevidence._typing import StrArray
-from zeroevidence.data.order import in_name_order
-from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.matching import Matched, matched
 from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Evaluation, Measured
+from zeroevidence.evaluation.sametrials import check_same_people, check_same_search, check_same_trials
 from zeroevidence.evaluation.setup import joint_signature
 from zeroevidence.measure.registry import find_measure
 from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
@@ -185,28 +181,13 @@ def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> li
         if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
             raise UsageError(f"{name} and {names[0]} left out other people; expected the same intervals and seed")
     with_scores = [(name, one.scores) for name, one in zip(names, drawn, strict=True) if one.scores is not None]
-    searches = [(name, *one.trials) for name, one in zip(names, drawn, strict=True) if one.trials is not None]
+    searches = [(name, one.search) for name, one in zip(names, drawn, strict=True) if one.search is not None]
     if with_scores and searches:
         raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
     check_same_trials(with_scores)
+    check_same_people(with_scores)
     check_same_search(searches)
     return drawn
-
-
-def check_same_search(searches: Sequence[tuple[str, StrArray, int]]) -> None:
-    """Refuse searches of other trials or through another number of identities: name, trials, identities of each."""
-    for name, trials, identities in searches[1:]:
-        first, first_trials, first_identities = searches[0]
-        different = np.setxor1d(first_trials, trials)
-        if len(different):
-            raise InputError(
-                f"{len(different)} trial(s) are in {first} or {name} only, among them {str(different[0])!r}; expected "
-                "the same trials in all systems"
-            )
-        if first_identities != identities:
-            raise InputError(
-                f"{first} searches {first_identities} identities and {name} {identities}; expected the same search"
-            )
 
 
 def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
@@ -214,7 +195,6 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
     systems = group.names
     metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
     pairs = list(combinations(range(len(results)), 2))
-    _check_people(drawn, systems, name)
     found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
     how = ("holm",) if drawn else ("holm", "unpaired")
     return ranked(
@@ -265,20 +245,9 @@ def ranked(
     )
 
 
-def _check_people(drawn: Sequence[Replicates], systems: Sequence[str], name: str) -> None:
-    """Refuse systems whose files say differently whose the trials are: then not the same people were left out."""
-    first = drawn[0].people.get(name) if drawn else None
-    for row, system in zip(drawn[1:], systems[1:], strict=False):  # nothing is drawn where trials are not paired
-        other = row.people.get(name)
-        if first is not None and other is not None and not np.array_equal(first.shares, other.shares):
-            raise InputError(
-                f"{systems[0]} and {system} do not agree on whose the trials are; expected the same people"
-            )
-
-
 def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:
     """The difference from values of both systems without the same people."""
-    if any(metrics[place].number is None or name not in drawn[place].left_out for place in (i, j)):
+    if any(name not in drawn[place].left_out for place in (i, j)):
         raise UsageError(f"{name} is not a measure that can be compared")
     whose = drawn[0].people[name]
     # few people flatter all systems alike, which cancels
@@ -292,63 +261,3 @@ def _unpaired(metrics: Sequence[Measured], name: str, i: int, j: int) -> Differe
     if one is None or other is None:
         raise UsageError(f"{name} has no interval in these results; expected a measure that can be compared")
     return unpaired_difference(float(metrics[i]), float(metrics[j]), one, other)
-
-
-def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
-    """Refuse systems that were scored on other trials, saying which."""
-    if len(systems) < 2:
-        return
-    ordered = [(name, _named(name, scores)) for name, scores in systems]
-    if all(_are_same(ordered[0][1], scores) for _, scores in ordered[1:]):
-        return
-    reference_name, reference = systems[0][0], _trials(ordered[0][1])
-    for name, scores in ordered[1:]:
-        trials = _trials(scores)
-        for kind in ("target", "nontarget"):
-            here, there = reference[kind], trials[kind]
-            for one, one_name, other, other_name in (
-                (here, reference_name, there, name),
-                (there, name, here, reference_name),
-            ):
-                missing = np.setdiff1d(one, other)
-                if len(missing):
-                    example = " ".join(str(missing[0]).split("\x1f"))
-                    raise InputError(
-                        f"{len(missing)} {kind} trial(s) of {one_name} are not {kind} trials of {other_name}, among "
-                        f"them {example!r}; expected the same trials in all systems"
-                    )
-
-
-def _named(name: str, scores: Scores) -> Scores:
-    """Scores in the order of their names; refused where there are none."""
-    if scores.enrolments is None or scores.trials is None:
-        raise InputError(
-            f"{name}: nobody said who was compared with whom, so trials cannot be paired with other systems"
-        )
-    return in_name_order(scores)
-
-
-def _are_same(one: Scores, other: Scores) -> bool:
-    """Whether the same pairs were compared, each once; they are in the order of their names."""
-    if not (np.array_equal(one.enrolments, other.enrolments) and np.array_equal(one.trials, other.trials)):  # type: ignore[arg-type]
-        return False
-    kinds = ((one.target_pairs, other.target_pairs), (one.nontarget_pairs, other.nontarget_pairs))
-    return all(
-        here is not None
-        and there is not None
-        and np.array_equal(here.enrolment, there.enrolment)
-        and np.array_equal(here.trial, there.trial)
-        for here, there in kinds
-    )
-
-
-def _trials(scores: Scores) -> dict[str, StrArray]:
-    def identifiers(pairs: Pairs | None) -> StrArray:
-        assert pairs is not None
-        assert scores.enrolments is not None
-        assert scores.trials is not None
-        first = np.char.add(scores.enrolments, "\x1f")[pairs.enrolment]
-        joined: StrArray = np.char.add(first, scores.trials[pairs.trial])
-        return joined
-
-    return {"target": identifiers(scores.target_pairs), "nontarget": identifiers(scores.nontarget_pairs)}

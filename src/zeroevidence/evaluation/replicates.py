@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.registry import MEASURES, Direction, IntervalRule
 from zeroevidence.uncertainty.bias import bias_of
@@ -33,6 +33,15 @@ class Sampled:
     effective: float
     shares: FloatArray
     most_bits: float = np.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchedTrials:
+    """The trials of a search that started from embeddings, whose they are, and how many identities were searched."""
+
+    trials: StrArray
+    speakers: IntArray | StrArray
+    identities: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +71,8 @@ class Replicates:
         By measure: its change, per share of people, if some people are not recognised at all.
     scores
         What was measured: two systems are paired only where it was the same trials.
-    trials
-        Identifiers of the trials of a search that started from embeddings, and how many identities it searched.
+    search
+        The same for a search that started from embeddings.
     """
 
     unit: str
@@ -72,7 +81,7 @@ class Replicates:
     halves: Mapping[str, FloatArray]
     unrecognised: Mapping[str, float]
     scores: Scores | None = None
-    trials: tuple[StrArray, int] | None = None
+    search: SearchedTrials | None = None
 
     @property
     def groups(self) -> int:

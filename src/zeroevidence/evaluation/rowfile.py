@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from zeroevidence.data.typed import mapping, number, typed
+from zeroevidence.data.typed import mapping, number, shown, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.about import About
 from zeroevidence.evaluation.flags import Flag
@@ -106,7 +106,7 @@ def _measured(name: str, record: Any, where: str) -> Measured:
         raise InputError(f"{where}: expected a value and a unit")
     null, p_value = given.pop("null", None), given.pop("p_value", None)
     found = Measured(
-        _value(given.pop("value"), f"{where}.value"),
+        _value(name, given.pop("value"), f"{where}.value"),
         typed(str, given.pop("unit"), f"{where}.unit"),
         typed(str | None, given.pop("method", None), f"{where}.method"),
         null=None if null is None else _null(null, p_value, f"{where}.null"),
@@ -123,12 +123,22 @@ def _measured(name: str, record: Any, where: str) -> Measured:
     return found
 
 
-def _value(value: Any, where: str) -> Value:
-    if isinstance(value, Mapping):
-        return {name: _counted(one, f"{where}.{name}") for name, one in mapping(Any, value, where).items()}
-    if isinstance(value, str) and value not in ("inf", "-inf"):
-        return typed(str, value, where)
-    return _counted(value, where)
+def _value(name: str, value: Any, where: str) -> Value:
+    """A value of the kind that the measure has; of measures of other versions and plug-ins, any kind there is."""
+    entry = MEASURES.get(name)
+    if entry is None:
+        several = isinstance(value, Mapping)
+        category = isinstance(value, str) and value not in ("inf", "-inf")
+    else:
+        several, category = entry.several, entry.unit == "category"
+    if several:
+        return {key: _counted(one, f"{where}.{key}") for key, one in mapping(Any, value, where).items()}
+    if not category:
+        return _counted(value, where)
+    found = typed(str, value, where)
+    if entry is not None and entry.categories is not None and found not in entry.categories:
+        raise InputError(f"{where}: expected {' or '.join(entry.categories)}, got {shown(found)}")
+    return found
 
 
 def _counted(value: Any, where: str) -> float:
@@ -139,8 +149,10 @@ def _counted(value: Any, where: str) -> float:
 
 def _check_range(name: str, found: Measured, where: str) -> None:
     """Refuse numbers that the measure cannot have."""
-    if found.spread is not None and found.number is None:
-        raise InputError(f"{where}: has a spread, but its value is no single number")
+    if found.number is None:
+        more = [key for key in ("spread", "low", "high", "bound", "plain", "null") if getattr(found, key) is not None]
+        if more:
+            raise InputError(f"{where}: has {more[0]!r}, but its value is no single number")
     if found.low is not None and found.high is not None and found.low > found.high:
         raise InputError(f"{where}: its interval from {found.low:g} to {found.high:g} is turned round")
     if name not in MEASURES:

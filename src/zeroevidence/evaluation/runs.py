@@ -144,7 +144,7 @@ def _compared(
 def _runs(rows: Sequence[Evaluation], name: str, system: str) -> Runs:
     metrics = [value_of(row, name, system) for row in rows]
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
-    if len(drawn) < len(rows) or any(one.number is None for one in metrics):
+    if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
     # few people flatter all systems alike, which cancels
     return Runs(np.array([one.uncorrected for one in metrics]), np.stack([one.left_out[name] for one in drawn]))

@@ -8,7 +8,7 @@ from pathlib import Path
 from zeroevidence.data.formats.linked import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.comparison import Comparison, check_same_trials, compare
+from zeroevidence.evaluation.comparison import Comparison, compare
 from zeroevidence.evaluation.files import Reading, ScoreFile
 from zeroevidence.evaluation.jsonfile import read_results
 from zeroevidence.evaluation.linked import read_search
@@ -17,6 +17,7 @@ from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.evaluation.runs import compare_runs
+from zeroevidence.evaluation.sametrials import check_same_trials
 from zeroevidence.measure.registry import find_measure
 from zeroevidence.uncertainty.draws import Progress
 

@@ -15,7 +15,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.folded import supposed_folds
 from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.replicates import Replicates, Sampled
+from zeroevidence.evaluation.replicates import Replicates, Sampled, SearchedTrials
 from zeroevidence.evaluation.results import Measured
 from zeroevidence.evaluation.search import Search, lid_of_everyone
 from zeroevidence.evaluation.setup import Resampling
@@ -127,8 +127,8 @@ def search_replicates(
     drawn = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
     left_out = _gathered(drawn.left_out, drawn.number)
     people = dict.fromkeys(left_out, _whose(drawn))
-    identified = trials, evidence.identities
-    return Replicates("speaker", people, left_out, drawn.halves(_HALVES), drawn.unrecognised(), trials=identified)
+    searched = SearchedTrials(trials, speakers, evidence.identities)
+    return Replicates("speaker", people, left_out, drawn.halves(_HALVES), drawn.unrecognised(), search=searched)
 
 
 def _gathered(

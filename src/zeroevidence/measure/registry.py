@@ -91,6 +91,8 @@ class Measure:
         For measures of utility, the direction in which speech is of more use.
     categories
         What each category means, in words, where the values are categories.
+    several
+        Whether its value is several numbers by name instead of one.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Measure:
     null_words: str | None
     better: Direction
     categories: Mapping[str, str] | None
+    several: bool
 
     @property
     def range(self) -> str:
@@ -154,6 +157,7 @@ def measure(
     null_words: str | None = None,
     better: Direction = "none",
     categories: Mapping[str, str] | None = None,
+    several: bool = False,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter a function of a view into the registry; see `Measure` for the parameters."""
 
@@ -182,6 +186,7 @@ def measure(
             null_words,
             better,
             categories,
+            several,
         )
         return compute
 

@@ -387,6 +387,7 @@ def _dcf_min(view: PairView) -> float:
     meaning="Share of mated pairs found by an attacker who tolerates at most this share of false alarms.",
     references=("carlini2022",),
     place=70,
+    several=True,
 )
 def _tpr_at_fpr(view: PairView) -> dict[str, float]:
     return {f"{level:g}": rate for level, rate in tpr_at_fpr_of(view.counts).items()}

@@ -352,6 +352,7 @@ def _tag(view: PairView) -> str:
     references=("noe2022",),
     place=110,
     method="zebra",
+    several=True,
 )
 def _tag_counts(view: PairView) -> dict[str, int]:
     return tag_counts_of(view.laplace)

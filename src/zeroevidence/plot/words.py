@@ -91,8 +91,7 @@ def label_of(row: Evaluation, label: str) -> str:
 
 def measured(row: Evaluation, name: str) -> float | None:
     """A measure as a number, None where the row has no such number."""
-    found = row.metrics[name].value if name in row.metrics else None
-    return float(found) if isinstance(found, (int, float)) else None
+    return row.metrics[name].number if name in row.metrics else None
 
 
 def written(row: Evaluation, name: str) -> str:

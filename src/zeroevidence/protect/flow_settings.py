@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from zeroevidence._typing import IntArray
+from zeroevidence.errors import UsageError
 from zeroevidence.protect.front import FrontKind
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
@@ -14,6 +16,7 @@ Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 Covariances: TypeAlias = Literal["shared", "classes"]
 # balanced: classes count alike, and people in a class; none: vectors count alike
 Weights: TypeAlias = Literal["balanced", "none"]
+_CHOICES = {"front": FrontKind, "covariances": Covariances, "weights": Weights, "precision": Precision}
 MANY = 200_000  # vectors from which training takes large batches
 _ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
 _FEW_COMPONENTS = 64
@@ -28,6 +31,21 @@ PAPER: dict[str, Any] = {
     "epochs": 100,
     "held_out": 0.0,
 }
+
+
+def check_settings(given: Mapping[str, Any]) -> None:
+    """Refuse settings that make no sense, by the name of the parameter."""
+    for name in ("layers", "epochs", "patience"):
+        if given[name] != "auto" and given[name] < 1:
+            raise UsageError(f"{name}: expected at least 1, got {given[name]}")
+    for name, kinds in _CHOICES.items():
+        choices = get_args(kinds)
+        if given[name] not in choices:
+            there = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise UsageError(f"{name}: expected {there}, got {given[name]!r}")
+    for name in ("shrinkage", "held_out"):
+        if given[name] != "auto" and not 0.0 <= given[name] < 1.0:
+            raise UsageError(f"{name}: expected a share from 0 to below 1, got {given[name]}")
 
 
 def transformed_width(rows: int, dimension: int, components: int | Literal["auto"], front: FrontKind) -> int:

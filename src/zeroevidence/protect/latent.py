@@ -8,7 +8,7 @@ the means, where all K likelihoods are equal. All other coordinates are :math:`N
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -105,3 +105,26 @@ def simplex(classes: int, distance: float) -> FloatArray:
     _, _, axes = np.linalg.svd(corners)
     spread: FloatArray = corners @ axes[: classes - 1].T * (distance / np.sqrt(2.0))
     return spread
+
+
+def wanted_evidence(llr: Any, classes: int, rows: int) -> FloatArray:
+    """Log-likelihoods of each class from the evidence that is asked for, for all vectors or for each.
+
+    Examples
+    --------
+    >>> wanted_evidence(2.0, classes=2, rows=5).tolist()
+    [0.0, 2.0]
+    """
+    wanted = np.asarray(llr, dtype=np.float64)
+    if not np.isfinite(wanted).all():
+        raise InputError("evidence to set: expected finite numbers")
+    if classes == 2:
+        if wanted.shape not in ((), (rows,)):
+            raise InputError(f"evidence to set: expected one number or {rows}, got shape {wanted.shape}")
+        wanted = np.stack([np.zeros(wanted.shape), wanted], axis=-1)
+    if wanted.shape not in ((classes,), (rows, classes)):
+        raise InputError(
+            f"evidence to set: expected {classes} numbers, one per class, or {rows} times that many, got shape "
+            f"{np.shape(llr)}"
+        )
+    return wanted

@@ -60,8 +60,6 @@ def _recalls(row: Evaluation, rows: Sequence[Evaluation]) -> dict[str, str]:
 
 
 def _percent(row: Evaluation, name: str) -> str:
-    if row[name].number is None:
-        raise InputError(f"{name} of {row.labels.get('dataset', 'a row')} is {row[name].value!r}; expected a number")
     return f"{100.0 * row[name].uncorrected:.3f}"
 
 

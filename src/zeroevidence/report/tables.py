@@ -72,7 +72,9 @@ def _latex(section: Section, signatures: Sequence[str]) -> str:
 
 
 def _apart(grid: Grid) -> list[Grid]:
-    """The parts of a table as tables of their own."""
+    """The parts of a table as tables of their own; one that has none stays as it is."""
+    if not grid.parts:
+        return [grid]
     ends = [*list(grid.parts)[1:], len(grid.body)]
     return [
         replace(
@@ -83,7 +85,7 @@ def _apart(grid: Grid) -> list[Grid]:
             parts={},
         )
         for (start, title), end in zip(grid.parts.items(), ends, strict=True)
-    ] or [grid]
+    ]
 
 
 def _arranged(

@@ -109,6 +109,7 @@ def _tdcf_act(view: TandemView) -> float | None:
     references=("kinnunen2020",),
     place=14,
     method=_thresholds,
+    several=True,
 )
 def _tdcf_errors(view: TandemView) -> dict[str, float] | None:
     found = _found(view)

@@ -11,7 +11,6 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.order import in_name_order
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.bands import Bands, as_numbers
@@ -82,8 +81,6 @@ def dealt(numbers: FloatArray, hands: int, seed: int) -> IntArray:
 
 def split_by_number(embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
     """Thirds of the people, each with small, middling and large numbers; see `Roles`."""
-    people_numbers(embeddings, attribute)  # what is wrong is told by the rows of the caller
-    embeddings = in_name_order(embeddings)
     numbers, who = people_numbers(embeddings, attribute)
     if len(numbers) < 9:
         raise InputError(f"{attribute}: {len(numbers)} speaker(s); thirds of people need at least nine")

@@ -16,6 +16,8 @@ from zeroevidence.errors import InputError
 class Roles:
     """Three groups of people: to train protectors (and the PLDA), to train attackers, and to test.
 
+    Each group is put in the order of speakers and identifiers: the order in which it is given changes no number.
+
     Examples
     --------
     >>> people = np.repeat([f"p{i}" for i in range(12)], 2)
@@ -39,12 +41,12 @@ class Roles:
                     f"{one} and {other} share {len(common)} speaker(s), among them {str(common[0])!r}; expected other "
                     "people, or a classifier recognises them instead of the attribute"
                 )
+        for name in ("train", "attack", "test"):
+            object.__setattr__(self, name, in_name_order(getattr(self, name)))
 
     @classmethod
     def split(cls, embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
         """Thirds of the speakers of each class, at random."""
-        attribute_labels(embeddings, attribute)  # what is wrong is told by the rows of the caller
-        embeddings = in_name_order(embeddings)
         speakers, labels = speaker_names(embeddings), attribute_labels(embeddings, attribute)
         rng = np.random.default_rng(seed)
         part = np.zeros(len(speakers), dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 from zeroevidence.attack.backends import Plda
 from zeroevidence.data.embeddings import Embeddings, mated_rows, speaker_names
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.order import in_name_order
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
 
 
@@ -19,11 +20,11 @@ def verification(
     backend = Plda().fit(np.asarray(train.vectors, dtype=np.float64), speaker_names(train, "train"))
     ids = np.concatenate([side.ids for side in sides.values()])
     people = np.concatenate([speaker_names(side) for side in sides.values()])
-    everyone = Embeddings(np.concatenate([side.vectors for side in sides.values()]), ids, people)
-    enrols = np.zeros(len(ids), dtype=bool)
+    everyone = in_name_order(Embeddings(np.concatenate([side.vectors for side in sides.values()]), ids, people))
+    people = speaker_names(everyone)
+    enrols = np.zeros(len(people), dtype=bool)
     for name in np.unique(people):
         own = np.flatnonzero(people == name)
-        own = own[np.argsort(ids[own], kind="stable")]
         enrols[own[: len(own) // 2]] = True
     tried = ~enrols & np.isin(people, people[enrols])
     profiles, trial = everyone.take(enrols).profiles(), everyone.take(tried)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -24,12 +24,13 @@ from zeroevidence.protect.flow_settings import (
     Precision,
     Weights,
     batch_size,
+    check_settings,
     coordinate_order,
     transformed_width,
 )
 from zeroevidence.protect.flow_training import ClassDensities, Data, Densities, History, Recipe, SpreadDensities, train
 from zeroevidence.protect.front import Front, FrontKind
-from zeroevidence.protect.latent import Evidence
+from zeroevidence.protect.latent import Evidence, wanted_evidence
 from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
 from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.orbits import ClassGaussians
@@ -199,7 +200,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _fit(self, data: Training, progress: Callable[[int, int], None] | None = None) -> None:
         torch = need_torch("ZeroEvidenceFlow")
-        self._check_parameters()
+        check_settings(self.get_params(deep=False))
         if self.weights == "none":
             data = dataclasses.replace(data, weights=np.ones(len(data.x)))
         self.device_ = choose_device(self.device, "ZeroEvidenceFlow")
@@ -236,24 +237,6 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             self.inversion_error_ = self._inversion_error(x)
         if not self.inversion_error_ <= _LOST:
             raise self._diverged("the flow no longer maps vectors there and back")
-
-    def _check_parameters(self) -> None:
-        for name in ("layers", "epochs", "patience"):
-            if getattr(self, name) != "auto" and getattr(self, name) < 1:
-                raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name, kinds in (
-            ("front", FrontKind),
-            ("covariances", Covariances),
-            ("weights", Weights),
-            ("precision", Precision),
-        ):
-            choices = get_args(kinds)
-            if getattr(self, name) not in choices:
-                there = f"{', '.join(choices[:-1])} or {choices[-1]}"
-                raise UsageError(f"{name}: expected {there}, got {getattr(self, name)!r}")
-        for name in ("shrinkage", "held_out"):
-            if getattr(self, name) != "auto" and not 0.0 <= getattr(self, name) < 1.0:
-                raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
 
     def _train(
         self, torch: Any, data: Training, densities: Densities, progress: Callable[[int, int], None] | None
@@ -353,20 +336,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         For more than two classes give a log-likelihood for each class, up to a constant: K numbers, or n x K.
         """
         x = self._checked(X)
-        rows = len(x)
-        evidence = self.evidence_[0]
-        wanted = np.asarray(llr, dtype=np.float64)
-        if not np.isfinite(wanted).all():
-            raise InputError("evidence to set: expected finite numbers")
-        if evidence.classes == 2:
-            if wanted.shape not in ((), (rows,)):
-                raise InputError(f"evidence to set: expected one number or {rows}, got shape {wanted.shape}")
-            wanted = np.stack([np.zeros(wanted.shape), wanted], axis=-1)
-        if wanted.shape not in ((evidence.classes,), (rows, evidence.classes)):
-            raise InputError(
-                f"evidence to set: expected {evidence.classes} numbers, one per class, or {rows} times that many, got "
-                f"shape {np.shape(llr)}"
-            )
+        wanted = wanted_evidence(llr, self.evidence_[0].classes, len(x))
         what = f"vectors with evidence as large as {np.abs(wanted).max():.3g}"
         return self._finite(what, lambda given: self._moved(given, wanted), x)
 

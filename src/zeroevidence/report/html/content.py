@@ -143,8 +143,8 @@ def _shown_value(row: Evaluation | None, name: str) -> str:
 def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None:
     """Where the number lies between nothing and everything; None where that is not a line."""
     metric = row.metrics[name]
-    most = _most(name, metric, row)
-    if most is None or not isinstance(metric.value, float) or not isfinite(metric.value):
+    most, found = _most(name, metric, row), row.number(name)
+    if most is None or found is None or not isfinite(found):
         return None
     nothing, everything = most
 
@@ -153,13 +153,13 @@ def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None
             return None
         return round(100.0 * min(1.0, max(0.0, (x - nothing) / (everything - nothing))), 2)
 
-    at = place(metric.value)
+    at = place(found)
     assert at is not None
-    other = None if plain is None or name not in plain.metrics else plain.metrics[name].value
+    other = None if plain is None else plain.number(name)
     ends = sorted(x for x in (place(metric.low), place(metric.high)) if x is not None)
     low, high = ends if len(ends) == 2 else (None, None)
     null = None if metric.null is None else place(metric.null.q95)
-    return Strip(at, low, high, null, place(other) if isinstance(other, float) else None)
+    return Strip(at, low, high, null, place(other))
 
 
 def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] | None:

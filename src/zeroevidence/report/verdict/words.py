@@ -129,9 +129,9 @@ def outside(metric: Measured) -> bool:
 
     Calibrated on the scores it is judged on, a measure flatters the attacker; its interval is corrected for that.
     """
-    if metric.low is None or metric.high is None or not isinstance(metric.value, (int, float)):
+    if metric.low is None or metric.high is None:
         return False
-    return not metric.low - 1e-9 <= metric.value <= metric.high + 1e-9
+    return not metric.low - 1e-9 <= float(metric) <= metric.high + 1e-9
 
 
 def rounded_factor(factor: float) -> str:
