@@ -99,7 +99,9 @@ def is_summary(path: str | Path) -> bool:
     if file.name.startswith("result_for_rank"):
         return True
     lines = head.split("\n")
-    return any(_columns(line) for line in lines) or is_collected(lines[0])
+    if is_collected(lines[0]):
+        return True
+    return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
 
 
 def read_summary(path: str | Path) -> list[SummaryRow]:
