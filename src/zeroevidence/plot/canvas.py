@@ -179,14 +179,15 @@ def _svg(figure: Figure, metadata: dict[str, None]) -> str:
     """A figure as SVG, laid out while it is drawn; `savefig` would draw all of it once more only to lay it out."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    raw, canvas, dpi = io.StringIO(), figure.canvas, figure.dpi
+    raw, before, dpi = io.StringIO(), figure.canvas, figure.dpi
     try:
         with style(), _of_any_size():
             figure.set_dpi(_STYLE["savefig.dpi"])
-            FigureCanvasSVG(figure).print_svg(raw, metadata=metadata)
+            canvas: Any = FigureCanvasSVG(figure)
+            canvas.print_svg(raw, metadata=metadata)
     finally:
         figure.set_dpi(dpi)
-        figure.set_canvas(canvas)
+        figure.set_canvas(before)
     return raw.getvalue()
 
 
