@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.fuzz.mutate import damaged
 from tests.fuzz.oracle import eer, scores_of
@@ -31,7 +32,10 @@ STOPPED_S = 120
 _MEMORY = 6 << 30  # of a worker: files that ask for more must be refused, or end with the exit code for it
 _CHUNK = 5000
 SELDOM = ("audit",)
-EVERY = 499
+EVERY = 199
+_DRAWN = 8  # of so many audits one draws the figures of its report, which take ten times as long as the rest
+_PAGE_FIGURES = "zeroevidence.report.html.page.draw_figures"
+_ALONE = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}  # tiny files: threads would only wait for each other
 FAULTS = ("traceback", "crash", "no file named", "wrong number", "warning", "slow")
 
 
@@ -100,10 +104,18 @@ def run_case(targets: Sequence[Target], seed: int, case: int) -> Outcome:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
                 Path(name).write_bytes(data)
             start = time.monotonic()
-            kind, told = _judged(target, files)
+            with _figures(target.command not in SELDOM or case // EVERY % _DRAWN == 0):
+                kind, told = _judged(target, files)
             return Outcome(case, target.command, kind, time.monotonic() - start, told)
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _figures(drawn: bool) -> Iterator[None]:
+    """Pages with their figures, or without: what is damaged is checked long before."""
+    with contextlib.nullcontext() if drawn else mock.patch(_PAGE_FIGURES, return_value=([], {})):
+        yield
 
 
 def _judged(target: Target, files: Files) -> tuple[str, str]:
@@ -158,63 +170,78 @@ def _checked_file() -> str:
         return "" if np.isfinite(written["vectors"]).all() else "vectors that are not finite"
 
 
-def _work(targets: Sequence[Target], seed: int, cases: range, pipe: Connection) -> None:
+def _work(targets: Sequence[Target], seed: int, pipe: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    for case in cases:
-        pipe.send(("began", case))
-        pipe.send(("ended", run_case(targets, seed, case)))
-    pipe.close()
+    with contextlib.suppress(EOFError):
+        while True:
+            for case in pipe.recv():
+                pipe.send(run_case(targets, seed, case))
 
 
-class _Lane:
-    """Some of the cases, one after the other, in processes that are replaced when one dies."""
+class Lane:
+    """Cases one after the other, in a process that is replaced when it dies; starting one takes seconds."""
 
-    def __init__(self, targets: Sequence[Target], seed: int, cases: range) -> None:
-        self.targets, self.seed, self.left = targets, seed, cases
-        self.pipe, self.worker = self._started()
+    def __init__(self, targets: Sequence[Target], seed: int) -> None:
+        self.targets, self.seed, self.left, self.asked = targets, seed, range(0), 0
+        self._start()
 
-    def _started(self) -> tuple[Connection, Any]:
+    def _start(self) -> None:
         context: Any = multiprocessing.get_context("spawn")  # threads of polars and torch do not survive a fork
-        mine, theirs = context.Pipe(duplex=False)
-        part = self.left[:_CHUNK]  # a fresh process now and then: what libraries keep adds up
-        worker = context.Process(target=_work, args=(self.targets, self.seed, part, theirs))
-        worker.start()
+        self.pipe, theirs = context.Pipe()
+        self.worker = context.Process(target=_work, args=(self.targets, self.seed, theirs), daemon=True)
+        with mock.patch.dict(os.environ, _ALONE):
+            self.worker.start()
         theirs.close()
-        return mine, worker
+        self.room = _CHUNK  # a fresh process now and then: what libraries keep adds up
 
-    def next(self) -> Outcome | None:
-        """What is known next; None where that is nothing yet."""
+    def ask(self, cases: range) -> None:
+        """Begin with these; what becomes of each is told by `next`."""
+        self.left = cases
+        if not self.room:
+            self.close()
+            self._start()
+        self.asked = min(len(cases), self.room)
+        self.room -= self.asked
+        self.pipe.send(cases[: self.asked])
+
+    def next(self) -> Outcome:
+        """What became of the next case."""
+        case, rest = self.left[0], self.left[1:]
         try:
-            what, value = self.pipe.recv()
-        except EOFError:
-            return self._replaced()
-        if what == "began":
-            return None
-        self.left = self.left[1:]
-        return value
+            outcome: Outcome = self.pipe.recv()
+        except (EOFError, ConnectionError):
+            self.close()
+            told = f"exit code {self.worker.exitcode}"
+            outcome = Outcome(case, command_of(self.targets, case), "crash", 0.0, told)
+            self._start()
+            self.asked = 1
+        self.left, self.asked = rest, self.asked - 1
+        if rest and not self.asked:
+            self.ask(rest)
+        return outcome
 
-    def _replaced(self) -> Outcome | None:
-        self.worker.join()
-        code, crashed = self.worker.exitcode, None
-        if code:
-            case, self.left = self.left[0], self.left[1:]
-            crashed = Outcome(case, command_of(self.targets, case), "crash", 0.0, f"exit code {code}")
+    def run(self, cases: range) -> list[Outcome]:
+        """What became of these."""
+        self.ask(cases)
+        return [self.next() for _ in cases]
+
+    def close(self) -> None:
+        """End the process."""
         self.pipe.close()
-        if self.left:
-            self.pipe, self.worker = self._started()
-        return crashed
+        self.worker.join()
 
 
 def run_cases(targets: Sequence[Target], seed: int, cases: range, workers: int = 1) -> Iterator[Outcome]:
     """All cases, shared out among processes; the number of a case decides what it is, whichever process runs it."""
-    lanes = [_Lane(targets, seed, part) for k in range(workers) if (part := cases[k::workers])]
-    while lanes:
-        ready = {id(one) for one in wait([lane.pipe for lane in lanes])}
-        for lane in [lane for lane in lanes if id(lane.pipe) in ready]:
-            outcome = lane.next()
-            if outcome is not None:
-                yield outcome
-        lanes = [lane for lane in lanes if lane.left or lane.worker.is_alive() or not lane.pipe.closed]
+    lanes = []
+    for k in range(min(workers, len(cases))):
+        lanes.append(Lane(targets, seed))
+        lanes[-1].ask(cases[k::workers])
+    while busy := [lane for lane in lanes if lane.left]:
+        ready = wait([lane.pipe for lane in busy])
+        yield from (lane.next() for lane in busy if lane.pipe in ready)
+    for lane in lanes:
+        lane.close()
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -1,6 +1,6 @@
 """A small run of the fuzzer, and what it rests on; `python -m tests.fuzz --cases 100000` is the large one.
 
-`ZEROEVIDENCE_FUZZ=6000` runs so many cases.
+`ZEROEVIDENCE_FUZZ=24000` runs so many cases.
 """
 
 import os
@@ -10,13 +10,13 @@ import pytest
 
 from tests.fuzz.mutate import damaged
 from tests.fuzz.oracle import eer, scores_of
-from tests.fuzz.running import Outcome, case_files, command_of, run_cases, summary
+from tests.fuzz.running import Lane, Outcome, case_files, command_of, run_cases, summary
 from tests.fuzz.seeds import run, targets
 from zeroevidence.cli import cli
 from zeroevidence.measure.verification import eer as measured_eer
 
 CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ", "640"))
-PARTS = 8  # so that they can run side by side
+PARTS = 16  # so that they can run side by side
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,17 @@ def made():
     return targets()
 
 
+@pytest.fixture(scope="module")
+def lane(made):
+    found = Lane(made, 1)
+    yield found
+    found.close()
+
+
 @pytest.mark.parametrize("part", range(PARTS))
-def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one(made, part):
+def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one(lane, part):
     cases = range(part * CASES // PARTS, (part + 1) * CASES // PARTS)
-    outcomes = list(run_cases(made, 1, cases))
+    outcomes = lane.run(cases)
     assert [one.case for one in outcomes] == list(cases)
     assert not [one for one in outcomes if one.is_fault], summary(outcomes)
     assert {one.kind for one in outcomes} >= {"exit 0", "exit 3"}
@@ -62,6 +69,15 @@ def test_any_number_of_processes_gives_the_same(made):
     assert [(each.case, each.command, each.kind) for each in one] == [
         (each.case, each.command, each.kind) for each in three
     ]
+
+
+def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(made):
+    lane = Lane([one for one in made if one.command == "kit"], 3)
+    lane.worker.kill()
+    outcomes = lane.run(range(4))
+    lane.close()
+    assert [one.case for one in outcomes] == [0, 1, 2, 3]
+    assert [one.kind == "crash" for one in outcomes] == [True, False, False, False]
 
 
 def test_every_command_that_reads_files_has_its_turn(made):

@@ -63,7 +63,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, tuple):
-        return [plain(one) for one in value]
+        return [one if type(one) is float and math.isfinite(one) else plain(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
@@ -110,6 +110,8 @@ def _of(kind: Any, value: Any, where: str) -> Any:
         return _either(kind, value, where)
     if origin is tuple:
         item = get_args(kind)[0]
+        if item is float:
+            return _numbers(_list(value, where), where)
         return tuple(_of(item, one, f"{where}[{place}]") for place, one in enumerate(_list(value, where)))
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return mapping(get_args(kind)[1], value, where)
@@ -139,6 +141,13 @@ def number(value: Any, where: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LARGEST:
         _wrong(float, value, where)
     return float(value)
+
+
+def _numbers(values: list[Any], where: str) -> tuple[float, ...]:
+    """Numbers all at once, and one by one only where there is more than plain numbers: curves are long."""
+    if all(type(one) is float and -_LARGEST <= one <= _LARGEST for one in values):
+        return tuple(values)
+    return tuple(number(one, f"{where}[{place}]") for place, one in enumerate(values))
 
 
 def mapping(kind: Any, value: Any, where: str) -> dict[str, Any]:
@@ -199,7 +208,7 @@ def _list(value: Any, where: str) -> list[Any]:
 
 def is_writable(text: Any) -> bool:
     """Whether text can be written again: JSON may hold halves of characters."""
-    return isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return isinstance(text, str) and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text))
 
 
 def _wrong(kind: Any, value: Any, where: str) -> NoReturn:

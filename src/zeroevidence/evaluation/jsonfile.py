@@ -7,10 +7,10 @@ still read (see `legacy`).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from zeroevidence.data.door import door, is_folder
@@ -24,8 +24,7 @@ from zeroevidence.evaluation.rowfile import read_row
 from zeroevidence.evaluation.setup import Setup, joint_signature
 
 SCHEMA = "zeroevidence/evaluation/2"
-_ITEM = r'(?:-?\d[\d.eE+-]*|"-?inf"|null)'
-_NUMBERS = re.compile(rf"\[\n\s*{_ITEM}(?:,\n\s*{_ITEM})*\n\s*\]")
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: bool = False) -> None:
@@ -121,9 +120,23 @@ def to_json(rows: Sequence[Evaluation]) -> str:
         "signature": joint_signature([row.signature for row in rows]),
         "rows": [to_record(row) for row in rows],
     }
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    # Numbers of a curve on one line: a file is read by people too. A line break is never part of a JSON string.
-    return _NUMBERS.sub(lambda found: re.sub(r"\n\s*", "", found[0]).replace(",", ", "), text) + "\n"
+    return _written(document) + "\n"
+
+
+def _written(value: Any, inset: str = "") -> str:
+    """A value as JSON, numbers of a curve on one line: a file is read by people too."""
+    deeper = f"{inset} "
+    if isinstance(value, dict) and value:
+        lines = [f"{deeper}{_encoded(str(name))}: {_written(one, deeper)}" for name, one in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{inset}}}"
+    if isinstance(value, list) and not all(map(_is_number, value)):
+        return "[\n" + ",\n".join(f"{deeper}{_written(one, deeper)}" for one in value) + f"\n{inset}]"
+    return _encoded(value)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number as results hold them (see `plain`)."""
+    return type(value) in (float, int, NoneType) or value in ("inf", "-inf")
 
 
 def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:

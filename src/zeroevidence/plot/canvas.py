@@ -147,10 +147,7 @@ def svg_text(figure: Figure, *, name: str, title: str) -> str:
 
     Text stays text. The element carries `title` for screen readers.
     """
-    raw = io.StringIO()
-    with style(), _of_any_size():
-        figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    text = raw.getvalue()
+    text = _svg(figure, {"Date": None, "Creator": None, "Format": None, "Type": None})
     text = text[text.index("<svg") :].rstrip()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     prefix = f"ze-{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}-"
@@ -178,10 +175,28 @@ def _of_any_size() -> Iterator[None]:
         raise InputError("the numbers of this figure are too large to be drawn") from None
 
 
+def _svg(figure: Figure, metadata: dict[str, None]) -> str:
+    """A figure as SVG, laid out while it is drawn; `savefig` would draw all of it once more only to lay it out."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    raw, before, dpi = io.StringIO(), figure.canvas, figure.dpi
+    try:
+        with style(), _of_any_size():
+            figure.set_dpi(_STYLE["savefig.dpi"])
+            canvas: Any = FigureCanvasSVG(figure)
+            canvas.print_svg(raw, metadata=metadata)
+    finally:
+        figure.set_dpi(dpi)
+        figure.set_canvas(before)
+    return raw.getvalue()
+
+
 def file_bytes(figure: Figure, format: str) -> bytes:
     """A figure as PDF, SVG or PNG, without the time it was made."""
+    if format == "svg":
+        return _svg(figure, {"Date": None}).encode()
     raw = io.BytesIO()
-    stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[format]
+    stamp = {"pdf": {"CreationDate": None}, "png": None}[format]
     with style(), _of_any_size():
         figure.savefig(raw, format=format, metadata=stamp)
     return raw.getvalue()

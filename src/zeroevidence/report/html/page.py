@@ -12,6 +12,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,9 +165,17 @@ def _of_cards(rows: Sequence[Evaluation], cards: Sequence[Card | None], words: V
 def templates(*folders: Path) -> Environment:
     """The template engine, escaping everything; it looks into `folders` first."""
     try:
-        import jinja2
+        import jinja2  # noqa: F401
     except ImportError:
         raise MissingExtra("report", "an HTML page") from None
+    return _engine(folders)
+
+
+@cache
+def _engine(folders: tuple[Path, ...]) -> Environment:
+    """One engine for all pages: it keeps the templates that it has compiled."""
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
 from zeroevidence.data.formats.scores.located import read_located
@@ -63,22 +64,18 @@ def one_side(table: Table, side: Side, *, key: bool) -> Table:
     frame = table.frame
     if table.format == "asvspoof5":
         frame = _by_name(table, side, key, problems)
-    if "key" in frame.columns:
+    seen = _seen(frame, side)
+    if "unknown" in seen.columns:
         words = KINDS[side]
-        unknown = np.flatnonzero(~frame["key"].is_in(list(words)).to_numpy())
+        unknown = np.flatnonzero(seen["unknown"].to_numpy())
         cells = frame["key"]
         expected = f"{', '.join(words[:-1])} or {words[-1]}"
         problems.each(table, unknown, lambda at: f"unknown key {cells[int(unknown[at])]!r}; expected {expected}")
-    unnamed = 0
-    if "attack" in frame.columns:
-        if "key" in frame.columns:
-            none = (frame["attack"] == _UNNAMED) & (frame["key"] != "spoof")
-            unnamed = int(none.sum())
-            frame = frame.with_columns(attack=pl.when(none).then(pl.lit(ABSENT)).otherwise(pl.col("attack")))
-        _check_attacks(table, frame, side, problems)
-        frame = frame.with_columns(
-            attack=pl.when(pl.col("attack").is_in(list(_NO_ATTACK))).then(pl.lit("")).otherwise(pl.col("attack"))
-        )
+    if "wrong" in seen.columns:
+        _tell_attacks(table, frame, np.flatnonzero(seen["wrong"].to_numpy()), problems)
+    unnamed = int(seen["unnamed"].sum()) if "unnamed" in seen.columns else 0
+    if "attack" in seen.columns:
+        frame = frame.with_columns(seen["attack"])
     if {"codec", "channel", "enrol"} <= set(frame.columns):
         # A verifier's speaker of 2021 carries the channel behind the name; the person is the same on all channels.
         channel = pl.concat_str(pl.lit(ABSENT), "codec", pl.lit(ABSENT), "channel")
@@ -123,19 +120,28 @@ def _by_name(table: Table, side: Side, key: bool, problems: Problems) -> pl.Data
     return frame.with_columns(score=score)
 
 
-def _check_attacks(table: Table, frame: pl.DataFrame, side: Side, problems: Problems) -> None:
-    """Bona fide speech has no attack, and a spoof was not made by being bona fide."""
-    if "key" not in frame.columns:
-        return
-    attack, spoof = frame["attack"], frame["key"] == "spoof"
-    known = frame["key"].is_in(list(KINDS[side]))
-    wrong = (spoof & (attack == "bonafide")) | (~spoof & known & ~attack.is_in(list(_NO_ATTACK)))
-    rows = np.flatnonzero(wrong.to_numpy())
+def _seen(frame: pl.DataFrame, side: Side) -> pl.DataFrame:
+    """Of each row, in one pass: an unknown key, an attack that is wrong or none though it has a name, the attack."""
+    key, attack = pl.col("key"), pl.col("attack")
+    known, spoof = key.is_in(list(KINDS[side])), key == "spoof"
+    unnamed, none = (attack == _UNNAMED) & ~spoof, attack.is_in(list(_NO_ATTACK))
+    found = {}
+    if "key" in frame.columns:
+        found["unknown"] = ~known
+    if "attack" in frame.columns:
+        if "key" in frame.columns:
+            none = none | unnamed
+            # bona fide speech has no attack, and a spoof was not made by being bona fide
+            found |= {"unnamed": unnamed, "wrong": (spoof & (attack == "bonafide")) | (~spoof & known & ~none)}
+        found["attack"] = pl.when(none).then(pl.lit("")).otherwise(attack)
+    return frame.select(**found)
 
+
+def _tell_attacks(table: Table, frame: pl.DataFrame, rows: IntArray, problems: Problems) -> None:
     def reason(at: int) -> str:
-        row = int(rows[at])
-        if frame["key"][row] == "spoof":
+        key, attack = frame["key"][int(rows[at])], frame["attack"][int(rows[at])]
+        if key == "spoof":
             return "a spoof whose attack is 'bonafide'; expected the name of an attack"
-        return f"{frame['key'][row]} speech with the attack {attack[row]!r}; expected - or bonafide"
+        return f"{key} speech with the attack {attack!r}; expected - or bonafide"
 
     problems.each(table, rows, reason)

@@ -99,8 +99,10 @@ def is_summary(path: str | Path) -> bool:
     if file.name.startswith("result_for_rank"):
         return True
     lines = head.split("\n")
-    named = all(key in head for key in _KEYS)  # spares looking at each line of a score file
-    return (named and any(_columns(line) for line in lines)) or is_collected(lines[0])
+    if is_collected(lines[0]):
+        return True
+    # the keys spare looking at each line of a score file
+    return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
 
 
 def read_summary(path: str | Path) -> list[SummaryRow]:
