@@ -8,9 +8,11 @@ file; signs that are not seen are shown by their numbers.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from unittest.mock import patch
 
 import numpy as np
 
@@ -84,7 +86,9 @@ def _latex(name: str) -> str:
 
 
 def _terminal(name: str) -> str:
-    return _found(rf"^system +dataset.*?^([^\n]*?) +{_MARK} ", render(_rows(name), "text"))
+    with patch.dict(os.environ, {"COLUMNS": "100"}):  # as wide as where there is no terminal, whoever runs it
+        text = render(_rows(name), "text")
+    return _found(rf"^system +dataset.*?^([^\n]*?) +{_MARK} ", text)
 
 
 def in_page(name: str) -> tuple[str, str]:
