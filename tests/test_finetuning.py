@@ -45,6 +45,23 @@ def utterances(tmp_path_factory):
     return found
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The card of an encoder with few weights."""
+    import torch
+
+    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+
+    home = tmp_path_factory.mktemp("small")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
+        save_onnx(ARCHITECTURES["campplus"].make(**sizes), home / "small.onnx")
+    card = {"sample_rate": RATE, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding", "dim": 12}
+    (home / "small.json").write_text(json.dumps({**card, "file": "small.onnx"}))
+    return home / "small.json"
+
+
 @pytest.fixture
 def short(monkeypatch):
     """Two epochs are enough to see what is kept."""
@@ -73,12 +90,12 @@ def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeyp
     assert tuning(encoder).card == found.card
 
 
-def test_full_effort_learns_again_from_less(utterances, short, tmp_path):
-    found = FineTuning(utterances, None, tmp_path, "full")(load_extractor("campplus"))
+def test_full_effort_learns_again_from_less(utterances, short, small, tmp_path):
+    found = FineTuning(utterances, None, tmp_path, "full")(load_extractor(small))
     assert found.further == ""
     assert found.learned.over_people.amount == (8, 16)
     assert found.learned.over_epochs.amount == (1, 2)
-    kept = FineTuning(utterances, None, tmp_path, "full")(load_extractor("campplus"))
+    kept = FineTuning(utterances, None, tmp_path, "full")(load_extractor(small))
     assert kept.learned == found.learned
 
 
