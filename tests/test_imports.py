@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from zeroevidence import evaluate
+from zeroevidence.evaluation.jsonfile import save_results
+
 
 def loaded_by(code: str) -> set[str]:
     listing = subprocess.run(
@@ -30,3 +33,13 @@ def test_evaluating_arrays_needs_no_file_reader_nor_optional_part():
 def test_help_is_answered_without_numpy(option):
     code = f"from zeroevidence.cli import cli; cli(['{option}'], standalone_mode=False)"
     assert not {"numpy", "polars", "rich", "scipy"} & loaded_by(code)
+
+
+def test_a_figure_of_a_finished_result_needs_no_attacker(tmp_path):
+    pytest.importorskip("matplotlib")
+    result, figure = str(tmp_path / "one.json"), str(tmp_path / "ece.svg")
+    save_results([evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)], result)
+    words = ["plot", "ece", result, "-o", figure]
+    found = loaded_by(f"from zeroevidence.cli import cli; cli({words}, standalone_mode=False)")
+    assert "matplotlib" in found
+    assert not {"sklearn", "zeroevidence.auditing"} & found

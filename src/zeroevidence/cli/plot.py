@@ -142,12 +142,11 @@ def _rows(paths: Sequence[str]) -> list[Evaluation]:
 
 def _read(path: str) -> list[Evaluation]:
     """The rows of one RESULT."""
-    from zeroevidence.evaluation import Options, read_results
+    from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.jsonfile import is_result
-    from zeroevidence.sample.audits import sample_audit
 
     if path == _DEMO and not Path(path).exists():
-        return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither
+        return _demo()
     if not Path(path).exists():
         raise InputError("no such file or folder; expected a result", path=path)
     if not is_result(path):
@@ -156,3 +155,11 @@ def _read(path: str) -> list[Evaluation]:
             path=path,
         )
     return read_results(path)
+
+
+def _demo() -> list[Evaluation]:
+    """Rows of the bundled data; attackers are imported for these alone, which takes longer than a figure."""
+    from zeroevidence.evaluation import Options
+    from zeroevidence.sample.audits import sample_audit
+
+    return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither
