@@ -229,6 +229,12 @@ def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
     return classes, labels.astype(np.int64)
 
 
+def check_scale(scale: FloatArray, mean: FloatArray) -> None:
+    """Refuse deviations of a stored model that nothing can be divided by."""
+    if scale.shape != mean.shape or not (scale > 0.0).all():
+        raise InputError(f"scale: expected {len(mean)} positive numbers")
+
+
 def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
     """Weights of mean one that make all classes (or combinations) count equally, and all people in a class."""
     _, cell = np.unique(labels, axis=0, return_inverse=True)

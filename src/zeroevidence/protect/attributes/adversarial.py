@@ -18,7 +18,7 @@ from zeroevidence.protect.attributes import protector
 from zeroevidence.protect.latent import against_others
 from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
 from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
+from zeroevidence.protect.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
 
 _CODE = 128
 _BLOCK = 65536
@@ -251,6 +251,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         torch = need_torch("AdversarialAutoencoder")
         for name in ("mean", "scale", "score_weights", "score_bias"):
             setattr(self, f"{name}_", arrays[name])
+        check_scale(self.scale_, self.mean_)
         hidden, code = arrays["encoder.0.weight"].shape[0], arrays["encoder.2.weight"].shape[0]
         networks = _networks(torch, len(self.mean_), code, hidden, len(self.score_bias_))
         for part, network in zip(("encoder", "decoder"), networks, strict=True):

@@ -34,7 +34,7 @@ from zeroevidence.protect.latent import Evidence, wanted_evidence
 from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
 from zeroevidence.protect.noise import NoiseShape
 from zeroevidence.protect.orbits import ClassGaussians
-from zeroevidence.protect.transformers import EmbeddingProtector, Training, held_out_rows
+from zeroevidence.protect.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
@@ -359,6 +359,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         from zeroevidence.protect.couplings import make_couplings
 
         self.front_ = Front(*(arrays[f"front.{name.name}"] for name in dataclasses.fields(Front)))
+        check_scale(self.front_.scale, self.front_.mean)
         found: list[Evidence | ClassGaussians] = []
         while f"evidence.{len(found)}.means" in arrays:
             means, spread = (arrays[f"evidence.{len(found)}.{name}"] for name in ("means", "variance"))
