@@ -95,7 +95,7 @@ def test_a_damaged_model_is_refused(folder, damage, words):
         load_model(folder)
 
 
-@pytest.mark.parametrize("scale", [np.zeros(6), np.array([0]), np.full(6, -1.0)])
+@pytest.mark.parametrize("scale", [np.zeros(8), np.array([0]), np.full(8, -1.0)])
 @pytest.mark.parametrize("name", ["adversarial", "flow"])
 def test_deviations_that_nothing_can_be_divided_by_are_refused(name, scale):
     pytest.importorskip("torch")
@@ -103,7 +103,7 @@ def test_deviations_that_nothing_can_be_divided_by_are_refused(name, scale):
     fitted = make_protector(name, {"epochs": 1}).fit(x, y)
     numbers = fitted.numbers()
     (place,) = (one for one in numbers if one.rpartition(".")[2] == "scale")
-    with pytest.raises(InputError, match="scale: expected 6 positive numbers"):
+    with pytest.raises(InputError, match="scale: expected 8 positive numbers"):
         fitted.restore({**numbers, place: scale})
 
 
