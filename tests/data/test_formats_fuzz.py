@@ -297,7 +297,8 @@ def test_reading_by_parts_says_what_the_careful_reader_says(form):
             continue
         infinite = rng.random() < 0.5
         whole = read_carefully(scores, "s", layout, infinite=infinite)
-        parts = read_located(scores, "s", layout, infinite=infinite, part=rng.choice([1, 20, 60]))
+        sizes = rng.choice([(1,), (20,), (60,), (100, 20), (200, 1)])
+        parts = read_located(scores, "s", layout, infinite=infinite, sizes=sizes)
         assert parts.problems == whole.problems
         assert parts.frame.equals(whole.frame)
         assert parts.lines.tolist() == whole.lines.tolist()

@@ -320,7 +320,7 @@ def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, care
     if isinstance(text, FirstLines) and text.read is not None:
         return text.read(file.read(), file.name, role)
     quick = None if careful else read_quickly(file.blocks(PORTION), file.name, layout, coded=True)
-    return read_located(file.read(), file.name, layout, infinite=True) if quick is None else quick
+    return read_located(file.read(), file.name, layout, infinite=True, coded=True) if quick is None else quick
 
 
 def _layout(file: InputFile, role: Role, asked: str, key: Table | None) -> Layout:

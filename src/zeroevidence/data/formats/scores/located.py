@@ -1,12 +1,13 @@
 """Every row and every problem of a text file with its line, at the speed of the quick reader where lines are clean.
 
-The file is read in parts: those that hold nothing unusual by the quick reader, the others line by line. What comes out
+The file is read in blocks, and in parts where a block is unusual: what holds nothing unusual by the quick reader, the
+rest line by line. What comes out
 is what the careful reader says of the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,27 +15,43 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.scores.careful import careful_rows, located_table
 from zeroevidence.data.formats.scores.layout import Layout
-from zeroevidence.data.formats.scores.quick import regular_rows
+from zeroevidence.data.formats.scores.quick import column_kinds, kinds_by_name, regular_rows
 from zeroevidence.data.formats.scores.table import Problems, Table
 
-_PART = 1 << 20  # bytes: a bad line costs a careful look at as many
+_BLOCK = 1 << 25  # bytes that are read at once while nothing is wrong
+_PART = 1 << 19  # bytes: a bad line costs a careful look at as many
 
 
-def read_located(data: bytes, name: str, layout: Layout, *, infinite: bool = False, part: int = _PART) -> Table:
-    """As `read_carefully`, by parts of about so many bytes."""
-    problems, rows = Problems(name), list[tuple[pl.DataFrame, IntArray]]()
-    for first, body in _parts(data, part):
-        quick = None if first == 1 else regular_rows(body, layout)  # the first has the header, if there is one
-        if quick is None:
-            rows.append(careful_rows(body, layout, problems, infinite=infinite, first=first))
-        else:
-            rows.append((quick, np.arange(first, first + quick.height)))
-    return located_table(layout, rows, problems)
+def read_located(
+    data: bytes,
+    name: str,
+    layout: Layout,
+    *,
+    infinite: bool = False,
+    coded: bool = False,
+    sizes: Sequence[int] = (_BLOCK, _PART),
+) -> Table:
+    """As `read_carefully`, by blocks and parts of about so many bytes; identifiers are numbers where `coded`."""
+    problems, kinds = Problems(name), column_kinds(layout, coded=coded)
+    names = kinds_by_name(layout, kinds)
+
+    def rows(data: bytes, first: int, sizes: Sequence[int]) -> Iterator[tuple[pl.DataFrame, IntArray]]:
+        for line, body in _parts(data, sizes[0], first):
+            quick = None if line == 1 else regular_rows(body, layout, kinds)  # the first has the header, if any
+            if quick is not None:
+                yield quick, np.arange(line, line + quick.height)
+            elif len(sizes) > 1:
+                yield from rows(body, line, sizes[1:])
+            else:
+                frame, lines = careful_rows(body, layout, problems, infinite=infinite, first=line)
+                yield frame.with_columns(pl.col(one).cast(kind) for one, kind in names.items()), lines
+
+    return located_table(layout, list(rows(data, 1, sizes)), problems)
 
 
-def _parts(data: bytes, size: int) -> Iterator[tuple[int, bytes]]:
+def _parts(data: bytes, size: int, first: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines together, with the number of the first."""
-    start, first = 0, 1
+    start = 0
     while True:
         end = data.find(b"\n", start + size) + 1 or len(data)
         body = data[start:end]

@@ -34,7 +34,7 @@ def read_quickly(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: b
     Identifiers become numbers (a Categorical of polars) where `coded`: written out, they would take several times the
     memory of everything that is computed with.
     """
-    kinds = _kinds(layout, coded=coded)
+    kinds = column_kinds(layout, coded=coded)
     frames: list[pl.DataFrame] = []
     for tidy in _ahead(_tidied(block, layout, first=number == 0) for number, block in enumerate(blocks)):
         frame = None if tidy is None else _frame(tidy, layout, kinds)
@@ -55,7 +55,7 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
             yield item  # type: ignore[misc]
 
 
-def _kinds(layout: Layout, *, coded: bool) -> list[pl.DataType]:
+def column_kinds(layout: Layout, *, coded: bool) -> list[pl.DataType]:
     """What polars makes of each column; the codes of one have nothing to do with those of another."""
     return [
         _DTYPES.get(meaning or "") or (pl.Categorical(pl.Categories.random()) if coded and meaning else pl.String())
@@ -63,12 +63,18 @@ def _kinds(layout: Layout, *, coded: bool) -> list[pl.DataType]:
     ]
 
 
-def regular_rows(data: bytes, layout: Layout) -> pl.DataFrame | None:
+def kinds_by_name(layout: Layout, kinds: Sequence[pl.DataType]) -> dict[str, pl.DataType]:
+    """The kinds of identifiers by what the columns mean; scores and labels are read as what they are."""
+    pairs = zip(layout.columns, kinds, strict=True)
+    return {meaning: kind for meaning, kind in pairs if meaning and meaning not in _DTYPES}
+
+
+def regular_rows(data: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
     """The rows of a part of a file below its header, one for each line, or None when it needs the careful reader."""
     separator = layout.separator.encode()
     if (separator != b" " and b'"' in data) or not _is_utf8(data) or without_mark(data) is not data:
         return None
-    return _frame(data, layout, _kinds(layout, coded=False)) if _regular(data, separator, len(layout.columns)) else None
+    return _frame(data, layout, kinds) if _regular(data, separator, len(layout.columns)) else None
 
 
 def _frame(body: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
