@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def _interleave(few: FloatArray, many: FloatArray) -> tuple[IntArray, IntArray]:
     changes = few[1:] != few[:-1]
     first = np.arange(len(few)) if changes.all() else np.concatenate(([0], np.flatnonzero(changes) + 1))
     values = few if len(first) == len(few) else few[first]
-    left = _searched(many, values)
+    left = searched(many, values)
     right = left
     # A second search costs as much as the first, so it is made only where something is tied.
     tied = np.flatnonzero(many[np.minimum(left, len(many) - 1)] == values)
@@ -122,14 +123,14 @@ def _runs(first: IntArray, left: IntArray, n_few: int, n_many: int) -> tuple[Int
     return few_counts[inside], many_counts[inside]
 
 
-def _searched(many: FloatArray, values: FloatArray) -> IntArray:
-    """Numbers of sorted scores below sorted values; in two threads where it is worth it, for it waits for memory."""
+def searched(many: FloatArray, values: FloatArray, side: Literal["left", "right"] = "left") -> IntArray:
+    """Where values belong among sorted scores; in two threads where it is worth it, for it waits for memory."""
     if len(values) < _THREADED_FROM:
-        return np.searchsorted(many, values, "left")
+        return np.searchsorted(many, values, side)
     half = len(values) // 2
     with ThreadPoolExecutor(1) as other:
-        lower = other.submit(np.searchsorted, many, values[:half], "left")
-        upper = np.searchsorted(many, values[half:], "left")
+        lower = other.submit(np.searchsorted, many, values[:half], side)
+        upper = np.searchsorted(many, values[half:], side)
         return np.concatenate((lower.result(), upper))
 
 

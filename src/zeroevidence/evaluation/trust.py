@@ -168,8 +168,7 @@ def with_nulls(
     """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
     observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
-    placed = None if told.clusters is None else told.placed
-    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=placed)
+    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=lambda: told.placed)
     if isinstance(pairs, ListNull):
         drawn = _lists(pairs, metrics, min(options.null, _LISTS), progress)
         found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}

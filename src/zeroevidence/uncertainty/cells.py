@@ -7,21 +7,18 @@ both ends, which decide the worst case, are kept apart.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows
+from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows, searched
 
 CellArray: TypeAlias = NDArray[np.uint16]
 CELLS = 1 << 15
 _END = 1 / 8  # share of the cells at either end that hold one atom each
-_THREADED_FROM = 1 << 15  # scores to place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,19 +75,5 @@ def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:
 
 
 def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
-    """The last of the ascending `lows` that does not lie above each score; in two threads where it is worth it."""
-    search = partial(np.searchsorted, lows, side="right")
-    if len(scores) < _THREADED_FROM:
-        return np.asarray(search(scores) - 1, dtype=np.uint16)
-    places: CellArray = np.empty(len(scores), dtype=np.uint16)
-    parts = np.array_split(np.arange(len(scores)), 2)
-
-    def fill(part: IntArray) -> None:
-        span = slice(int(part[0]), int(part[-1]) + 1)
-        np.subtract(search(scores[span]), 1, out=places[span], casting="unsafe")
-
-    with ThreadPoolExecutor(1) as other:
-        running = other.submit(fill, parts[0])
-        fill(parts[1])
-        running.result()
-    return places
+    """The last of the ascending `lows` that does not lie above each score."""
+    return (searched(lows, scores, "right") - 1).astype(np.uint16)

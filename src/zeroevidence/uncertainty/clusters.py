@@ -12,6 +12,7 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.uncertainty.draws import generator, groups_of
 from zeroevidence.uncertainty.spread import effective_number
 
+_TABLE = 1 << 16  # codes that have a place each, however few are given
 Unit: TypeAlias = Literal["speaker", "identifier", "score"]
 
 
@@ -90,6 +91,16 @@ def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) ->
     _, person = connected_components(same, directed=False)
     _, first = np.unique(person, return_index=True)
     return names[first], person.astype(np.int64)[codes]
+
+
+def numbered(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
+    """Codes below `limit` that may be used, ascending, and the place of each given one among them.
+
+    All of them, which spares sorting, unless they are far more than there are codes.
+    """
+    if limit <= max(len(codes), _TABLE):
+        return np.arange(limit), codes
+    return np.unique(codes, return_inverse=True)
 
 
 def find_owners(clusters: Clusters | None) -> tuple[IntArray, IntArray] | None:

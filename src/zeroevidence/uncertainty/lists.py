@@ -23,14 +23,13 @@ from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.uncertainty.cells import CELLS, Placed
-from zeroevidence.uncertainty.clusters import Clusters
+from zeroevidence.uncertainty.clusters import Clusters, numbered
 from zeroevidence.uncertainty.spread import effective_number, t_tail
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
-_TABLE = 1 << 16  # codes that have a place each, however few scores there are
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
 _EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
 _PART = 1 << 15  # scores that are drawn at a time
@@ -75,7 +74,7 @@ def _of_pairs(parts: Sequence[tuple[FloatArray, Pairs]], n: int) -> float:
     """Sum of squares of what each pair of two people adds to the area."""
     codes = np.concatenate([_pair_codes(pairs.enrolment, pairs.trial, n) for _, pairs in parts])
     terms = [np.where(pairs.enrolment != pairs.trial, values / len(values), 0.0) for values, pairs in parts]
-    sums = np.bincount(_numbered(codes, n * n)[0], weights=np.concatenate(terms))
+    sums = np.bincount(numbered(codes, n * n)[1], weights=np.concatenate(terms))
     return float((sums**2).sum())
 
 
@@ -83,14 +82,6 @@ def _pair_codes(one: IntArray, other: IntArray, n: int) -> IntArray:
     """A number for each pair of two out of `n`, whichever comes first."""
     codes: IntArray = np.minimum(one, other) * n + np.maximum(one, other)
     return codes
-
-
-def _numbered(codes: IntArray, limit: int) -> tuple[IntArray, int]:
-    """Codes below `limit` as numbers from 0, and how many there are; as they are where they are not much too sparse."""
-    if limit <= max(len(codes), _TABLE):
-        return codes, limit
-    used, index = np.unique(codes, return_inverse=True)
-    return index, len(used)
 
 
 def _share_below(others: CountArray) -> FloatArray:
@@ -130,8 +121,8 @@ class SimulatedList:
         assert scores.nontarget_pairs is not None
         recordings = _joined(scores.target_pairs, scores.nontarget_pairs)
         n = len(clusters.names)
-        pair, pairs = _numbered(_pair_codes(*people, n), n * n)
-        self.effects = [_Effect(people, n), _Effect((pair,), pairs)]
+        pairs, pair = numbered(_pair_codes(*people, n), n * n)
+        self.effects = [_Effect(people, n), _Effect((pair,), len(pairs))]
         self.effects += [_Effect((side,), int(side.max()) + 1) for side in recordings]
         self.n, self.n_target = len(scores), len(scores.target)
         # ranks within either class: what targets have in common must not pass for an effect of people

@@ -10,7 +10,7 @@ labels are permuted over single scores. The p-value counts the observed value am
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -237,15 +237,16 @@ def pair_null(
     settings: PairSettings | None = None,
     *,
     clusters: Clusters | None = None,
-    placed: Placed | None = None,
+    placed: Callable[[], Placed] | None = None,
 ) -> PairNull | ListNull:
-    """The null that suits the scores of these clusters; `placed` where the caller has placed them."""
+    """The null that suits the scores of these clusters; `placed` gives their places where the caller has them."""
     owners = find_owners(clusters)
     compared = clusters if rows is None and owners is None else None
     if compared is not None and not _is_exchangeable(compared):
-        if placed is None:
-            placed = place(scores.target, scores.nontarget, rank(scores.target, scores.nontarget))
-        return ListNull(scores, compared, placed, settings)
+        if placed is not None:
+            return ListNull(scores, compared, placed(), settings)
+        ranked = rank(scores.target, scores.nontarget)
+        return ListNull(scores, compared, place(scores.target, scores.nontarget, ranked), settings)
     return PairNull(scores.target, scores.nontarget, rows, settings, people=owners, clusters=compared)
 
 

@@ -28,13 +28,12 @@ from zeroevidence.measure.registry import IntervalRule, Measure, of_family
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.cells import CellArray, Placed, place
-from zeroevidence.uncertainty.clusters import Clusters, Groups, find_groups
+from zeroevidence.uncertainty.clusters import Clusters, Groups, find_groups, numbered
 from zeroevidence.uncertainty.draws import BATCH, halves_of
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
 _UNSEEN_TAIL = 0.025
 _COUNTED = 1 << 23  # places of groups that are counted at a time
-_TABLE = 1 << 16  # pairs of groups that have a place each, however few scores there are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,11 +156,7 @@ class _GroupPairs:
     @classmethod
     def of(cls, groups: Pairs, number: int) -> _GroupPairs:
         """The pairs of these groups, of which there are `number`."""
-        codes = groups.enrolment * number + groups.trial
-        if number**2 <= max(len(codes), _TABLE):
-            used, index = np.arange(number**2), codes
-        else:
-            used, index = np.unique(codes, return_inverse=True)
+        used, index = numbered(groups.enrolment * number + groups.trial, number**2)
         return cls(index, used // number, used % number, number)
 
 
