@@ -2,14 +2,13 @@
 //
 // The compiler's command line says what D (entries of a vector: 64, 128, 192, 256, 384 or 512), FIRES (0 or 1) and
 // SHARED_BYTES are. A block has three warp groups. One lets the copy engine fill a ring of stages in shared memory
-// with tiles of 256 enrolment vectors, or 128 long ones. The other two hold 64 trials each in registers and multiply
-// them with every tile. What is kept per trial is what `triton_kernel.py` keeps, and means the same; where the largest
-// product was is kept in units of 64 columns.
+// with tiles of 128 enrolment vectors. The other two hold 64 trials each in registers and multiply them with every
+// tile. What is kept per trial is what `triton_kernel.py` keeps, and means the same.
 //
 // The two take turns: while the tensor cores multiply for one, the other sums and counts what it has.
 // A GPU at its power limit is slowed down by every instruction, wherever it runs. So these gained nothing, or less
-// than they cost in lines: exponentials by polynomials, two tiles of products per warp group, trials in shared memory,
-// tiles that two blocks share.
+// than they cost in lines: exponentials by polynomials, two tiles of products per warp group, tiles of 256 vectors,
+// trials in shared memory, tiles that two blocks share.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -18,11 +17,9 @@ struct alignas(64) Map {  // a CUtensorMap
     u64 opaque[16];
 };
 
-constexpr int ROWS = 128, COLUMNS = D <= 256 ? 256 : 128, UNIT = 64, PIECE = 64;
-constexpr int UNITS = COLUMNS / UNIT;
-constexpr int HELD = COLUMNS / 2;  // products of a tile that a thread has: four in a row are two of each of its trials
+constexpr int ROWS = 128, COLUMNS = 128, PIECE = 64;
 constexpr int PIECES = D / PIECE;
-constexpr int PER_STAGE = 256 / COLUMNS;
+constexpr int PER_STAGE = PIECES % 2 ? PIECES : 2;
 constexpr int PARTS = PIECES / PER_STAGE;
 constexpr int PIECE_BYTES = COLUMNS * PIECE * 2;
 constexpr int STAGE_BYTES = PER_STAGE * PIECE_BYTES;
@@ -96,7 +93,7 @@ __device__ __forceinline__ void copy_piece(u32 to, const Map* map, int entry, in
 // the vectors of the true identities first, then all tiles
 __device__ __forceinline__ void fill(const Map* y, const Map* z, Ring ring, const Order& order) {
     for (int step = -1; step < order.all; ++step) {
-        const int row = step < 0 ? (int)blockIdx.x * ROWS : order.tile(step) * COLUMNS;
+        const int row = (step < 0 ? (int)blockIdx.x : order.tile(step)) * COLUMNS;
         for (int part = 0; part < PARTS; ++part) {
             barrier_wait(ring.emptied(), ring.parity ^ 1);
             barrier_expect(ring.filled(), STAGE_BYTES);
@@ -119,12 +116,12 @@ __device__ __forceinline__ void group_wait() {
 }
 
 // keeps the compiler from reading products before they are there
-__device__ __forceinline__ void settle(float (&s)[HELD]) {
+__device__ __forceinline__ void settle(float (&s)[64]) {
 #pragma unroll
-    for (int i = 0; i < HELD; ++i) asm volatile("" : "+f"(s[i])::"memory");
+    for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(s[i])::"memory");
 }
 
-// how the tensor cores find 16 entries of a tile's vectors: swizzled rows of 128 bytes, groups of eight 1024 bytes apart
+// how the tensor cores find 16 entries of 128 vectors: rows of 128 bytes, swizzled, groups of eight 1024 bytes apart
 __device__ __forceinline__ u64 matrix_at(u32 address) {
     return (u64)((address & 0x3FFFF) >> 4) | ((u64)1 << 16) | ((u64)(1024 >> 4) << 32) | ((u64)1 << 62);
 }
@@ -133,28 +130,8 @@ __device__ __forceinline__ u64 matrix_at(u32 address) {
     "+f"(s[at]), "+f"(s[at + 1]), "+f"(s[at + 2]), "+f"(s[at + 3]), "+f"(s[at + 4]), "+f"(s[at + 5]), "+f"(s[at + 6]), \
         "+f"(s[at + 7])
 
-// 16 entries of 64 trials times 16 entries of a tile's vectors
-__device__ __forceinline__ void multiply(float (&s)[HELD], const u32* x, u64 y, int add) {
-#if D <= 256
-    asm volatile(
-        "{\n"
-        ".reg .pred add;\n"
-        "setp.ne.b32 add, %133, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-        "{%128, %129, %130, %131}, %132, add, 1, 1, 0;\n"
-        "}"
-        : EIGHT(0), EIGHT(8), EIGHT(16), EIGHT(24), EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56), EIGHT(64),
-          EIGHT(72), EIGHT(80), EIGHT(88), EIGHT(96), EIGHT(104), EIGHT(112), EIGHT(120)
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(y), "r"(add));
-#else
+// 16 entries of 64 trials times 16 entries of 128 vectors
+__device__ __forceinline__ void multiply(float (&s)[64], const u32* x, u64 y, int add) {
     asm volatile(
         "{\n"
         ".reg .pred add;\n"
@@ -168,7 +145,6 @@ __device__ __forceinline__ void multiply(float (&s)[HELD], const u32* x, u64 y, 
         "}"
         : EIGHT(0), EIGHT(8), EIGHT(16), EIGHT(24), EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56)
         : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(y), "r"(add));
-#endif
 }
 
 __device__ __forceinline__ void release(Ring& ring) {
@@ -186,7 +162,7 @@ __device__ __forceinline__ void pass_turn() {
 }
 
 // all products of a tile
-__device__ __forceinline__ void multiply_tile(float (&s)[HELD], const u32 (&x)[D / 4], Ring& ahead, Ring& behind) {
+__device__ __forceinline__ void multiply_tile(float (&s)[64], const u32 (&x)[D / 4], Ring& ahead, Ring& behind) {
 #pragma unroll
     for (int part = 0; part < PARTS; ++part) {
         barrier_wait(ahead.filled(), ahead.parity);
@@ -220,58 +196,57 @@ __device__ __forceinline__ float power_of_two(float t) {
 // What a thread knows of one of its two trials, from the columns that it has seen; counts run downwards.
 struct Trial {
     float power, shift, own, limit, total, best;
-    int below, fires, unit, column;
+    int below, fires, tile, column;
 
     __device__ __forceinline__ void top_of(float top, int of) {
-        if (top > best) unit = of;
+        if (top > best) tile = of;
         best = fmaxf(top, best);
     }
 };
 
-__device__ __forceinline__ void tally(const float (&s)[HELD], Trial (&trial)[2], int tile) {
+__device__ __forceinline__ void tally(const float (&s)[64], Trial (&trial)[2], int tile) {
+    // two per trial, so that additions need not wait for each other
+    float sum[2][2] = {}, top[2][2] = {{LOWEST, LOWEST}, {LOWEST, LOWEST}};
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+        const int h = i / 2 % 2, c = i % 2;
+        sum[h][c] += power_of_two(fmaf(s[i], trial[h].power, -trial[h].shift));
+        // the sign bit of a difference is a comparison that can be added up as it is: -1 where below
+        trial[h].below += __float_as_int(s[i] - trial[h].own) >> 31;
+        if (FIRES) trial[h].fires += __float_as_int(trial[h].limit - s[i]) >> 31;
+        top[h][c] = fmaxf(top[h][c], s[i]);
+    }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-        float sum[2] = {};  // two, so that additions need not wait for each other; likewise the maxima
-#pragma unroll
-        for (int unit = 0; unit < UNITS; ++unit) {
-            float top[2] = {LOWEST, LOWEST};
-#pragma unroll
-            for (int i = 0; i < UNIT / 4; ++i) {
-                const float value = s[unit * UNIT / 2 + 4 * (i / 2) + 2 * h + i % 2];
-                sum[i % 2] += power_of_two(fmaf(value, trial[h].power, -trial[h].shift));
-                // the sign bit of a difference is a comparison that can be added up as it is: -1 where below
-                trial[h].below += __float_as_int(value - trial[h].own) >> 31;
-                if (FIRES) trial[h].fires += __float_as_int(trial[h].limit - value) >> 31;
-                top[i % 2] = fmaxf(top[i % 2], value);
-            }
-            trial[h].top_of(fmaxf(top[0], top[1]), tile * UNITS + unit);
-        }
-        trial[h].total += sum[0] + sum[1];
+        trial[h].total += sum[h][0] + sum[h][1];
+        trial[h].top_of(fmaxf(top[h][0], top[h][1]), tile);
     }
 }
 
 // where some columns are to be left out
-__device__ __forceinline__ void tally_masked(const float (&s)[HELD], Trial (&trial)[2], int tile, int identities) {
+__device__ __forceinline__ void tally_masked(const float (&s)[64], Trial (&trial)[2], int tile, int identities) {
+    float top[2] = {LOWEST, LOWEST};
 #pragma unroll
-    for (int i = 0; i < HELD; ++i) {
-        Trial& mine = trial[i / 2 % 2];
-        const int column = tile * COLUMNS + 8 * (i / 4) + 2 * (threadIdx.x % 4) + i % 2;
-        if (column != mine.column && column < identities) {
-            mine.total += power_of_two(fmaf(s[i], mine.power, -mine.shift));
-            mine.below -= s[i] < mine.own;
-            mine.fires -= s[i] > mine.limit;
-            mine.top_of(s[i], column / UNIT);
+    for (int i = 0; i < 64; ++i) {
+        const int h = i / 2 % 2, column = tile * COLUMNS + 8 * (i / 4) + 2 * (threadIdx.x % 4) + i % 2;
+        if (column != trial[h].column && column < identities) {
+            trial[h].total += power_of_two(fmaf(s[i], trial[h].power, -trial[h].shift));
+            trial[h].below -= s[i] < trial[h].own;
+            trial[h].fires -= s[i] > trial[h].limit;
+            top[h] = fmaxf(top[h], s[i]);
         }
     }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) trial[h].top_of(top[h], tile);
 }
 
 // products of each trial with the vector of its own identity, which lie on the diagonal
-__device__ __forceinline__ void find_own(const float (&s)[HELD], Trial (&trial)[2], int first) {
+__device__ __forceinline__ void find_own(const float (&s)[64], Trial (&trial)[2], int first) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         float own = 0.0f;
 #pragma unroll
-        for (int i = 0; i < HELD; ++i)
+        for (int i = 0; i < 64; ++i)
             if (i / 2 % 2 == h && 8 * (i / 4) + 2 * (threadIdx.x % 4) + i % 2 == first + 8 * h) own = s[i];
         own += __shfl_xor_sync(~0u, own, 1);
         trial[h].own = own + __shfl_xor_sync(~0u, own, 2);
@@ -286,15 +261,15 @@ __device__ __forceinline__ void join(Trial& trial) {
         trial.below += __shfl_xor_sync(~0u, trial.below, lane);
         trial.fires += __shfl_xor_sync(~0u, trial.fires, lane);
         const float best = __shfl_xor_sync(~0u, trial.best, lane);
-        const int unit = __shfl_xor_sync(~0u, trial.unit, lane);
-        if (best > trial.best || (best == trial.best && unit < trial.unit)) trial.best = best, trial.unit = unit;
+        const int tile = __shfl_xor_sync(~0u, trial.tile, lane);
+        if (best > trial.best || (best == trial.best && tile < trial.tile)) trial.best = best, trial.tile = tile;
     }
 }
 
 __device__ __forceinline__ void multiply_all(const u32 (&x)[D / 4], Trial (&trial)[2], int first, Ring ahead,
                                              const Order& order, int identities) {
     Ring behind = ahead;
-    float s[HELD];
+    float s[64];
     if (threadIdx.x >= 256) pass_turn();  // the first is that of the other group
     multiply_tile(s, x, ahead, behind);
     find_own(s, trial, first);
@@ -313,7 +288,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     link_trials(const __grid_constant__ Map y, const __grid_constant__ Map z, const u32* x_at, const float* power_at,
                 const float* shift_at, const float* limit_at, const long long* column_at, const int* low_at,
                 const int* high_at, float* own_at, float* total_at, int* below_at, int* fires_at, float* best_at,
-                int* unit_at, int identities) {
+                int* tile_at, int identities) {
     extern __shared__ unsigned char shared[];
     __shared__ u64 barriers[2 * STAGES];
     Ring ring;
@@ -359,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
             below_at[at] = -trial[h].below;
             fires_at[at] = -trial[h].fires;
             best_at[at] = trial[h].best;
-            unit_at[at] = trial[h].unit;
+            tile_at[at] = trial[h].tile;
         }
     }
 }

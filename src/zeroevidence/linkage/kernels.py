@@ -37,7 +37,7 @@ class Work:
     below: Any
     fires: Any
     best: Any
-    unit: Any  # which holds the best
+    tile: Any  # which holds the best
     identities: int
 
 
@@ -46,7 +46,6 @@ class Kernel(Protocol):
 
     rows: int  # trials of a block
     columns: int  # identities of a tile
-    unit: int  # identities among which it leaves the best one to be found
     width: int  # entries of a vector, the last ones zero
 
     def launch(self, work: Work) -> None:
@@ -82,7 +81,7 @@ class TritonKernel:
     def __init__(self, dim: int, *, fires: bool, tile: Tile | None = None, half: bool = True) -> None:
         self.width = -(-dim // 64) * 64
         self.fires, self.tile = fires, tile or best_tile(self.width, half=half)
-        self.rows, self.columns, self.unit = self.tile.rows, self.tile.columns, self.tile.columns
+        self.rows, self.columns = self.tile.rows, self.tile.columns
 
     def launch(self, work: Work) -> None:
         """Start it on the current device."""
@@ -102,11 +101,10 @@ class TritonKernel:
 class HopperKernel:
     """The kernel in CUDA C++, for 16-bit vectors on GPUs of compute capability 9.0."""
 
-    rows, unit, piece, threads = 128, 64, 64, 384
+    rows, columns, piece, threads = 128, 128, 64, 384
 
     def __init__(self, dim: int, device: Any, *, fires: bool) -> None:
         self.width = hopper_width(dim)
-        self.columns = 256 if self.width <= 256 else 128
         self.function = _hopper_function(self.width, fires, device)
 
     def launch(self, work: Work) -> None:

@@ -165,7 +165,7 @@ class TritonRows:
         state = {
             name: torch.empty(self.padded, dtype=torch.float32, device=device) for name in ("own", "total", "best")
         }
-        for name in ("below", "fires", "unit"):
+        for name in ("below", "fires", "tile"):
             state[name] = torch.empty(self.padded, dtype=torch.int32, device=device)
         kernel.launch(
             Work(
@@ -175,8 +175,8 @@ class TritonRows:
         )  # fmt: skip
         leader = torch.empty(self.padded, dtype=torch.int64, device=device)
         leader_kernel[(self.padded,)](
-            self.x, panel, column, state.pop("unit"), leader, count,
-            D=linker.width, K=PIECE, BN=kernel.unit, num_warps=4,
+            self.x, panel, column, state.pop("tile"), leader, count,
+            D=linker.width, K=PIECE, BN=kernel.columns, num_warps=4,
         )  # fmt: skip
         state["leader"] = leader + first
         # identities with the very vector of the true one tie with it; the rest of those that are not below is above
