@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from scipy.fft import dct, idct
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.cosines import from_cosines, to_cosines
 from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows
 
 FOLDS = 5
@@ -67,11 +67,11 @@ def _kernel(width: float) -> FloatArray:
 def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> list[FloatArray]:
     """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by each kernel."""
     # A Gaussian kernel that is reflected at both ends is a product in the cosine domain.
-    spectrum = dct(counts.astype(np.float64), type=2, axis=-1)
+    spectrum = to_cosines(counts)
     n_target, n_nontarget = (np.maximum(1.0, c.sum(axis=-1, keepdims=True)) for c in counts)
     shares = []
     for width in widths:
-        near = idct(spectrum * _kernel(width), type=2, axis=-1, overwrite_x=True)
+        near = from_cosines(spectrum * _kernel(width))
         # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
         # worth of no evidence is added to each class.
         mated, other = np.maximum(near, 0.0, out=near)

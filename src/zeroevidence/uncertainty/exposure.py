@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.spread import LEVEL
@@ -44,6 +43,8 @@ def share_at_most(seen: FloatArray | int, people: int, level: float = LEVEL) -> 
     >>> float(share_at_most(30, 30))
     1.0
     """
+    from scipy.special import betaincinv  # slow to import, and needed by searches alone
+
     count = np.asarray(seen, dtype=np.float64)
     others = np.maximum(people - count, 1.0)
     return np.asarray(np.where(count >= people, 1.0, betaincinv(count + 1.0, others, level)))
