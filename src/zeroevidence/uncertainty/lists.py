@@ -49,14 +49,16 @@ def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
     target, nontarget = placed.counts.target, placed.counts.nontarget
     below = _share_below(nontarget)
     area = float(target @ below / target.sum())
-    values = [(below - area)[placed.target], (1.0 - area - _share_below(target))[placed.nontarget]]
-    parts = list(zip(values, (clusters.target, clusters.nontarget), strict=True))
-    sizes = [_by_cluster(None, pairs, n) for _, pairs in parts]
+    parts = [
+        _PairSums.of(clusters.target, (below - area)[placed.target], n),
+        _PairSums.of(clusters.nontarget, (1.0 - area - _share_below(target))[placed.nontarget], n),
+    ]
+    sizes = [part.by_cluster(part.numbers) for part in parts]
     # what is left of the area without each person
-    rests = [len(one) - size for (one, _), size in zip(parts, sizes, strict=True)]
     change = np.zeros(n)
-    for (one, pairs), rest in zip(parts, rests, strict=True):
-        change -= np.divide(_by_cluster(one, pairs, n), rest, out=np.zeros(n), where=rest > 0.0)
+    for part, size in zip(parts, sizes, strict=True):
+        rest = part.total - size
+        change -= np.divide(part.by_cluster(part.sums), rest, out=np.zeros(n), where=rest > 0.0)
     people = min(effective_number(size) for size in sizes)
     involved = change[sizes[0] + sizes[1] > 0.0]
     variance = float(((involved - involved.mean()) ** 2).sum())
@@ -69,10 +71,38 @@ def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
     return PeopleTest(area, max(_LEAST_P, t_tail((area - 0.5) / error, people - 1.0)))
 
 
-def _of_pairs(parts: Sequence[tuple[FloatArray, Pairs]], n: int) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class _PairSums:
+    """How many scores of one class are of each pair of clusters, and the sums of something that they have."""
+
+    one: IntArray
+    other: IntArray
+    numbers: FloatArray
+    sums: FloatArray
+    total: float
+    clusters: int
+
+    @classmethod
+    def of(cls, pairs: Pairs, values: FloatArray, n: int) -> _PairSums:
+        """The values of these pairs of `n` clusters."""
+        used, index = numbered(pairs.enrolment * n + pairs.trial, n * n)
+        numbers = np.bincount(index, minlength=len(used)).astype(np.float64)
+        sums = np.bincount(index, values, len(used)).astype(np.float64)
+        some = np.flatnonzero(numbers)
+        one, other = np.divmod(used[some], n)
+        return cls(one, other, numbers[some], sums[some], float(len(values)), n)
+
+    def by_cluster(self, of_pairs: FloatArray) -> FloatArray:
+        """Sums over the pairs that each cluster is in, once where it is on both sides."""
+        apart = np.where(self.one != self.other, of_pairs, 0.0)
+        sums = np.bincount(self.one, of_pairs, self.clusters) + np.bincount(self.other, apart, self.clusters)
+        return sums.astype(np.float64)
+
+
+def _of_pairs(parts: Sequence[_PairSums], n: int) -> float:
     """Sum of squares of what each pair of two people adds to the area."""
-    codes = np.concatenate([_pair_codes(pairs.enrolment, pairs.trial, n) for _, pairs in parts])
-    terms = [np.where(pairs.enrolment != pairs.trial, values / len(values), 0.0) for values, pairs in parts]
+    codes = np.concatenate([_pair_codes(part.one, part.other, n) for part in parts])
+    terms = [np.where(part.one != part.other, part.sums / part.total, 0.0) for part in parts]
     sums = np.bincount(numbered(codes, n * n)[1], weights=np.concatenate(terms))
     return float((sums**2).sum())
 
@@ -87,15 +117,6 @@ def _share_below(others: CountArray) -> FloatArray:
     """Share of the others that lie below each cell, those in the same cell in equal parts."""
     share: FloatArray = (np.cumsum(others) - 0.5 * others) / others.sum()
     return share
-
-
-def _by_cluster(weights: FloatArray | None, pairs: Pairs, n: int) -> FloatArray:
-    """Sums over the scores that involve each cluster, once where it is on both sides; numbers without weights."""
-    sums = np.bincount(pairs.enrolment, weights, n).astype(np.float64)
-    sums += np.bincount(pairs.trial, weights, n)
-    twice = np.flatnonzero(pairs.enrolment == pairs.trial)
-    sums -= np.bincount(pairs.trial[twice], None if weights is None else weights[twice], n)
-    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)

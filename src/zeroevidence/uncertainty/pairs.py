@@ -24,7 +24,7 @@ from zeroevidence.measure.linkability import (
     linkability_of_counts,
     linkability_terms,
 )
-from zeroevidence.measure.registry import IntervalRule, Measure, of_family
+from zeroevidence.measure.registry import IntervalRule, Measure, PerScore, of_family
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.cells import CellArray, Placed, place
@@ -147,6 +147,13 @@ class _GroupSums:
         return float(sums.sums[taken].sum())
 
 
+def _mean_of_targets(cost: PerScore, values: FloatArray, settings: PairSettings) -> float:
+    """The mean cost of scores as if they were targets."""
+    if cost.mean is not None:
+        return cost.mean(values, values[:1], settings)[0]
+    return float(cost.target(values, settings).mean())
+
+
 class _Subset(PairView):
     """Some of the scores; the model of linkability is that of all scores, or fitted again."""
 
@@ -206,7 +213,7 @@ class PairResampler:
         self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
         # what targets would cost that look like non-targets
         self.alike = {
-            one.name: float(one.per_score.target(scores.nontarget, self.settings).mean())
+            one.name: _mean_of_targets(one.per_score, scores.nontarget, self.settings)
             for one, _ in self.measures
             if one.per_score is not None
         }
