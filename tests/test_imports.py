@@ -44,6 +44,13 @@ def test_a_list_of_trials_is_evaluated_without_scipy(tmp_path):
     assert "scipy" not in found
 
 
+def test_garbage_is_collected_again_once_a_command_is_imported():
+    code = "from zeroevidence.cli import cli; cli(['cite'], standalone_mode=False); import gc; print(gc.isenabled())"
+    found = loaded_by(code)
+    assert "True" in found
+    assert "zeroevidence.cli.cite" in found
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_is_answered_without_numpy(option):
     code = f"from zeroevidence.cli import cli; cli(['{option}'], standalone_mode=False)"

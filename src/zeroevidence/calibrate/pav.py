@@ -162,17 +162,17 @@ def pool_laplace(blocks: Blocks) -> Blocks:
     nontarget = np.concatenate(([0, 1], blocks.nontarget, [0, 1]))
     starts = _pooled_starts(target, nontarget)
     target, nontarget = np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts)
-    real = np.ones(len(blocks.target) + 4, dtype=np.int64)
-    real[[0, 1, -2, -1]] = 0
-    added_target = np.array([1, 0, *[0] * len(blocks.target), 1, 0])
-    added_nontarget = np.array([0, 1, *[0] * len(blocks.target), 0, 1])
     llr = llr_of_counts(target, nontarget, int(blocks.target.sum()), int(blocks.nontarget.sum()))
-    keep = np.add.reduceat(real, starts) > 0
-    return Blocks(
-        (target - np.add.reduceat(added_target, starts))[keep],
-        (nontarget - np.add.reduceat(added_nontarget, starts))[keep],
-        llr[keep],
-    )
+    # The blocks that the added scores ended up in lose them again, and those that held nothing else are dropped.
+    last = len(blocks.target) + 2
+    of_target = np.searchsorted(starts, (0, last), "right") - 1
+    of_nontarget = np.searchsorted(starts, (1, last + 1), "right") - 1
+    for block in of_target:
+        target[block] -= 1
+    for block in of_nontarget:
+        nontarget[block] -= 1
+    keep = (target + nontarget) > 0
+    return Blocks(target[keep], nontarget[keep], llr[keep])
 
 
 def llr_of_counts(target: CountArray, nontarget: CountArray, n_target: int, n_nontarget: int) -> FloatArray:
