@@ -7,6 +7,7 @@ import pytest
 
 from zeroevidence.data.scores import Pairs
 from zeroevidence.uncertainty import tables
+from zeroevidence.uncertainty.clusters import used_codes
 from zeroevidence.uncertainty.tables import GroupTables, Places
 
 
@@ -54,3 +55,12 @@ def test_as_many_scores_in_one_place_as_there_can_be():
     found = GroupTables(Places(np.zeros(n, dtype=np.uint16), 1), groups, 3)
     halves = np.array([[True, True, False], [True, False, True], [True, True, True]])
     assert [int(row[0]) for row in found.within(halves)] == [n, 0, 0, 0, n, 0]
+
+
+@pytest.mark.parametrize("limit", [40, 700, 10**9])
+def test_used_codes_are_those_of_a_sort(limit):
+    codes = np.random.default_rng(0).integers(40, size=50) * (limit // 40)
+    used, place = used_codes(codes, limit)
+    expected, where = np.unique(codes, return_inverse=True)
+    assert used.tolist() == expected.tolist()
+    assert place.tolist() == where.tolist()

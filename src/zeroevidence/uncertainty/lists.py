@@ -23,7 +23,7 @@ from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.uncertainty.cells import CELLS, Placed
-from zeroevidence.uncertainty.clusters import Clusters, numbered
+from zeroevidence.uncertainty.clusters import Clusters, numbered, used_codes
 from zeroevidence.uncertainty.nonnegative import nonnegative
 from zeroevidence.uncertainty.spread import effective_number
 from zeroevidence.uncertainty.student import t_tail
@@ -248,7 +248,7 @@ class _Effect:
     def on(self, some: IntArray) -> _Effect:
         """The same of some of the scores; only effects that any of them has are numbered."""
         index = np.concatenate([place[some] for place in self.places])
-        used, index = np.unique(index, return_inverse=True)
+        used, index = used_codes(index, self.number)
         return _Effect(tuple(index.reshape(len(self.places), -1)), len(used))
 
     def sum_of_squares(self, values: FloatArray) -> float:
