@@ -29,6 +29,28 @@ def test_evaluating_arrays_needs_no_file_reader_nor_optional_part():
     assert not {"torch", "matplotlib", "jinja2", "polars", "rich", "click"} & loaded_by(code)
 
 
+def test_a_list_of_trials_is_evaluated_without_scipy(tmp_path):
+    """It takes longer to import than such a list to evaluate."""
+    lines = [
+        f"s{i} s{j}-u{k} {(i == j) + 0.1 * ((7 * i + 3 * j + k) % 10)} {'non' * (i != j)}target"
+        for k in range(3)
+        for i in range(9)
+        for j in range(i, 9, k + 1)
+    ]
+    scores = tmp_path / "list.scores"
+    scores.write_text("\n".join(lines))
+    found = loaded_by(f"from zeroevidence.cli import cli; cli(['evaluate', {str(scores)!r}], standalone_mode=False)")
+    assert "zeroevidence.uncertainty.lists" in found
+    assert "scipy" not in found
+
+
+def test_garbage_is_collected_again_once_a_command_is_imported():
+    code = "from zeroevidence.cli import cli; cli(['cite'], standalone_mode=False); import gc; print(gc.isenabled())"
+    found = loaded_by(code)
+    assert "True" in found
+    assert "zeroevidence.cli.cite" in found
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_is_answered_without_numpy(option):
     code = f"from zeroevidence.cli import cli; cli(['{option}'], standalone_mode=False)"

@@ -7,6 +7,7 @@ import zeroevidence as ze
 from zeroevidence.calibrate.pav import Counts, count, pool, rank
 from zeroevidence.measure.verification import eer_of
 from zeroevidence.measure.zebra import d_ece_of
+from zeroevidence.uncertainty import cells, tables
 from zeroevidence.uncertainty.cells import cell_starts, place
 from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.pairs import PairResampler
@@ -38,6 +39,24 @@ def test_equal_scores_are_in_one_cell():
     placed = place(target, nontarget, rank(target, nontarget))
     assert placed.target.tolist() == [2, 2, 3, 0]
     assert placed.nontarget.tolist() == [2, 1, 1, 4]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["normal", "heavy", "tied", "infinite", "equal"])
+def test_many_scores_are_placed_as_by_a_search(kind, dtype, monkeypatch):
+    monkeypatch.setattr(cells, "_BUCKETS", 1 << 10)
+    monkeypatch.setattr(cells, "_BLOCK", 300)
+    rng = np.random.default_rng(5)
+    drawn = {
+        "normal": rng.normal(size=5000),
+        "heavy": rng.standard_cauchy(5000) ** 3,
+        "tied": rng.normal(size=5000).round(1),
+        "infinite": np.append(rng.normal(size=4999), np.inf),
+        "equal": np.ones(5000),
+    }
+    scores = drawn[kind].astype(dtype)
+    lows = np.unique(np.append(rng.choice(scores, 200), scores.min()))
+    assert (cells._places(lows, scores) == np.searchsorted(lows, scores, "right") - 1).all()
 
 
 def test_neighbours_of_one_class_are_put_together():
@@ -78,6 +97,7 @@ def test_a_person_is_left_out_whatever_is_counted_at_a_time(scores, monkeypatch)
     data = ze.ScoreMatrix(np.random.default_rng(0).normal(size=(60, 6)), np.repeat(np.arange(6), 10)).to_scores()
     ranked = rank(data.target, data.nontarget)
     expected = PairResampler(data, ranked, clusters=find_clusters(data)).left_out(0, 6)
-    monkeypatch.setattr("zeroevidence.uncertainty.pairs._COUNTED", 1)
+    monkeypatch.setattr(tables, "_COUNTED", 1)
+    monkeypatch.setattr(tables, "BATCH", 4)
     found = PairResampler(data, ranked, clusters=find_clusters(data)).left_out(0, 6)
     assert all((found[name] == values).all() for name, values in expected.items())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import rank
@@ -12,7 +13,7 @@ from zeroevidence.evaluation.chance import chances
 from zeroevidence.evaluation.jsonfile import from_json, to_json
 from zeroevidence.uncertainty.cells import place
 from zeroevidence.uncertainty.clusters import find_clusters
-from zeroevidence.uncertainty.lists import SimulatedList, people_test
+from zeroevidence.uncertainty.lists import SimulatedList, _Effect, people_test
 from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -80,6 +81,25 @@ def test_effects_are_recovered():
     assert total == pytest.approx(1.0, rel=0.15)
     assert chance == pytest.approx(0.7 / 1.8, rel=0.4)
     assert max(enrolment, trial) < people
+
+
+def test_what_scores_share_is_counted_as_by_products_of_incidence_matrices():
+    rng = np.random.default_rng(0)
+    some = np.sort(rng.choice(300, 200, replace=False))
+    people = _Effect((rng.integers(12, size=300), rng.integers(12, size=300)), 12)
+    recordings = _Effect((rng.integers(90, size=300),), 90)
+    values = rng.normal(size=200)
+    matrices = []
+    for effect in (people, recordings):
+        index = np.concatenate([place[some] for place in effect.places])
+        rows = np.tile(np.arange(200), len(effect.places))
+        matrices.append(csr_matrix((np.ones(len(index)), (rows, index)), shape=(200, effect.number)))
+        kept = effect.on(some)
+        assert kept.sum_of_squares(values) == pytest.approx(((matrices[-1].T @ values) ** 2).sum())
+        assert kept.shared_with_itself() == matrices[-1].power(2).sum()
+        assert kept.shared_with(kept) == (matrices[-1].T @ matrices[-1]).power(2).sum()
+    both = people.on(some).shared_with(recordings.on(some))
+    assert both == (matrices[0].T @ matrices[1]).power(2).sum()
 
 
 def test_which_null_suits_which_scores():

@@ -15,11 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
+from zeroevidence._typing import CountArray, FloatArray, IntArray
 
 _THREADED_FROM = 1 << 15  # values to search
-_ROUNDS = 30  # of pooling before scipy is asked after all; most lists need about ten
-_SMALL = 1 << 13  # atoms that are pooled here; scipy pools more of them sooner, but takes its time to be imported
+_ROUNDS = 30  # of pooling before scipy is asked, which takes its time to be imported; most lists need about ten
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,17 +162,17 @@ def pool_laplace(blocks: Blocks) -> Blocks:
     nontarget = np.concatenate(([0, 1], blocks.nontarget, [0, 1]))
     starts = _pooled_starts(target, nontarget)
     target, nontarget = np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts)
-    real = np.ones(len(blocks.target) + 4, dtype=np.int64)
-    real[[0, 1, -2, -1]] = 0
-    added_target = np.array([1, 0, *[0] * len(blocks.target), 1, 0])
-    added_nontarget = np.array([0, 1, *[0] * len(blocks.target), 0, 1])
     llr = llr_of_counts(target, nontarget, int(blocks.target.sum()), int(blocks.nontarget.sum()))
-    keep = np.add.reduceat(real, starts) > 0
-    return Blocks(
-        (target - np.add.reduceat(added_target, starts))[keep],
-        (nontarget - np.add.reduceat(added_nontarget, starts))[keep],
-        llr[keep],
-    )
+    # The blocks that the added scores ended up in lose them again, and those that held nothing else are dropped.
+    last = len(blocks.target) + 2
+    of_target = np.searchsorted(starts, (0, last), "right") - 1
+    of_nontarget = np.searchsorted(starts, (1, last + 1), "right") - 1
+    for block in of_target:
+        target[block] -= 1
+    for block in of_nontarget:
+        nontarget[block] -= 1
+    keep = (target + nontarget) > 0
+    return Blocks(target[keep], nontarget[keep], llr[keep])
 
 
 def llr_of_counts(target: CountArray, nontarget: CountArray, n_target: int, n_nontarget: int) -> FloatArray:
@@ -185,23 +184,32 @@ def llr_of_counts(target: CountArray, nontarget: CountArray, n_target: int, n_no
 
 def _pooled_starts(target: CountArray, nontarget: CountArray) -> IntArray:
     """Where each pooled block begins among the atoms, equal neighbours merged."""
-    starts = np.arange(len(target)) if len(target) <= _SMALL else _roughly_pooled(target, nontarget)
-    if len(starts) == 1:
-        return starts
-    tar, non = np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts)
+    tar, non = _ends(target), _ends(nontarget)  # counts below the ends of blocks
+    ends = np.arange(len(tar))
     rounds = 0
     while True:
+        in_tar, in_non = tar[1:] - tar[:-1], non[1:] - non[:-1]
         # Counts are not rounded: blocks whose shares are equal as fractions are one block.
-        rises: BoolArray = tar[1:] * non[:-1] > tar[:-1] * non[1:]
-        if rises.all():
-            return starts
+        rises = np.flatnonzero(in_tar[1:] * in_non[:-1] > in_tar[:-1] * in_non[1:])
+        if len(rises) == len(in_tar) - 1:
+            return ends[:-1]
         # Whatever does not rise ends up in one block, however much of it there is in a row.
-        keep = np.concatenate(([0], np.flatnonzero(rises) + 1))
+        keep = np.empty(len(rises) + 2, dtype=np.int64)
+        keep[0], keep[-1] = 0, len(in_tar)
+        np.add(rises, 1, out=keep[1:-1])
+        tar, non, ends = tar[keep], non[keep], ends[keep]
         rounds += 1
         if rounds % _ROUNDS == 0:  # scores can be such that each round pools but two
-            keep = keep[_roughly_pooled(np.add.reduceat(tar, keep), np.add.reduceat(non, keep))]
-        starts = starts[keep]
-        tar, non = np.add.reduceat(tar, keep), np.add.reduceat(non, keep)
+            keep = np.append(_roughly_pooled(np.diff(tar), np.diff(non)), len(tar) - 1)
+            tar, non, ends = tar[keep], non[keep], ends[keep]
+
+
+def _ends(counts: CountArray) -> CountArray:
+    """Sums of the counts before each, and of all."""
+    ends = np.empty(len(counts) + 1, dtype=counts.dtype)
+    ends[0] = 0
+    np.cumsum(counts, out=ends[1:])
+    return ends
 
 
 def _roughly_pooled(target: CountArray, nontarget: CountArray) -> IntArray:

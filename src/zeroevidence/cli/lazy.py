@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import click
@@ -32,10 +35,22 @@ class LazyGroup(click.Group):
         """Import the command of that name."""
         if cmd_name not in self.summaries:
             return None
-        command: click.Command = importlib.import_module(f"{self.home}.{cmd_name.replace('-', '_')}").command
+        command: click.Command = _imported(f"{self.home}.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summaries instead of importing every command for its own."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
+
+
+def _imported(name: str) -> ModuleType:
+    """A module, imported without looking for garbage meanwhile: modules stay, and going through them takes its time."""
+    if name in sys.modules or not gc.isenabled():
+        return importlib.import_module(name)
+    gc.disable()
+    try:
+        return importlib.import_module(name)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -16,6 +16,9 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 
+_BITS = 63  # of a number that is not negative
+_BLOCK = 1 << 16  # scores that stay in the cache together
+
 
 @overload
 def in_name_order(data: Scores) -> Scores: ...
@@ -106,8 +109,9 @@ def _scores(scores: Scores) -> Scores:
     if scores.target_pairs is None or scores.nontarget_pairs is None:
         return scores
     enrolments, trials = _sorting(scores.enrolments), _sorting(scores.trials)
-    target, target_pairs = _in_pair_order(scores.target, scores.target_pairs, enrolments, trials)
-    nontarget, nontarget_pairs = _in_pair_order(scores.nontarget, scores.nontarget_pairs, enrolments, trials)
+    ranks = _inverse(enrolments), _inverse(trials)
+    target, target_pairs = _in_pair_order(scores.target, scores.target_pairs, *ranks)
+    nontarget, nontarget_pairs = _in_pair_order(scores.nontarget, scores.nontarget_pairs, *ranks)
     return Scores(
         target,
         nontarget,
@@ -120,20 +124,69 @@ def _scores(scores: Scores) -> Scores:
     )
 
 
+def _inverse(order: IntArray | None) -> IntArray | None:
+    """The new place of each old one."""
+    if order is None:
+        return None
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
+
+
 def _in_pair_order(
     values: FloatArray, pairs: Pairs, enrolments: IntArray | None, trials: IntArray | None
 ) -> tuple[FloatArray, Pairs]:
-    """The scores of one class by enrolment and trial, and by score where a pair was compared more than once."""
-    enrolment = pairs.enrolment if enrolments is None else np.argsort(enrolments)[pairs.enrolment]
-    trial = pairs.trial if trials is None else np.argsort(trials)[pairs.trial]
-    place = enrolment * (int(trial.max()) + 1) + trial
-    steps = np.diff(place)
-    if (steps <= 0).any():
-        order = np.argsort(place)
-        if (np.diff(place[order]) == 0).any():
-            order = np.lexsort((values, place))
-        values, enrolment, trial = values[order], enrolment[order], trial[order]
-    return values, Pairs(enrolment, trial)
+    """The scores of one class by enrolment and trial, and by score where a pair was compared more than once.
+
+    `enrolments` and `trials` are the new places of identifiers, None where they stay.
+    """
+    n = len(values)
+    bits = [int(most).bit_length() for most in (_highest(pairs.trial, trials), n - 1)]
+    if _highest(pairs.enrolment, enrolments).bit_length() + sum(bits) > _BITS:
+        return _by_columns(values, *(_placed(*side) for side in ((pairs.enrolment, enrolments), (pairs.trial, trials))))
+    # enrolment, trial and place of a score in one number: sorting these is far quicker than sorting places by them
+    keys = np.empty(n, dtype=np.int64)
+    for start in range(0, n, _BLOCK):
+        span = slice(start, start + _BLOCK)
+        key = keys[span]
+        np.left_shift(_placed(pairs.enrolment[span], enrolments), bits[0], out=key)
+        key |= _placed(pairs.trial[span], trials)
+        key <<= bits[1]
+        key |= np.arange(start, start + len(key))
+    if (keys[1:] <= keys[:-1]).any():
+        keys.sort()
+    return _unpacked(values, keys, *bits)
+
+
+def _unpacked(values: FloatArray, keys: IntArray, bits_trial: int, bits_score: int) -> tuple[FloatArray, Pairs]:
+    """Scores and pairs in the order of sorted keys."""
+    ordered = np.empty_like(values)
+    enrolment, trial = np.empty_like(keys), np.empty_like(keys)
+    again = False
+    for start in range(0, len(keys), _BLOCK):
+        span = slice(start, start + _BLOCK)
+        key = keys[span]
+        ordered[span] = values[key & ((1 << bits_score) - 1)]
+        pair = keys[max(start - 1, 0) : start + len(key)] >> bits_score
+        again = again or bool((pair[1:] == pair[:-1]).any())
+        pair = pair[-len(key) :]
+        np.bitwise_and(pair, (1 << bits_trial) - 1, out=trial[span])
+        np.right_shift(pair, bits_trial, out=enrolment[span])
+    return _by_columns(ordered, enrolment, trial) if again else (ordered, Pairs(enrolment, trial))
+
+
+def _by_columns(values: FloatArray, enrolment: IntArray, trial: IntArray) -> tuple[FloatArray, Pairs]:
+    """The same column by column, which suits any numbers, and pairs that were compared more than once."""
+    order = np.lexsort((values, trial, enrolment))
+    return values[order], Pairs(enrolment[order], trial[order])
+
+
+def _highest(side: IntArray, places: IntArray | None) -> int:
+    return int(side.max()) if places is None else len(places) - 1
+
+
+def _placed(side: IntArray, places: IntArray | None) -> IntArray:
+    return side if places is None else places[side]
 
 
 def _sorting(*candidates: StrArray | None) -> IntArray | None:

@@ -7,9 +7,9 @@ that the curves cost next to nothing.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.normal import normal_share
 from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
 from zeroevidence.evaluation.results import Curve
 from zeroevidence.measure.linkability import local_linkability_of
@@ -64,7 +64,7 @@ def as_curve(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | Non
 def _det(ranked: Ranked) -> Curve:
     miss, false_alarm = roc(ranked.counts)
     # Even on the probit axes that a DET is drawn on, for either rate.
-    levels = ndtr(_DEVIATES)
+    levels = normal_share(_DEVIATES)
     chosen = np.concatenate((np.searchsorted(miss, levels), np.searchsorted(-false_alarm, -levels)))
     crossing = int(np.argmax(miss >= false_alarm))  # so that the equal error rate lies on the line that is drawn
     keep = np.unique(np.clip(np.concatenate((chosen, [0, crossing - 1, crossing])), 0, len(miss) - 1))

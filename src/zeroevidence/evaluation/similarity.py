@@ -41,10 +41,7 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
         if (threat := threats[number]) is not None and threat.trial == "anonymised" and _setting(row) in original
     }
     wanted = {*compared, *compared.values()}
-    matrices = [
-        _matrix(scores) if number in wanted or len(scores) <= _DRAWN_SCORES else None
-        for number, (_, scores) in enumerate(rows)
-    ]
+    matrices = [_matrix(scores, drawn_only=number not in wanted) for number, (_, scores) in enumerate(rows)]
     result = []
     for number, (row, _) in enumerate(rows):
         after = matrices[number]
@@ -101,9 +98,11 @@ def _setting(row: Evaluation) -> tuple[str | None, ...]:
     return (*(row.labels.get(name) for name in ("dataset", "split", "sex")), trained_on)
 
 
-def _matrix(scores: Scores) -> tuple[FloatArray, list[str]] | None:
+def _matrix(scores: Scores, *, drawn_only: bool) -> tuple[FloatArray, list[str]] | None:
+    """The matrix, where there is one; one that is for a picture only, where it is worth its while."""
     if scores.target_pairs is None or scores.enrolment_speakers is None or scores.trial_speakers is None:
         return None
-    if len(set(scores.enrolment_speakers) & set(scores.trial_speakers) - {""}) < 2:
+    if drawn_only and len(scores) > _DRAWN_SCORES:
         return None
-    return similarity_matrix(scores)
+    speakers = len(set(scores.enrolment_speakers.tolist()) & set(scores.trial_speakers.tolist()) - {""})
+    return None if speakers < 2 or (drawn_only and speakers > _DRAWN_SPEAKERS) else similarity_matrix(scores)

@@ -12,7 +12,6 @@ prior at all.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
@@ -49,7 +48,7 @@ def lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
     >>> lid_at(np.log([3.0]), np.log([1.0 / 3.0])).round(12).tolist()
     [[1.0]]
     """
-    r, prior = np.asarray(log_ratio)[:, None], expit(log_odds)[None, :]
+    r, prior = np.asarray(log_ratio)[:, None], 1.0 / (1.0 + np.exp(-np.asarray(log_odds)[None, :]))
     # ln R - ln(pi R + 1 - pi), as minus ln(pi + (1 - pi) / R), which an infinite R leaves finite
     with np.errstate(over="ignore", divide="ignore"):
         bits: FloatArray = -np.logaddexp(np.log(prior), np.log1p(-prior) - r) / LN2

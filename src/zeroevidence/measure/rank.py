@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import betaln, gammaln
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import UsageError
@@ -71,6 +70,10 @@ def rank_disclosure(
 
 
 def _beta_binomial(share: FloatArray, n_trials: int) -> FloatArray:
+    # slow to import, and seldom asked for
+    from scipy.optimize import minimize
+    from scipy.special import betaln, gammaln
+
     n = len(share) - 1
     k = np.arange(n + 1.0)
     choose = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
@@ -85,8 +88,6 @@ def _beta_binomial(share: FloatArray, n_trials: int) -> FloatArray:
 
     def loss(log_ab: FloatArray) -> float:
         return -float(share @ log_pmf(log_ab)) * n_trials
-
-    from scipy.optimize import minimize  # slow to import, and seldom asked for
 
     result = minimize(loss, [0.0, 0.0], bounds=[(-bound, bound), (-bound, bound)], tol=1e-13)
     return np.exp(log_pmf(result.x))

@@ -11,11 +11,12 @@ drawing some.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import row_blocks
@@ -130,8 +131,14 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     """Logarithm of the binomial coefficient, -inf where k > n."""
     possible = k <= n
     safe = np.where(possible, n, k)
-    value = gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0)
-    return np.where(possible, value, -np.inf)
+    of = _log_factorials(int(safe.max()).bit_length())
+    return np.where(possible, of[safe] - of[k] - of[safe - k], -np.inf)
+
+
+@lru_cache(maxsize=1)
+def _log_factorials(bits: int) -> FloatArray:
+    """Logarithms of the factorials of all numbers of so many bits."""
+    return np.array([math.lgamma(i + 1.0) for i in range(1 << bits)])
 
 
 @measure(

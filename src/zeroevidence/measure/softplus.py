@@ -20,6 +20,20 @@ def softplus(x: FloatArray) -> FloatArray:
     return value
 
 
+def softplus_of_many(x: FloatArray) -> FloatArray:
+    """The same of many scores, part by part, with an absolute error of a few units of 1e-16; in double precision."""
+    value = np.empty(len(x))
+    for start in range(0, len(x), _CHUNK):
+        part, into = x[start : start + _CHUNK], value[start : start + _CHUNK]
+        np.abs(part, out=into)
+        np.negative(into, out=into)
+        np.exp(into, out=into)
+        into += 1.0
+        np.log(into, out=into)
+        into += np.maximum(part, 0.0)
+    return value
+
+
 def mean_softplus(x: FloatArray) -> float:
     """Mean of ln(1 + e^x), infinities included.
 

@@ -17,7 +17,7 @@ from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.registry import PerScore, measure
-from zeroevidence.measure.softplus import LN2, mean_softplus, softplus
+from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus_of_many
 from zeroevidence.measure.views import PairSettings, PairView
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
@@ -296,8 +296,8 @@ def _eer_rocch(view: PairView) -> float:
     place=30,
     interval="smooth",
     per_score=PerScore(
-        lambda scores, _: np.logaddexp(0.0, -scores.astype(np.float64)),
-        lambda scores, _: np.logaddexp(0.0, scores.astype(np.float64)),
+        lambda scores, _: softplus_of_many(-scores),
+        lambda scores, _: softplus_of_many(scores),
         mean=lambda target, nontarget, _: (mean_softplus(-target), mean_softplus(nontarget)),
     ),
 )

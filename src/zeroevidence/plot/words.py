@@ -6,13 +6,13 @@ import unicodedata
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation.printable import printable
 from zeroevidence.measure.registry import MEASURES
 
 # In the order in which they are tried as names of rows.
 _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
 
 _LONG = 40  # letters of a name from which labels that are not needed are left out
-_TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def row_names(rows: Sequence[Evaluation]) -> list[str]:
@@ -55,17 +55,6 @@ def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
     if one is None:
         return "one class", "other class"
     return shortened(one, 40), "other classes" if other is None else shortened(other, 40)
-
-
-def printable(text: str) -> str:
-    """Text without control characters; those that turn the direction of writing could turn what follows a name too."""
-    return "".join("\ufffd" if _is_control(letter) else letter for letter in text)
-
-
-def _is_control(letter: str) -> bool:
-    if unicodedata.category(letter) == "Cf":
-        return unicodedata.bidirectional(letter) in _TURNING
-    return unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t"
 
 
 def text_width(text: str) -> int:

@@ -14,9 +14,9 @@ from typing import get_args
 from zeroevidence.evaluation import Evaluation, Flag, Measured
 from zeroevidence.evaluation.flags import Severity
 from zeroevidence.evaluation.frames import used_labels
+from zeroevidence.evaluation.printable import printable
 from zeroevidence.evaluation.results import NO_VALUE
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
-from zeroevidence.plot.words import printable
 
 _UNITS = ("bit", "bit per dimension", "log10 LR", "dB")
 _SIDES = ("enrolment", "trial")

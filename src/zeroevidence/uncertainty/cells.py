@@ -18,6 +18,8 @@ from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows, searc
 
 CellArray: TypeAlias = NDArray[np.uint16]
 CELLS = 1 << 15
+_BUCKETS = 1 << 21  # of which few have a cell begin in them
+_BLOCK = 1 << 16  # scores that stay in the cache together
 _END = 1 / 8  # share of the cells at either end that hold one atom each
 
 
@@ -76,4 +78,26 @@ def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:
 
 def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
     """The last of the ascending `lows` that does not lie above each score."""
-    return (searched(lows, scores, "right") - 1).astype(np.uint16)
+    if len(scores) < _BUCKETS:
+        return (searched(lows, scores, "right") - 1).astype(np.uint16)
+    # Even buckets over the range are found by one product. Rounding cannot put a score into a lower bucket than a
+    # smaller one, so where no cell begins in its bucket, as is so for most, that bucket alone tells the cell.
+    low, high = np.float64(lows[0]), np.float64(scores.max())
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = (_BUCKETS - 1) / (high - low)
+    if not (np.isfinite(low) and 0.0 < scale < np.inf):
+        return (searched(lows, scores, "right") - 1).astype(np.uint16)
+    begin = np.bincount(((lows - low) * scale).astype(np.int64), minlength=_BUCKETS)
+    last = (np.cumsum(begin) - 1).astype(np.uint16)
+    begins = begin > 0
+    places = np.empty(len(scores), dtype=np.uint16)
+    unsure = []
+    for start in range(0, len(scores), _BLOCK):
+        part = scores[start : start + _BLOCK] - low
+        part *= scale
+        bucket = part.astype(np.int64)
+        last.take(bucket, out=places[start : start + len(bucket)])
+        unsure.append(np.flatnonzero(begins.take(bucket)) + start)
+    rest = np.concatenate(unsure)
+    places[rest] = searched(lows, scores[rest], "right") - 1
+    return places

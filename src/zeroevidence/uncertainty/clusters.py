@@ -12,6 +12,7 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.uncertainty.draws import generator, groups_of
 from zeroevidence.uncertainty.spread import effective_number
 
+_SPARSE = 16  # possible codes for each given one, beyond which sorting is quicker than a table
 _TABLE = 1 << 16  # codes that have a place each, however few are given
 Unit: TypeAlias = Literal["speaker", "identifier", "score"]
 
@@ -100,7 +101,26 @@ def numbered(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
     """
     if limit <= max(len(codes), _TABLE):
         return np.arange(limit), codes
-    return np.unique(codes, return_inverse=True)
+    return used_codes(codes, limit)
+
+
+def used_codes(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
+    """Those of the codes below `limit` that are used, ascending, and the place of each given one among them.
+
+    Examples
+    --------
+    >>> used, place = used_codes(np.array([7, 2, 7]), 10)
+    >>> used.tolist(), place.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if limit > _SPARSE * len(codes):
+        return np.unique(codes, return_inverse=True)
+    is_used = np.zeros(limit, dtype=bool)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    places = np.empty(limit, dtype=np.int64)
+    places[used] = np.arange(len(used))
+    return used, places[codes]
 
 
 def find_owners(clusters: Clusters | None) -> tuple[IntArray, IntArray] | None:

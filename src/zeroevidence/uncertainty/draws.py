@@ -6,8 +6,6 @@ Draws come in batches with a generator each, so that the same seed gives the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 import numpy as np
@@ -59,6 +57,10 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
     if workers <= 1 or len(jobs) <= 1:
         yield from (task(*job) for job in jobs)
         return
+    # slow to import, and needed by several processes alone
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_remember, initargs=(task,))
     try:
         yield from pool.map(_run, jobs)  # type: ignore[misc]

@@ -12,22 +12,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import dct, idct
-from scipy.special import ndtri
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
+from zeroevidence.calibrate.cosines import from_cosines, to_cosines
+from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.uncertainty.cells import CELLS, Placed
-from zeroevidence.uncertainty.clusters import Clusters, numbered
-from zeroevidence.uncertainty.spread import effective_number, t_tail
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from zeroevidence.uncertainty.clusters import Clusters, numbered, used_codes
+from zeroevidence.uncertainty.nonnegative import nonnegative
+from zeroevidence.uncertainty.spread import effective_number
+from zeroevidence.uncertainty.student import t_tail
 
 _LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
@@ -50,14 +49,16 @@ def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
     target, nontarget = placed.counts.target, placed.counts.nontarget
     below = _share_below(nontarget)
     area = float(target @ below / target.sum())
-    values = [(below - area)[placed.target], (1.0 - area - _share_below(target))[placed.nontarget]]
-    parts = list(zip(values, (clusters.target, clusters.nontarget), strict=True))
-    sizes = [_by_cluster(None, pairs, n) for _, pairs in parts]
+    parts = [
+        _PairSums.of(clusters.target, (below - area)[placed.target], n),
+        _PairSums.of(clusters.nontarget, (1.0 - area - _share_below(target))[placed.nontarget], n),
+    ]
+    sizes = [part.by_cluster(part.numbers) for part in parts]
     # what is left of the area without each person
-    rests = [len(one) - size for (one, _), size in zip(parts, sizes, strict=True)]
     change = np.zeros(n)
-    for (one, pairs), rest in zip(parts, rests, strict=True):
-        change -= np.divide(_by_cluster(one, pairs, n), rest, out=np.zeros(n), where=rest > 0.0)
+    for part, size in zip(parts, sizes, strict=True):
+        rest = part.total - size
+        change -= np.divide(part.by_cluster(part.sums), rest, out=np.zeros(n), where=rest > 0.0)
     people = min(effective_number(size) for size in sizes)
     involved = change[sizes[0] + sizes[1] > 0.0]
     variance = float(((involved - involved.mean()) ** 2).sum())
@@ -70,10 +71,38 @@ def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
     return PeopleTest(area, max(_LEAST_P, t_tail((area - 0.5) / error, people - 1.0)))
 
 
-def _of_pairs(parts: Sequence[tuple[FloatArray, Pairs]], n: int) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class _PairSums:
+    """How many scores of one class are of each pair of clusters, and the sums of something that they have."""
+
+    one: IntArray
+    other: IntArray
+    numbers: FloatArray
+    sums: FloatArray
+    total: float
+    clusters: int
+
+    @classmethod
+    def of(cls, pairs: Pairs, values: FloatArray, n: int) -> _PairSums:
+        """The values of these pairs of `n` clusters."""
+        used, index = numbered(pairs.enrolment * n + pairs.trial, n * n)
+        numbers = np.bincount(index, minlength=len(used)).astype(np.float64)
+        sums = np.bincount(index, values, len(used)).astype(np.float64)
+        some = np.flatnonzero(numbers)
+        one, other = np.divmod(used[some], n)
+        return cls(one, other, numbers[some], sums[some], float(len(values)), n)
+
+    def by_cluster(self, of_pairs: FloatArray) -> FloatArray:
+        """Sums over the pairs that each cluster is in, once where it is on both sides."""
+        apart = np.where(self.one != self.other, of_pairs, 0.0)
+        sums = np.bincount(self.one, of_pairs, self.clusters) + np.bincount(self.other, apart, self.clusters)
+        return sums.astype(np.float64)
+
+
+def _of_pairs(parts: Sequence[_PairSums], n: int) -> float:
     """Sum of squares of what each pair of two people adds to the area."""
-    codes = np.concatenate([_pair_codes(pairs.enrolment, pairs.trial, n) for _, pairs in parts])
-    terms = [np.where(pairs.enrolment != pairs.trial, values / len(values), 0.0) for values, pairs in parts]
+    codes = np.concatenate([_pair_codes(part.one, part.other, n) for part in parts])
+    terms = [np.where(part.one != part.other, part.sums / part.total, 0.0) for part in parts]
     sums = np.bincount(numbered(codes, n * n)[1], weights=np.concatenate(terms))
     return float((sums**2).sum())
 
@@ -88,15 +117,6 @@ def _share_below(others: CountArray) -> FloatArray:
     """Share of the others that lie below each cell, those in the same cell in equal parts."""
     share: FloatArray = (np.cumsum(others) - 0.5 * others) / others.sum()
     return share
-
-
-def _by_cluster(weights: FloatArray | None, pairs: Pairs, n: int) -> FloatArray:
-    """Sums over the scores that involve each cluster, once where it is on both sides; numbers without weights."""
-    sums = np.bincount(pairs.enrolment, weights, n).astype(np.float64)
-    sums += np.bincount(pairs.trial, weights, n)
-    twice = np.flatnonzero(pairs.enrolment == pairs.trial)
-    sums -= np.bincount(pairs.trial[twice], None if weights is None else weights[twice], n)
-    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,35 +145,33 @@ class SimulatedList:
         self.effects = [_Effect(people, n), _Effect((pair,), len(pairs))]
         self.effects += [_Effect((side,), int(side.max()) + 1) for side in recordings]
         self.n, self.n_target = len(scores), len(scores.target)
-        # ranks within either class: what targets have in common must not pass for an effect of people
-        ranks = (
-            _share_below(placed.counts.target)[placed.target],
-            _share_below(placed.counts.nontarget)[placed.nontarget],
-        )
-        self.deviations = self._deviations(ndtri(np.concatenate(ranks)))
+        self.deviations = self._deviations(placed)
 
-    def _deviations(self, z: FloatArray) -> FloatArray:
+    def _deviations(self, placed: Placed) -> FloatArray:
         """Standard deviations of the effects and of chance, by moments: products of scores that share an effect.
 
         They hold for any scores of the list, so that of a long one some are enough.
         """
-        from scipy.optimize import nnls  # slow to import
-
         some = np.arange(self.n)
         if self.n > _MOMENTS:
             some = np.sort(np.random.default_rng(self.n).choice(self.n, _MOMENTS, replace=False, shuffle=False))
-        z = z[some]
-        incidence = [effect.incidence(some) for effect in self.effects]
-        moments = [float((effect.T @ z) @ (effect.T @ z)) for effect in incidence] + [float(z @ z)]
+        targets = int(np.searchsorted(some, self.n_target))
+        # ranks within either class: what targets have in common must not pass for an effect of people
+        counts = placed.counts
+        deviates = [normal_quantile(_share_below(one)) for one in (counts.target, counts.nontarget)]
+        cells = placed.target[some[:targets]], placed.nontarget[some[targets:] - self.n_target]
+        z = np.concatenate([of_class[cell] for of_class, cell in zip(deviates, cells, strict=True)])
+        effects = [effect.on(some) for effect in self.effects]
+        moments = [*(effect.sum_of_squares(z) for effect in effects), float(z @ z)]
         size = len(moments)
         shared = np.empty((size, size))
-        for a, one in enumerate(incidence):
-            for b, other in enumerate(incidence[: a + 1]):
-                shared[a, b] = shared[b, a] = float((one.T @ other).power(2).sum())
-            shared[a, -1] = shared[-1, a] = float(one.power(2).sum())
+        for a, one in enumerate(effects):
+            for b, other in enumerate(effects[: a + 1]):
+                shared[a, b] = shared[b, a] = one.shared_with(other)
+            shared[a, -1] = shared[-1, a] = one.shared_with_itself()
         shared[-1, -1] = float(len(z))
         scale = np.diag(shared)
-        found, _ = nnls(shared / scale[:, None], np.array(moments) / scale)
+        found = nonnegative(shared / scale[:, None], np.array(moments) / scale)
         deviations: FloatArray = np.sqrt(found if found.any() else np.eye(size)[-1])
         return deviations
 
@@ -211,7 +229,7 @@ def _scattered(counts: IntArray, chance: float, rng: np.random.Generator) -> Int
     if width < 1.0:
         return counts
     kernel = np.exp(-0.5 * (np.pi * np.arange(CELLS) / CELLS * width) ** 2)
-    shares = np.maximum(0.0, idct(dct(counts.astype(np.float64)) * kernel))
+    shares = np.maximum(0.0, from_cosines(to_cosines(counts) * kernel))
     return rng.multinomial(int(counts.sum()), shares / shares.sum())
 
 
@@ -227,13 +245,32 @@ class _Effect:
     places: tuple[IntArray, ...]
     number: int
 
-    def incidence(self, some: IntArray) -> csr_matrix:
-        """How often each of some scores has each effect."""
-        from scipy.sparse import csr_matrix  # slow to import
-
-        rows = np.tile(np.arange(len(some)), len(self.places))
+    def on(self, some: IntArray) -> _Effect:
+        """The same of some of the scores; only effects that any of them has are numbered."""
         index = np.concatenate([place[some] for place in self.places])
-        return csr_matrix((np.ones(len(index)), (rows, index)), shape=(len(some), self.number))
+        used, index = used_codes(index, self.number)
+        return _Effect(tuple(index.reshape(len(self.places), -1)), len(used))
+
+    def sum_of_squares(self, values: FloatArray) -> float:
+        """Squares of the sums of the values that have each effect in common, summed up."""
+        sums = sum(np.bincount(place, values, self.number) for place in self.places)
+        return float(np.square(sums).sum())
+
+    def shared_with(self, other: _Effect) -> float:
+        """Pairs of scores that have both an effect and one of another kind in common."""
+        codes = np.concatenate(
+            [one * other.number + another for one, another in itertools.product(self.places, other.places)]
+        )
+        limit = self.number * other.number
+        times = np.bincount(codes) if limit <= len(codes) else np.unique(codes, return_counts=True)[1]
+        return float((times**2).sum())
+
+    def shared_with_itself(self) -> float:
+        """The same of scores with themselves: one for each effect, and four where both of a score are one."""
+        if len(self.places) == 1:
+            return float(len(self.places[0]))
+        twice = np.count_nonzero(self.places[0] == self.places[1])
+        return float(2 * len(self.places[0]) + 2 * twice)
 
 
 _Drawn: TypeAlias = Sequence[tuple[_Effect, NDArray[np.float32]]]

@@ -24,16 +24,16 @@ from zeroevidence.measure.linkability import (
     linkability_of_counts,
     linkability_terms,
 )
-from zeroevidence.measure.registry import IntervalRule, Measure, of_family
+from zeroevidence.measure.registry import IntervalRule, Measure, PerScore, of_family
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.cells import CellArray, Placed, place
 from zeroevidence.uncertainty.clusters import Clusters, Groups, find_groups, numbered
 from zeroevidence.uncertainty.draws import BATCH, halves_of
+from zeroevidence.uncertainty.tables import GroupTables, Places
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
 _UNSEEN_TAIL = 0.025
-_COUNTED = 1 << 23  # places of groups that are counted at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,20 +70,19 @@ class _Class:
 
     def __init__(
         self,
-        places: Sequence[_Places],
+        places: Sequence[Places],
         groups: Pairs,
         number: int,
         costs: dict[str, FloatArray],
         terms: FloatArray | None,
     ) -> None:
         """`places` are cells and, where linkability needs them, bins of a histogram."""
-        self.groups, self.number = groups, number
-        self.places = places
-        pairs = _GroupPairs.of(groups, number)
+        self.tables = [GroupTables(one, groups, number) for one in places]
+        self.pairs = pairs = _GroupPairs.of(groups, number)
         self.costs = {name: _GroupSums(pairs, cost) for name, cost in costs.items()}
         self.sizes = _GroupSums(pairs, None)
         self.linked = None if terms is None else _GroupSums(pairs, terms[places[0].of])
-        self.all = self._sums([np.bincount(one.of, minlength=one.number) for one in places], _GroupSums.total)
+        self.all = self._sums([one.all for one in self.tables], _GroupSums.total)
 
     def _sums(self, counted: Sequence[CountArray], costs_of: Callable[[_GroupSums], float]) -> _Sums:
         return _Sums(
@@ -96,52 +95,17 @@ class _Class:
 
     def without(self, first: int, last: int) -> Iterator[_Sums]:
         """Sums over the scores that do not involve a group, for each from the first to before the last."""
-        most = max(1, _COUNTED // max(one.number for one in self.places))
-        for start in range(first, last, most):
-            stop = min(start + most, last)
-            tables = [self._involving(one, start, stop) for one in self.places]
-            for group in range(start, stop):
-                involved = self._sums([table[group - start] for table in tables], partial(_GroupSums.involving, group))
-                yield self.all.less(involved)
+        tables = [one.involving(first, last) for one in self.tables]
+        for group in range(first, last):
+            involved = self._sums([table[group - first] for table in tables], partial(_GroupSums.involving, group))
+            yield self.all.less(involved)
 
-    def _involving(self, places: _Places, start: int, stop: int) -> CountArray:
-        """Scores of each of some groups, on either side, in each place; shape (groups, places)."""
-        one, other = self.groups.enrolment, self.groups.trial
-        table = np.zeros((stop - start) * places.number, dtype=np.int64)
-        for side, counts in ((one, None), (other, one != other)):
-            inside = (side >= start) & (side < stop)
-            if counts is not None:
-                inside &= counts
-            taken = slice(None) if inside.all() else inside
-            codes = (side[taken] - start) * places.number
-            codes += places.of[taken]
-            table += np.bincount(codes, minlength=len(table))
-        return table.reshape(stop - start, places.number)
-
-    def within(self, taken: BoolArray) -> Iterator[_Sums]:
-        """Sums over the scores whose both sides are taken, for each row of `taken`."""
-        # scores by enrolment, so that those of a group are one stretch of memory
-        order = np.argsort(_short(self.groups.enrolment, self.number), kind="stable")
-        ends = np.concatenate(([0], np.cumsum(np.bincount(self.groups.enrolment, minlength=self.number))))
-        trial = self.groups.trial[order]
-        sorted_places = [_Places(one.of[order], one.number) for one in self.places]
-        for which in taken:
-            counted = [np.zeros(one.number, dtype=np.int64) for one in sorted_places]
-            for group in np.flatnonzero(which):
-                span = slice(ends[group], ends[group + 1])
-                inside = which[trial[span]]
-                for sums, one in zip(counted, sorted_places, strict=True):
-                    some = np.bincount(one.of[span][inside])
-                    sums[: len(some)] += some
-            yield self._sums(counted, partial(_GroupSums.among, which))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Places:
-    """The cell, or the bin of a histogram, that each score is in, and how many there are."""
-
-    of: IntArray | CellArray
-    number: int
+    def within(self, halves: BoolArray) -> Iterator[_Sums]:
+        """Sums over the scores whose both sides are in each half, and then over those with both in its complement."""
+        taken = (part for half in halves for part in (half, ~half))
+        counted = zip(*(one.within(halves) for one in self.tables), strict=True)
+        for which, some in zip(taken, counted, strict=True):
+            yield self._sums(some, partial(_GroupSums.among, which[self.pairs.one] & which[self.pairs.other]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,10 +128,9 @@ class _GroupSums:
     """Sums of something that scores have over each pair of groups; of the scores themselves where nothing is given."""
 
     def __init__(self, pairs: _GroupPairs, values: FloatArray | None) -> None:
-        self.one, self.other = pairs.one, pairs.other
         self.sums = np.bincount(pairs.index, weights=values, minlength=len(pairs.one)).astype(np.float64)
-        apart = np.where(self.one != self.other, self.sums, 0.0)
-        self.by_group = np.bincount(self.one, self.sums, pairs.number) + np.bincount(self.other, apart, pairs.number)
+        apart = np.where(pairs.one != pairs.other, self.sums, 0.0)
+        self.by_group = np.bincount(pairs.one, self.sums, pairs.number) + np.bincount(pairs.other, apart, pairs.number)
 
     def total(self) -> float:
         """Over all scores."""
@@ -180,13 +143,15 @@ class _GroupSums:
 
     @staticmethod
     def among(taken: BoolArray, sums: _GroupSums) -> float:
-        """Over the scores whose both groups are taken."""
-        return float(sums.sums[taken[sums.one] & taken[sums.other]].sum())
+        """Over the scores of the pairs that are taken."""
+        return float(sums.sums[taken].sum())
 
 
-def _short(codes: IntArray, number: int) -> IntArray:
-    """Codes in as few bytes as can be: short ones are sorted by counting."""
-    return codes.astype(np.min_scalar_type(max(number - 1, 0)))
+def _mean_of_targets(cost: PerScore, values: FloatArray, settings: PairSettings) -> float:
+    """The mean cost of scores as if they were targets."""
+    if cost.mean is not None:
+        return cost.mean(values, values[:1], settings)[0]
+    return float(cost.target(values, settings).mean())
 
 
 class _Subset(PairView):
@@ -248,7 +213,7 @@ class PairResampler:
         self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
         # what targets would cost that look like non-targets
         self.alike = {
-            one.name: float(one.per_score.target(scores.nontarget, self.settings).mean())
+            one.name: _mean_of_targets(one.per_score, scores.nontarget, self.settings)
             for one, _ in self.measures
             if one.per_score is not None
         }
@@ -256,10 +221,10 @@ class PairResampler:
     def _class(
         self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]
     ) -> _Class:
-        places = [_Places(cell, len(self.placed.middle))]
+        places = [Places(cell, len(self.placed.middle))]
         if self.edges is not None:
             n_bins = len(self.edges) - 1
-            places += [_Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
+            places += [Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
         costs = {
             one.name: getattr(one.per_score, side)(values, self.settings)
             for one, _ in self.measures
@@ -278,9 +243,9 @@ class PairResampler:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""
         if self.groups.number < 4:
             return {}
-        taken = halves_of(self.groups.number, pairs, self.settings.seed)
-        within = zip(self.target.within(taken), self.nontarget.within(taken), strict=True)
-        return self._values(within, len(taken), refit=True)
+        halves = halves_of(self.groups.number, pairs, self.settings.seed)[::2]
+        within = zip(self.target.within(halves), self.nontarget.within(halves), strict=True)
+        return self._values(within, 2 * pairs, refit=True)
 
     def _values(self, parts: Iterable[tuple[_Sums, _Sums]], n: int, *, refit: bool = False) -> dict[str, FloatArray]:
         values = {one.name: np.full(n, np.nan) for one, _ in self.measures}

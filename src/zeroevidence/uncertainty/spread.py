@@ -9,17 +9,20 @@ interval is not a point.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.student import t_quantile, t_tail
 
 LEVEL = 0.95
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6
+_NEAR = 1e-14  # of a quantile
 _LARGE = 1e60  # fourth powers of more would not be numbers
 
 
@@ -100,19 +103,20 @@ class Spread:
     def p_value(self, value: float) -> float:
         """Two-sided p-value of the hypothesis that the value is 0: the level at which a limit touches it."""
         unseen = self.below if value > 0.0 else self.above
-
-        def gap(log_tail: float) -> float:
-            return self._reach(unseen, float(np.exp(log_tail))) - abs(value)
-
         if value == 0.0 or not np.isfinite(value):
             return 1.0
-        half = float(np.log(0.5))
-        if gap(half) >= 0.0:  # the unseen people alone explain it at any level
+        size = abs(value)
+        if self._reach(unseen, 0.5) >= size:  # the unseen people alone explain it at any level
             return 1.0
-        from scipy.optimize import brentq  # slow to import, and needed by comparisons alone
+        most = t_quantile(_LEAST_TAIL, self.freedom)
+        if self._reached(unseen, _LEAST_TAIL, most) <= size:
+            return 2.0 * _LEAST_TAIL
 
-        least = float(np.log(_LEAST_TAIL))
-        return 2.0 * float(np.exp(least if gap(least) <= 0.0 else brentq(gap, least, half)))
+        def gap(quantile: float) -> float:
+            return self._reached(unseen, t_tail(quantile, self.freedom), quantile) - size
+
+        # The reach rises with the quantile, of which the tail is a function that is quick to compute.
+        return 2.0 * t_tail(_root(gap, 0.0, most), self.freedom)
 
     def beside(self, other: Spread) -> Spread:
         """Both sources of spread together, by Welch and Satterthwaite."""
@@ -123,9 +127,30 @@ class Spread:
         return Spread(float(np.sqrt(both)), min(self.people, other.people), freedom, *unseen)
 
     def _reach(self, unseen: float, tail: float) -> float:
-        quantile = -float(stdtrit(self.freedom, tail))
+        return self._reached(unseen, tail, t_quantile(tail, self.freedom))
+
+    def _reached(self, unseen: float, tail: float, quantile: float) -> float:
         share = 1.0 - tail ** (1.0 / self.people)
-        return float(np.hypot(quantile * self.error, share * unseen))
+        return math.hypot(quantile * self.error, share * unseen)
+
+
+def _root(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function is 0, which it is between two arguments, by false position with halved weights."""
+    below, above = rising(low), rising(high)
+    moved = 0
+    while high - low > _NEAR * high:
+        middle = low - below * (high - low) / (above - below)
+        if not low < middle < high:
+            break
+        value = rising(middle)
+        if value == 0.0:
+            return middle
+        if value < 0.0:
+            low, below, above = middle, value, above / 2.0 if moved < 0 else above
+        else:
+            high, above, below = middle, value, below / 2.0 if moved > 0 else below
+        moved = -1 if value < 0.0 else 1
+    return high if abs(above) < abs(below) else low
 
 
 def effective_number(sizes: FloatArray) -> float:
@@ -199,8 +224,3 @@ def _rests_on_few(values: FloatArray) -> float:
     if total <= 1e-20 * max(1.0, float(np.abs(values).max()) ** 2):
         return 1.0
     return float(np.sqrt(min(1.0, _KURTOSIS * float((squares**2).sum()) / total**2)))
-
-
-def t_tail(statistic: float, freedom: float) -> float:
-    """One-sided p-value of a t statistic."""
-    return float(stdtr(freedom, -statistic))
