@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import warnings
 from collections import deque
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+from zeroevidence.attack.workers import cores
 
 _MOST = 4  # processes: a report has about ten figures
 
@@ -30,7 +31,7 @@ def figure_processes(number: int | None = None) -> Iterator[Each]:
     ...     list(each(abs, [-2, -3]))
     [2, 3]
     """
-    number = min(_MOST, _cores()) if number is None else number
+    number = min(_MOST, cores()) if number is None else number
     if number == 1:
         yield map
         return
@@ -50,10 +51,6 @@ def figure_processes(number: int | None = None) -> Iterator[Each]:
             if helper.pid is not None:
                 helper.terminate()
                 helper.join()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _shared_out(work: Callable[[Any], Any], jobs: Sequence[Any], helpers: Sequence[Connection]) -> list[Any]:
