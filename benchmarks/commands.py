@@ -1,6 +1,6 @@
 """Whole commands as users type them, timed in new processes beside a bare reading and sorting of the same scores.
 
-python benchmarks/commands.py [--scores 10000000] [--only NAME ...] [--data ../shared/data]
+python benchmarks/commands.py [--scores 10000000] [--recordings 4] [--only NAME ...] [--data ../shared/data]
 
 Each line has the time of a command, the floor (a new process that reads the same files with polars and sorts all their
 scores), the ratio of both, and the most memory that each took.
@@ -105,7 +105,17 @@ def written(path: Path, speakers: int, trials: int, strength: float) -> Path:
     return path
 
 
-def cases(home: Path, scores: int, data: Path) -> dict[str, Callable[[], Case]]:
+def listed(corpus: Path, table: Path, recordings: int) -> Path:
+    """A table of the first so many recordings of each person in a folder."""
+    lines = ["utterance\tspeaker\tpath\n"]
+    for person in sorted(one for one in corpus.iterdir() if one.is_dir()):
+        for path in sorted(person.glob("*.flac"))[:recordings]:
+            lines.append(f"{path.stem}\t{person.name}\t{path.resolve()}\n")
+    table.write_text("".join(lines), encoding="utf-8")
+    return table
+
+
+def cases(home: Path, scores: int, data: Path, recordings: int) -> dict[str, Callable[[], Case]]:
     """Commands by name; each makes its files when it is asked for."""
 
     def floor(*paths: Path) -> list[str]:
@@ -130,12 +140,13 @@ def cases(home: Path, scores: int, data: Path) -> dict[str, Callable[[], Case]]:
 
     def voiceprivacy() -> Case:
         folder = data / "scores/vpc2020"
-        score, key = folder / "samegender_f0mod/oa_f.scores", folder / "trials_f"
+        score, key = ((folder / one).resolve(strict=True) for one in ("samegender_f0mod/oa_f.scores", "trials_f"))
         return Case(["evaluate", str(score), "--key", str(key)], floor(score, key))
 
     def audit() -> Case:
-        words = ["audit", str(data / "audiomnist"), "--protect", "mcadams", "-o", str(home / "audit"), "--overwrite"]
-        return Case(words, [sys.executable, "-c", SPEECH, str(data / "audiomnist")])
+        corpus = str(listed(data / "audiomnist", home / "audiomnist.tsv", recordings))
+        words = ["audit", corpus, "--protect", "mcadams", "-o", str(home / "audit"), "--overwrite"]
+        return Case(words, [sys.executable, "-c", SPEECH, corpus])
 
     return {
         f"evaluate, {scores:,} scores, 1000 speakers": evaluate("many.scores", 1000, scores),
@@ -143,7 +154,7 @@ def cases(home: Path, scores: int, data: Path) -> dict[str, Callable[[], Case]]:
         "evaluate, VoicePrivacy 2020": voiceprivacy,
         "compare, six systems of 100,000": compare,
         "report, six systems of 100,000": report,
-        "audit, AudioMNIST": audit,
+        f"audit, 60 people, {recordings} recordings each": audit,
     }
 
 
@@ -152,6 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scores", type=int, default=10_000_000)
     parser.add_argument("--only", action="append", default=[], help="cases whose names begin like this")
+    parser.add_argument("--recordings", type=int, default=4, help="of each person in the audit, at most 16 [4]")
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared/data")
     parser.add_argument("--write", nargs=4, metavar=("FILE", "SPEAKERS", "TRIALS", "STRENGTH"), help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -161,11 +173,12 @@ def main() -> None:
     print("| command | time [s] | floor [s] | ratio | memory [MB] | of the floor [MB] |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
-        for name, made in cases(Path(folder), given.scores, given.data).items():
+        for name, made in cases(Path(folder), given.scores, given.data, given.recordings).items():
             if given.only and not any(name.startswith(one) for one in given.only):
                 continue
-            case = made()
-            if not all(Path(one).exists() for one in case.words if one.startswith(str(given.data))):
+            try:
+                case = made()
+            except FileNotFoundError:
                 print(f"| {name} | no files in {given.data} | | | | |")
                 continue
             command = [sys.executable, "-m", "zeroevidence", *case.words]
