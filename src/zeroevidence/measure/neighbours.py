@@ -7,14 +7,17 @@ computes distances in these in another way.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import psi
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray
 
 
 def information_by_column(
-    vectors: FloatArray, labels: StrArray | IntArray, *, neighbours: int = 3, seed: int = 0
+    vectors: FloatArray, labels: NDArray[Any], *, neighbours: int = 3, seed: int = 0
 ) -> FloatArray:
     """Mutual information of each column and the labels in nats, as ``mutual_info_classif`` of scikit-learn gives it.
 
@@ -35,7 +38,7 @@ def information_by_column(
     from sklearn.preprocessing import scale
 
     x = scale(np.array(vectors, dtype=np.float64), with_mean=False, copy=False)
-    noise = np.random.RandomState(seed).standard_normal(size=x.shape)  # noqa: NPY002 (the generator of scikit-learn)
+    noise = np.random.RandomState(seed).standard_normal(size=x.shape)  # as scikit-learn draws it
     x += 1e-10 * np.maximum(1, np.mean(np.abs(x), axis=0)) * noise
     known = psi(len(x)) + psi(neighbours) - np.mean(psi(counts[classes]))
     found = [known - np.mean(psi(_within(column, classes, neighbours))) for column in x.T]
@@ -70,4 +73,5 @@ def _distance(x: FloatArray, k: int) -> FloatArray:
     # The k nearest are a run with so many before it and the rest behind: the run that reaches least far.
     below = [x - padded[k - before : len(x) + k - before] for before in range(k + 1)]
     above = [padded[k + after : len(x) + k + after] - x for after in range(k + 1)]
-    return np.min([np.maximum(below[before], above[k - before]) for before in range(k + 1)], axis=0)
+    runs = [np.maximum(below[before], above[k - before]) for before in range(k + 1)]
+    return np.asarray(np.min(runs, axis=0))
