@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import psi
 
 from zeroevidence._typing import FloatArray, IntArray
 
@@ -35,6 +34,7 @@ def information_by_column(
         from sklearn.feature_selection import mutual_info_classif
 
         return np.asarray(mutual_info_classif(vectors, labels, n_neighbors=neighbours, random_state=seed))
+    from scipy.special import psi  # slow to import, and needed for attributes alone
     from sklearn.preprocessing import scale
 
     x = scale(np.array(vectors, dtype=np.float64), with_mean=False, copy=False)
