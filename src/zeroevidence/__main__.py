@@ -2,4 +2,5 @@
 
 from zeroevidence.cli import main
 
-main()
+if __name__ == "__main__":  # not in a process that was started to help
+    main()

@@ -14,6 +14,8 @@ from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.ladder import Effort
+from zeroevidence.attack.protecting import remembered
+from zeroevidence.attack.workers import cores
 from zeroevidence.auditing.attacks import Audit, audit_folds
 from zeroevidence.auditing.company import company, others
 from zeroevidence.auditing.encoders import Encoded
@@ -69,7 +71,8 @@ def audit_corpora(
     extractor, extractor_anonymised, cache
         The speaker encoder; one that learned from such speech; the folder where embeddings are kept.
     attackers, effort, backends, options, workers, cutting, progress
-        As in `audit`; shorter trials; given words for what is done and for its unit, what to call with numbers.
+        As in `audit`; shorter trials; given words for what is done and for its unit, what to call with numbers. Speech
+        is read, protected and embedded on all cores, whatever `workers` says.
     folds
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split;
         three for fewer than 30 people, and one split for more, unless given.
@@ -84,25 +87,26 @@ def audit_corpora(
     zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
     """
     options = _checked(anonymised, protect, options)
-    transform = None if protect is None else load_protector(protect, seed=options.seed)
+    protector = None if protect is None else load_protector(protect, seed=options.seed)
     originals = _split(corpus, folds, options.seed, cutting)
     pairs = tuple((one, one if anonymised is None else one.replaced(anonymised)) for one in originals)
-    job = _Extraction(pairs, transform, cache, workers, progress)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
     encoder = load_extractor(extractor)
-    retrained = [] if extractor_anonymised is None else [_retrained(extractor_anonymised, job)]
     everyone: list[list[Encoded]] = []
     left_out: list[str] = []
-    for fold in job.each():
-        own = [Encoded(encoder.name, *fold.sides(encoder))]
-        own += [Encoded(one.name, None, fold.side(one, 1), trained_on="anonymised") for one in retrained]
-        if backends is None:
-            learns = not retrained and _informed(attackers)
-            further, left_out = _further(encoder, effort, fold, options.seed, say, learns=learns)
-            own += further
-        everyone.append(own)
+    with remembered(protector) as transform:
+        job = _Extraction(pairs, transform, cache, max(workers, cores()), progress)
+        retrained = [] if extractor_anonymised is None else [_retrained(extractor_anonymised, job)]
+        for fold in job.each():
+            own = [Encoded(encoder.name, *fold.sides(encoder))]
+            own += [Encoded(one.name, None, fold.side(one, 1), trained_on="anonymised") for one in retrained]
+            if backends is None:
+                learns = not retrained and _informed(attackers)
+                further, left_out = _further(encoder, effort, fold, options.seed, say, learns=learns)
+                own += further
+            everyone.append(own)
     found = audit_folds(
         everyone,
         attackers=attackers,
@@ -202,7 +206,7 @@ class _Extraction:
     folds: tuple[tuple[Corpus, Corpus], ...]  # original and protected speech with the roles of each fold
     transform: Any
     cache: str | Path
-    workers: int
+    workers: int  # threads that read, protect and embed
     progress: Callable[[str, str], Progress | None]
     number: int = 0  # of the fold that is looked at
     kept: dict[tuple[str, int], Embeddings] = field(default_factory=dict)

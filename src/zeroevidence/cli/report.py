@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ def command(
     from zeroevidence.evaluation.files import evaluate_files
     from zeroevidence.evaluation.kits import without_copies
     from zeroevidence.report.document import document
+    from zeroevidence.report.html.processes import figure_processes
     from zeroevidence.report.material import Material
 
     if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
@@ -60,21 +62,25 @@ def command(
     material = Material()
     for path in inputs.finished:
         material.add_result(path)
-    if not inputs.all_finished:
-        files = without_copies(inputs.files())
-        material.add_rows(
-            evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
-        )
-        material.add_rows(inputs.utility(options))
-    with named(" and ".join(inputs.scores)):
-        page = document(
-            material,
-            output.format,
-            title=title,
-            command=command_line(ctx),
-            hide=hide_ids,
-            measures=output.measures,
-        )
+    # Of finished results the first figure is drawn before other processes could be ready.
+    drawing = output.format == "html" and not inputs.all_finished
+    with figure_processes() if drawing else nullcontext(map) as each:
+        if not inputs.all_finished:
+            files = without_copies(inputs.files())
+            material.add_rows(
+                evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
+            )
+            material.add_rows(inputs.utility(options))
+        with named(" and ".join(inputs.scores)):
+            page = document(
+                material,
+                output.format,
+                title=title,
+                command=command_line(ctx),
+                hide=hide_ids,
+                measures=output.measures,
+                each=each,
+            )
     output.emit(page)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.measure.neighbours import information_by_column
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import AttributeView
@@ -23,13 +24,11 @@ def mutual_information(
     only together is not seen, and the estimate is biased upwards where vectors of one speaker resemble each other. Of
     more than 5000 vectors a seeded sample is taken.
     """
-    from sklearn.feature_selection import mutual_info_classif
-
     x, y = np.asarray(vectors, dtype=np.float64), np.asarray(labels)
     if len(x) > _MOST_ROWS:
         some = np.sort(np.random.default_rng(seed).choice(len(x), _MOST_ROWS, replace=False))
         x, y = x[some], y[some]
-    found: FloatArray = mutual_info_classif(x, y, n_neighbors=neighbours, random_state=seed) / LN2
+    found: FloatArray = information_by_column(x, y, neighbours=neighbours, seed=seed) / LN2
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.errors import UsageError
+from zeroevidence.report.html.processes import Each
 from zeroevidence.report.material import Material
 
 DOCUMENT_FORMATS = ("html", "md", "latex")
@@ -18,6 +19,7 @@ def document(
     command: str | None = None,
     hide: bool = False,
     measures: Sequence[str] | None = None,
+    each: Each = map,
 ) -> str:
     """The report in one of `DOCUMENT_FORMATS`.
 
@@ -31,6 +33,8 @@ def document(
         Of the page, as in `to_html`.
     measures
         Names of the measures that its tables show.
+    each
+        What applies a function to every figure, as in `to_html`.
     """
     if format == "html":
         from zeroevidence.report.html.page import to_html
@@ -44,6 +48,7 @@ def document(
             command=command,
             hide=hide,
             measures=measures,
+            each=each,
         )
     if format not in DOCUMENT_FORMATS:
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(DOCUMENT_FORMATS)}")

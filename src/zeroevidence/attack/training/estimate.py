@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from zeroevidence.attack.training.cores import cores
 from zeroevidence.attack.training.frames import FrameSet
-from zeroevidence.attack.training.loop import Training, check_people, device_of, reproducible
+from zeroevidence.attack.training.loop import PART, Training, check_people, device_of, reproducible
 from zeroevidence.attack.training.settings import TrainingSettings
 
 Found = TypeVar("Found")
@@ -26,14 +27,16 @@ def estimate_seconds(
     *,
     device: str | None = None,
 ) -> float:
-    """Seconds that `train` takes at most: one batch is prepared, learned from and looked at, and timed.
+    """Seconds that `train` takes at most: a few are prepared, learned from and looked at, and timed.
 
     The arguments are those of `train`. The network is left as it is.
     """
     settings = settings or TrainingSettings()
     check_people(training, development)
     place = device_of(device)
-    some, others = _typical(training, settings.batch), _typical(development, 2)
+    # Without a GPU the cost grows with the number of utterances, so few tell it; with one, a whole batch costs no more.
+    count = settings.batch if place.type == "cuda" else min(settings.batch, PART * cores())
+    some, others = _typical(training, count), _typical(development, 2)
     short = replace(settings, epochs=3)
     with reproducible(settings.seed, place):
         running = Training(copy.deepcopy(network).to(place), some, others, short, place)

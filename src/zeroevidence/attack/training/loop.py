@@ -32,7 +32,7 @@ Say = Callable[[str], None]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
 _EMBEDDED = 64  # utterances that a GPU embeds at once
-_PART = 4  # utterances of a batch that one core learns from
+PART = 4  # utterances of a batch that one core learns from
 _STEEPEST = 5.0  # norm of the gradient
 
 
@@ -301,7 +301,7 @@ class Training:
     def _on_cores(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """The mean loss; its gradients are computed in small parts, each by one core, and added in their order."""
         weights = [one for group in self.optimiser.param_groups for one in group["params"]]
-        size = min(_PART, self.room.size)
+        size = min(PART, self.room.size)
 
         def learn(part: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, tuple[torch.Tensor | None, ...]]:
             loss = self._share(*part, len(pieces))

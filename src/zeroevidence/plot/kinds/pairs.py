@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from scipy.special import expit, ndtri
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.evaluation import Evaluation
@@ -62,7 +62,11 @@ def ece(
     """
 
     def across(values: Sequence[float]) -> FloatArray:
-        return expit(np.array(values)) if x == "prior" else np.array(values)
+        if x == "log-odds":
+            return np.array(values)
+        from scipy.special import expit  # slow to import
+
+        return np.asarray(expit(np.array(values)))
 
     first = rows[0].curves["ece"]
     assert first.baseline is not None
@@ -166,22 +170,27 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
         inside = rates[(rates > 0.0) & (rates < 1.0)]
         lowest = min(lowest, *np.minimum(inside, 1.0 - inside)) if len(inside) else lowest
     lowest = max(1e-5, min(0.02, lowest / 2.0))
-    low, high = ndtri(lowest), ndtri(1.0 - lowest)
+    low, high = _deviates((lowest, 1.0 - lowest))
     ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
     for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
         false_alarm, miss = curve_arrays(row.curves["det"])
         seen = look(number)
-        x, y = (np.clip(ndtri(np.clip(rate, 0.0, 1.0)), low, high) for rate in (false_alarm, miss))
+        x, y = (_deviates(np.clip(rate, lowest, 1.0 - lowest)) for rate in (false_alarm, miss))
         ax.plot(x, y, color=seen.colour, ls=seen.line, label=joined(name, written(row, "eer")))
         error = measured(row, "eer")
         if error is not None:
-            at = np.clip(ndtri(error), low, high)
-            ax.plot([at], [at], seen.marker, color=seen.colour, mec="white", mew=0.5)
+            at = _deviates(np.clip([error], lowest, 1.0 - lowest))
+            ax.plot(at, at, seen.marker, color=seen.colour, mec="white", mew=0.5)
     ticks = [rate for rate in _DET_TICKS if lowest <= rate <= 1.0 - lowest]
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(ndtri(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
+        axis.set_ticks(_deviates(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
     ax.set(xlim=(low, high), ylim=(low, high), xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
     legend(ax, most_inside=3, inside="upper right")
+
+
+def _deviates(rates: Iterable[float]) -> FloatArray:
+    """Normal deviates of rates between 0 and 1."""
+    return np.array([NormalDist().inv_cdf(rate) for rate in rates])
 
 
 @figure(

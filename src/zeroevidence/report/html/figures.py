@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zeroevidence.evaluation import Evaluation, Finding
@@ -11,6 +11,7 @@ from zeroevidence.evaluation.finding import chosen, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
 from zeroevidence.plot.words import row_names
+from zeroevidence.report.html.processes import Each
 from zeroevidence.report.html.readoff import Panel, readable_panels
 
 # What one person may ask first; the other kinds follow in their own order.
@@ -55,15 +56,14 @@ class Figure:
 
 
 def draw_figures(
-    rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False
+    rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False, each: Each = map
 ) -> tuple[list[Figure], dict[str, list[Panel]]]:
     """Every figure that these results allow, and the curves of those that can be read off.
 
     Curves of several rows share a figure: the strongest attacker, the others on the same system, its bounds, and the
-    strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side.
+    strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side. `each`
+    applies a function to every figure, as `map` does.
     """
-    from markupsafe import Markup
-
     strong = rows[finding.strongest]
     about_attribute = finding.question == "attribute"
     together = _of_attribute(rows, finding) if about_attribute else _chosen(rows, finding)
@@ -71,34 +71,54 @@ def draw_figures(
     rows = together if about_attribute else list(rows)
     kinds = available([*rows, *mapped]) if rows or mapped else []
     order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
-    figures, readoff = [], {}
+    wanted = []
     for kind in order:
         shown = mapped if kind == "map" else _rows_for(kind, rows, together, strong)
         if not shown or (kind in _OVER_SYSTEMS and len(shown) < 2):
             continue
-        drawn = draw(kind, shown, hide=hide, width=_WIDTH if KINDS[kind].together else None)
-        svg = svg_text(drawn, name=kind, title=KINDS[kind].title)
-        panels = readable_panels(drawn, kind)
-        name = f"figure-{kind}"
-        if panels:
-            readoff[name] = panels
-        inches, height = drawn.get_size_inches()
         others = mapped if kind == "map" else rows
         words = "" if len(shown) > 1 or len(others) == 1 else f"Shown: {_words(others, shown[0])}."
-        figures.append(
-            Figure(
-                name,
-                KINDS[kind].title,
-                _ATTRIBUTE_CAPTIONS.get(kind, KINDS[kind].caption) if about_attribute else KINDS[kind].caption,
-                words,
-                Markup(svg),  # made by us; names in it are escaped where it is written
-                wide=inches > 5.0 or height > _TALL * inches,
-                dense=inches > 4.0,
-                shaded=kind in _SHADED,
-                readable=bool(panels),
-            )
-        )
-    return figures, readoff
+        wanted.append(_Wanted(kind, tuple(map(_drawable, shown)), words, hide, about_attribute))
+    drawn = list(each(_figure, wanted))
+    return [figure for figure, _ in drawn], {figure.id: panels for figure, panels in drawn if panels}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A figure to be drawn."""
+
+    kind: str
+    rows: tuple[Evaluation, ...]
+    shows: str
+    hide: bool
+    about_attribute: bool
+
+
+def _drawable(row: Evaluation) -> Evaluation:
+    """A row without what no figure shows, which would only be carried from process to process."""
+    return replace(row, replicates=None, scores=None)
+
+
+def _figure(wanted: _Wanted) -> tuple[Figure, list[Panel]]:
+    from markupsafe import Markup
+
+    kind = KINDS[wanted.kind]
+    drawn = draw(kind.name, wanted.rows, hide=wanted.hide, width=_WIDTH if kind.together else None)
+    svg = svg_text(drawn, name=kind.name, title=kind.title)
+    panels = readable_panels(drawn, kind.name)
+    width, height = drawn.get_size_inches()
+    made = Figure(
+        f"figure-{kind.name}",
+        kind.title,
+        _ATTRIBUTE_CAPTIONS.get(kind.name, kind.caption) if wanted.about_attribute else kind.caption,
+        wanted.shows,
+        Markup(svg),  # made by us; names in it are escaped where it is written
+        wide=bool(width > 5.0 or height > _TALL * width),
+        dense=bool(width > 4.0),
+        shaded=kind.name in _SHADED,
+        readable=bool(panels),
+    )
+    return made, panels
 
 
 def _words(rows: Sequence[Evaluation], row: Evaluation) -> str:

@@ -29,6 +29,7 @@ from zeroevidence.report.html.comparison import comparison_tables, comparison_ve
 from zeroevidence.report.html.figures import draw_figures, plain_panels
 from zeroevidence.report.html.hide import hidden
 from zeroevidence.report.html.methods import describe_methods
+from zeroevidence.report.html.processes import Each
 from zeroevidence.report.html.references import references
 from zeroevidence.report.material import Card
 from zeroevidence.report.recordings import NOTE, untried_words
@@ -56,6 +57,7 @@ def to_html(
     command: str | None = None,
     hide: bool = False,
     measures: Sequence[str] | None = None,
+    each: Each = map,
 ) -> str:
     """The report of one or several results.
 
@@ -77,6 +79,8 @@ def to_html(
         Write people as numbers; their names are then nowhere in the file.
     measures
         Names of the measures that tables show; the usual ones unless given.
+    each
+        What applies a function to every figure, as `map` does; `figure_processes` has one that shares them out.
     """
     if not rows and not comparisons:
         raise UsageError("a report needs at least one result")
@@ -99,7 +103,7 @@ def to_html(
         "hide": hide,
         **_of_cards(rows, cards, words),
         "protectors": [_card(card, _PROTECTOR_FIELDS) for card in protectors],
-        **_of_rows(rows, words, measured, hide=hide),
+        **_of_rows(rows, words, measured, hide=hide, each=each),
         "comparisons": [comparison_tables(one) for one in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
         "methods": describe_methods(rows, told),
@@ -112,7 +116,9 @@ def to_html(
     return environment.get_template("report.html").render(context).lstrip()
 
 
-def _of_rows(rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str], *, hide: bool) -> dict[str, Any]:
+def _of_rows(
+    rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str], *, hide: bool, each: Each
+) -> dict[str, Any]:
     """What the template shows of the results."""
     finding = words.finding
     if finding is None:
@@ -128,7 +134,7 @@ def _of_rows(rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str]
         return {"numbers": [], "cautions": [], "figures": [], **nothing}
     numbers = content.numbers(rows, finding, measured)
     people, people_left = content.people_table(rows, finding)
-    figures, readoff = draw_figures(rows, finding, hide=hide)
+    figures, readoff = draw_figures(rows, finding, hide=hide, each=each)
     return {
         "numbers": numbers,
         "strong": finding.strongest,

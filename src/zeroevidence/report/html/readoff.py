@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from zeroevidence._typing import FloatArray
 
@@ -168,7 +167,7 @@ def _writer(axis: Any, kind: str) -> Write:
 
     def write(value: float) -> float:
         if kind == "det":
-            value = 100.0 * float(ndtr(value))
+            value = 50.0 * math.erfc(-value / math.sqrt(2.0))
         elif isinstance(formatter, FuncFormatter):
             with contextlib.suppress(ValueError):
                 value = float(str(formatter(value, 0)).replace("−", "-"))
