@@ -123,7 +123,9 @@ def _one_to_one(key: _Side, scores: _Side) -> bool:
     """Whether every trial has one score, every score is of a trial, and only the key says what it is."""
     if len(key.again) or len(scores.again) or len(key.slot) != len(scores.slot) or scores.table.has("label"):
         return False
-    return bool(scores.slot.min() >= 0 and not key.table.frame["label"].has_nulls())
+    if not key.table.has("label") or key.table.frame["label"].has_nulls():
+        return False
+    return bool(scores.slot.min() >= 0)
 
 
 def _all_joined(
