@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 from zeroevidence.data.door import is_folder
 from zeroevidence.data.unpacking import check_rows
@@ -65,12 +64,12 @@ class InputFile:
 
     def head(self, size: int) -> bytes:
         """The first bytes."""
-        with self._reading() as stream:
+        with self.reading() as stream:
             return stream.read(size)
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Whole lines together, about so many bytes at a time, so that a large file is never held as a whole."""
-        with self._reading() as stream:
+        with self.reading() as stream:
             start = 0
             while True:
                 stream.seek(start + size)
@@ -83,7 +82,8 @@ class InputFile:
                 start += len(block)
 
     @contextmanager
-    def _reading(self) -> Iterator[BinaryIO]:
+    def reading(self) -> Iterator[BufferedReader | BytesIO]:
+        """The same as an open file; what goes wrong is an error with its name."""
         try:
             with self.stream() as stream:
                 yield stream
@@ -94,7 +94,7 @@ class InputFile:
         """What array libraries take: the path where there is one, so that large files are not held twice."""
         return self.path if self.held is None else BytesIO(self.held)
 
-    def stream(self) -> BinaryIO:
+    def stream(self) -> BufferedReader | BytesIO:
         """The same as an open file that the caller closes (NumPy leaves files open when it fails)."""
         return self.path.open("rb") if self.held is None else BytesIO(self.held)
 

@@ -28,7 +28,8 @@ from zeroevidence.linkage.vectors import Side
 _ROWS = 1024  # trials multiplied at once, at most
 _SHARES = 4  # parts of blocks for each thread, at least, so that all have work until the end
 _LEAST = 1 << 20  # products of a part: smaller ones cost more each
-_COLUMNS = 8160  # identities multiplied at once
+_COLUMNS = 8160  # identities multiplied at once, about
+_LINE = 16  # numbers in single precision of a line of the cache, with which rows of products begin alike
 _PREPARED = 512  # enrolment vectors that a thread centres at once
 _ANCHORED = 128  # true identities' products worked out at once
 _SAMPLED = 64  # vectors looked at for the number of their digits
@@ -52,12 +53,13 @@ class NumpyLinker:
         """Results of some trials."""
         plan = self.plan
         own = threading.local()
-        width = -(-plan.identities // -(-plan.identities // _COLUMNS))
+        width = _even(plan.identities, _COLUMNS, _LINE)
+        step = _even(len(rows), _ROWS)
         share = min(_ROWS, max(-(-_LEAST // width), -(-len(rows) // (_SHARES * self.threads))))
         exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else by_exp2
 
         def prepared(start: int) -> Block:
-            block = Block(plan, rows[start : start + _ROWS], exponential, fold=self.fold)
+            block = Block(plan, rows[start : start + step], exponential, fold=self.fold)
             if plan.identities > width:
                 block.anchor()
             return block
@@ -70,11 +72,11 @@ class NumpyLinker:
                 block.add(here, panel[at : at + width], first + at, own.buffer)
 
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
-            blocks = list(pool.map(prepared, range(0, len(rows), _ROWS)))
+            blocks = list(pool.map(prepared, range(0, len(rows), step)))
             parts = [(block, here) for block in blocks for here in block.parts(share)]
             for first, panel in self._panels(width, pool):
                 list(pool.map(partial(add, first, panel), parts))
-        return Linkage.join([block.finish() for block in blocks])
+            return Linkage.join(list(pool.map(Block.finish, blocks)))
 
     def _panels(self, width: int, pool: ThreadPoolExecutor) -> Iterator[tuple[int, FloatArray]]:
         """Runs of centred enrolment vectors in the precision of the products."""
@@ -95,6 +97,11 @@ class NumpyLinker:
     def _prepare(self, panel: FloatArray, start: int, centre: FloatArray, at: int) -> None:
         here = slice(at - start, min(at - start + _PREPARED, len(panel)))
         np.subtract(self.plan.enrol.read(at, start + here.stop), centre, out=panel[here], casting="same_kind")
+
+
+def _even(count: int, most: int, multiple: int = 1) -> int:
+    """Length of even runs of about `most`, a multiple of something."""
+    return -(-count // (-(-count // most) * multiple)) * multiple
 
 
 def _few_digits(side: Side) -> bool:
@@ -167,6 +174,7 @@ class Block:
 
     def begin(self, part: slice, products: FloatArray, first: int) -> None:
         """Find the true identities among the columns and take them out."""
+        self.origin[part] = 0.0
         column = self.column[part] = self.mated[part] - first
         self.here[part] = (column >= 0) & (column < products.shape[1])
         (at,) = self.here[part].nonzero()
@@ -175,9 +183,10 @@ class Block:
 
     def work(self, products: FloatArray, group: slice, flags: Flags) -> None:
         """Compare, count and sum a group of rows of the products, which are overwritten."""
-        leader = products.argmax(axis=1)
-        top = products[np.arange(len(products)), leader]
-        own = self.own[group, None]
+        # few and small calls: while a thread is between two of them, others may wait for the interpreter
+        own, leader = self.own[group, None], self.leader[group]
+        products.argmax(axis=1, out=leader)
+        top = self.top[group] = products[flags.lines[: len(products)], leader]
         (behind,) = (top >= own[:, 0]).nonzero()
         if 2 * len(behind) > len(products):
             self.greater[group] += flags.count(np.greater, products, own)
@@ -189,26 +198,27 @@ class Block:
             self.equal[rows] += flags.count(np.equal, products[behind], own[behind], rare=True)
         if self.limit is not None and (top > self.limit[group]).any():
             self.fires[group] += flags.count(np.greater, products, self.limit[group, None])
-        self.leader[group], self.top[group] = leader, top
-        power = self.power[group, None]
+        if not self.folded or top.max() > _SAFE[products.dtype.itemsize]:
+            self.scaled(products, group)
+        self.exponential(products)  # the true identity's is 0 now
+        self.sums[group] = np.einsum("ij->i", products)
+
+    def scaled(self, products: FloatArray, group: slice) -> None:
+        """Make exponents of a group of rows; of some the largest is taken off first, so that sums do not overflow."""
+        power, safe = self.power[group], _SAFE[products.dtype.itemsize]
         (here,) = self.here[group].nonzero()
         at = here, self.column[group][here]
         products[at] = 0.0
-        reach = top if self.folded else power[:, 0] * top
-        if reach.max() > _SAFE[products.dtype.itemsize] or not (self.folded or power.min() >= 0.0):
-            # rare: take the largest exponent off first
-            high = np.where(power[:, 0] < 0.0, power[:, 0] * products.min(axis=1), reach)
-            high[(power[:, 0] >= 0.0) & (reach <= _SAFE[products.dtype.itemsize])] = 0.0
-            products *= power
+        reach = power * self.top[group]
+        if reach.max() > safe or power.min() < 0.0:
+            high = np.where(power < 0.0, power * products.min(axis=1), reach)
+            high[(power >= 0.0) & (reach <= safe)] = 0.0
+            products *= power[:, None]
             products -= high[:, None]
             self.origin[group] = high
         else:
-            if not self.folded:
-                products *= power
-            self.origin[group] = 0.0
-        self.exponential(products)
-        products[at] = 0.0
-        self.sums[group] = np.einsum("ij->i", products)
+            products *= power[:, None]
+        products[at] = -np.inf
 
     def end(self, part: slice, first: int) -> None:
         """Merge what the groups of a panel found."""
@@ -252,18 +262,19 @@ class Flags:
         self.runs = -(-columns // (8 * self._WORDS))
         self.padded = np.zeros((rows, 8 * self._WORDS * self.runs), bool)
         self.used = self.padded[:, :columns]
+        self.words = self.padded.view(np.uint64).reshape(rows * self.runs, self._WORDS)
+        self.lines = np.arange(rows)
 
     def count(
         self, compare: Callable[..., object], products: FloatArray, limit: FloatArray, *, rare: bool = False
     ) -> IntArray | int:
         """How many products of each row compare with its limit."""
         rows = len(products)
-        flags = self.used[:rows]
-        compare(products, limit, out=flags)
+        compare(products, limit, out=self.used[:rows])
         if rare and not self.padded[:rows].any():
             return 0
-        words = self.padded[:rows].view(np.uint64).reshape(rows * self.runs, self._WORDS)
-        sums: IntArray = words.sum(axis=1).view(np.uint8).reshape(rows, 8 * self.runs).sum(axis=1, dtype=np.int64)
+        words = np.add.reduce(self.words[: rows * self.runs], axis=1)
+        sums: IntArray = np.add.reduce(words.view(np.uint8).reshape(rows, 8 * self.runs), axis=1, dtype=np.int64)
         return sums
 
 

@@ -7,8 +7,10 @@ pair that occurs twice and labels that contradict each other are problems unless
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -23,6 +25,7 @@ Duplicates = Literal["error", "keep-last"]
 
 _Table: TypeAlias = NDArray[np.int32]
 _WORDS = ("nontarget", "target")
+_BLOCK = 1 << 16  # rows looked at together
 _ROOM = 3  # pairs that a table may have room for, for each that there is
 
 
@@ -75,9 +78,10 @@ def join(
     """The joined trials, or the problems in the way (only the first, where they cannot be located)."""
     limit = None if scores.located and (key is None or key.located) else 1
     base = scores if key is None else key
-    enrolments, enrol = _numbered(base.frame["enrol"])
-    trials, trial = _numbered(base.frame["trial"])
-    pair = enrol * len(trials) + trial
+    with ThreadPoolExecutor(2) as both:
+        (enrolments, enrol), (trials, trial) = both.map(_numbered, base.frame.select("enrol", "trial"))
+    pair = enrol * len(trials)
+    pair += trial
     table = _table_of(pair, len(enrolments) * len(trials))
     left = right = _side(base, _first_rows(pair, pair, table))
     if key is None and scores.has("label") and not len(left.again):  # nothing to join
@@ -89,6 +93,8 @@ def join(
     problems = [
         p for side in ([right] if key is None else [right, left]) for p in _repetitions(side, duplicates, limit)
     ]
+    if key is not None and not problems and _one_to_one(left, right):
+        return _all_joined(left, right, (enrolments, trials), (enrol, trial)), []
     scored = np.full(len(pair), -1)  # the row of the score of each row of the key
     score_row = right.rows(last=True)
     scored[right.slot[score_row]] = score_row
@@ -113,27 +119,66 @@ def join(
     return JoinedTrials(score, label, enrolments, trials, enrol, trial, score_row, key_row, loosened), []
 
 
+def _one_to_one(key: _Side, scores: _Side) -> bool:
+    """Whether every trial has one score, every score is of a trial, and only the key says what it is."""
+    if len(key.again) or len(scores.again) or len(key.slot) != len(scores.slot) or scores.table.has("label"):
+        return False
+    if not key.table.has("label") or key.table.frame["label"].has_nulls():
+        return False
+    return bool(scores.slot.min() >= 0)
+
+
+def _all_joined(
+    key: _Side, scores: _Side, names: tuple[pl.Series, pl.Series], codes: tuple[IntArray, IntArray]
+) -> JoinedTrials:
+    """Every row of the key with its score."""
+    score, label = scores.table.frame["score"].to_numpy(), key.table.frame["label"].to_numpy()
+    rows = key.slot  # their own numbers
+    if scores.slot is not rows:
+        with ThreadPoolExecutor(2) as both:
+            score, rows = both.map(partial(_put, scores.slot), (score, rows))
+    return JoinedTrials(score, label, *names, *codes, rows, key.slot, ())
+
+
+def _put(places: IntArray, values: NDArray[Any]) -> NDArray[Any]:
+    """Values at their places, all of which are named once."""
+    placed = np.empty_like(values)
+    placed[places] = values
+    return placed
+
+
 def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
     """The identifiers in order of first appearance, and where each row's stands among them."""
-    if ids.dtype == pl.String():
-        ids = ids.cast(pl.Categorical(pl.Categories.random()))
-    codes = ids.to_physical().to_numpy()
+    ids, codes = _coded(ids)
     first = np.full(int(codes.max()) + 1, len(codes))
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last assignment stays
+    for start in range(0, len(codes), _BLOCK):
+        block = codes[start : start + _BLOCK]
+        (new,) = (first[block] == len(codes)).nonzero()
+        first[block[new[::-1]]] = start + new[::-1]  # the last assignment stays
     order = np.argsort(first)[: np.count_nonzero(first < len(codes))]
     place = np.empty(len(first), dtype=np.int64)
     place[order] = np.arange(len(order))
     return ids.gather(first[order]).cast(pl.String), place[codes]
 
 
-def _codes(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntArray, IntArray]:
-    """Where each row's identifiers stand in the lists, -1 where they do not."""
-    both = []
-    for ids, known in ((table.frame["enrol"], enrolments), (table.frame["trial"], trials)):
-        names, place = _numbered(ids)
-        codes = names.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-        both.append(codes[place])
-    return both[0], both[1]
+def _coded(ids: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """Identifiers as a Categorical, and its codes."""
+    if ids.dtype == pl.String():
+        ids = ids.cast(pl.Categorical(pl.Categories.random()))
+    return ids, ids.to_physical().to_numpy()
+
+
+def _places(ids: pl.Series, known: pl.Series) -> IntArray:
+    """Where each row's identifier stands in a list, -1 where it does not."""
+    ids, codes = _coded(ids)
+    some = np.zeros(int(codes.max()) + 1, dtype=np.int64)  # a row of each code
+    for start in range(0, len(codes), _BLOCK):
+        block = codes[start : start + _BLOCK]
+        some[block] = np.arange(start, start + len(block))
+    names = ids.gather(some).cast(pl.String)
+    places = names.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    found: IntArray = places[codes]
+    return found
 
 
 def _table_of(pair: IntArray, most: int) -> _Table | None:
@@ -141,22 +186,39 @@ def _table_of(pair: IntArray, most: int) -> _Table | None:
     if most > _ROOM * len(pair) or len(pair) >= 2**31:
         return None
     table = np.full(most, -1, dtype=np.int32)
-    rows = np.arange(len(pair) - 1, -1, -1)  # backwards: the last assignment stays
+    rows = np.arange(len(pair) - 1, -1, -1, dtype=np.int32)  # backwards: the last assignment stays
+    pair = pair[::-1]
     if pair.min() < 0:
-        rows = rows[pair[rows] >= 0]
-    table[pair[rows]] = rows
+        rows, pair = rows[pair >= 0], pair[pair >= 0]
+    table[pair] = rows
     return table
+
+
+def _taken(table: _Table, places: IntArray) -> IntArray:
+    """Entries of a table too large for a cache, by two threads."""
+    found = np.empty(len(places), dtype=np.int64)
+
+    def take(start: int) -> None:
+        found[start : start + _BLOCK] = table[places[start : start + _BLOCK]]
+
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(take, range(0, len(places), _BLOCK)))
+    return found
 
 
 def _first_rows(pair: IntArray, among: IntArray, table: _Table | None) -> IntArray:
     """For each pair (-1 is none) the first row `among` others that has it, -1 where none has."""
     if table is not None:
-        return np.where(pair < 0, -1, table[pair]).astype(np.int64)
+        known = pair >= 0
+        if among is pair and np.count_nonzero(table >= 0) == np.count_nonzero(known):  # none occurs twice
+            return np.where(known, np.arange(len(pair)), -1)
+        found = _taken(table, pair)
+        return found if known.all() else np.where(known, found, -1)
     if among is pair and pl.Series(pair).n_unique() == len(pair):
         return np.arange(len(pair))
-    known = pl.DataFrame({"pair": among, "row": np.arange(len(among))}).unique("pair", keep="first")
-    found = pl.DataFrame({"pair": pair}).join(known, on="pair", how="left", maintain_order="left")
-    return found["row"].fill_null(-1).to_numpy()
+    others = pl.DataFrame({"pair": among, "row": np.arange(len(among))}).unique("pair", keep="first")
+    both = pl.DataFrame({"pair": pair}).join(others, on="pair", how="left", maintain_order="left")
+    return both["row"].fill_null(-1).to_numpy()
 
 
 def _side(table: Table, slot: IntArray, first: IntArray | None = None) -> _Side:
@@ -175,13 +237,27 @@ def _against(
     key: _Side,
 ) -> _Side:
     """The scores, each with the key row of its pair."""
-    enrol, trial = _codes(scores, enrolments, trials)
-    pair = enrol * len(trials) + trial
-    pair[(enrol < 0) | (trial < 0)] = -1
+    with ThreadPoolExecutor(2) as both:
+        enrol, trial = both.map(_places, scores.frame.select("enrol", "trial"), (enrolments, trials))
+    pair = enrol * len(trials)
+    pair += trial
+    if enrol.min() < 0 or trial.min() < 0:
+        pair[(enrol < 0) | (trial < 0)] = -1
     if np.array_equal(pair, wanted):  # the usual case: both files in the same order
         return _Side(scores, key.slot, key.again, key.first)
     slot = _first_rows(pair, wanted, table)
+    if _each_once(slot, len(wanted)):
+        return _Side(scores, slot, slot[:0], slot[:0])
     return _side(scores, slot, _first_rows(slot, slot, _table_of(slot, len(wanted))))
+
+
+def _each_once(slot: IntArray, count: int) -> bool:
+    """Whether every row of the key is there once."""
+    if len(slot) != count or slot.min() < 0:
+        return False
+    seen = np.zeros(count, bool)
+    seen[slot] = True
+    return bool(seen.all())
 
 
 def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list[Problem]:

@@ -28,6 +28,7 @@ from zeroevidence.data.formats.scores.registry import (
 )
 from zeroevidence.data.formats.scores.speakers import Speakers, read_speakers
 from zeroevidence.data.formats.scores.table import Table, finite_only
+from zeroevidence.data.formats.scores.whole import begins_clean, read_whole
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loaded import Loaded
 from zeroevidence.data.loosened import Loosened
@@ -319,8 +320,19 @@ def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, care
     text = SCORE_FORMATS[layout.format].text
     if isinstance(text, FirstLines) and text.read is not None:
         return text.read(file.read(), file.name, role)
-    quick = None if careful else read_quickly(file.blocks(PORTION), file.name, layout, coded=True)
+    quick = None if careful else _quick_table(file, layout)
     return read_located(file.read(), file.name, layout, infinite=True, coded=True) if quick is None else quick
+
+
+def _quick_table(file: InputFile, layout: Layout) -> Table | None:
+    """A text file as a table without a look at each line, None when it needs one."""
+    head = file.head(HEAD)
+    short = len(head) < HEAD
+    clean = short or begins_clean(head, layout)
+    table = read_whole(file, layout, coded=True) if clean else None
+    if table is None and (short or not clean):  # one that only begins clean has a bad line somewhere
+        return read_quickly(file.blocks(PORTION), file.name, layout, coded=True)
+    return table
 
 
 def _layout(file: InputFile, role: Role, asked: str, key: Table | None) -> Layout:

@@ -15,10 +15,11 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.scores.careful import careful_rows, located_table
 from zeroevidence.data.formats.scores.layout import Layout
-from zeroevidence.data.formats.scores.quick import column_kinds, kinds_by_name, regular_rows
+from zeroevidence.data.formats.scores.quick import column_kinds, kinds_by_name
 from zeroevidence.data.formats.scores.table import Problems, Table
+from zeroevidence.data.formats.scores.whole import regular_rows
 
-_BLOCK = 1 << 25  # bytes that are read at once while nothing is wrong
+_BLOCK = 1 << 23  # bytes that are read at once while nothing is wrong
 _PART = 1 << 19  # bytes: a bad line costs a careful look at as many
 
 

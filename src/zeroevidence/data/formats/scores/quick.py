@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -21,8 +22,8 @@ from zeroevidence.data.formats.text import LABELS, without_mark
 
 T = TypeVar("T")
 
-PORTION = 1 << 25  # bytes of a file that are read at once
-_CACHED = 1 << 18  # bytes that stay in the cache
+PORTION = 1 << 23  # bytes of a file that are read at once
+CACHED = 1 << 18  # bytes that stay in the cache
 _TRUE = [word for word, target in LABELS.items() if target]
 _END = object()
 _DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
@@ -37,7 +38,8 @@ def read_quickly(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: b
     kinds = column_kinds(layout, coded=coded)
     frames: list[pl.DataFrame] = []
     for tidy in _ahead(_tidied(block, layout, first=number == 0) for number, block in enumerate(blocks)):
-        frame = None if tidy is None else _frame(tidy, layout, kinds)
+        raw = None if tidy is None else parsed(tidy, layout, kinds)
+        frame = None if raw is None else rows_of(raw, layout)
         if frame is None:
             return None
         frames.append(frame)
@@ -69,24 +71,29 @@ def kinds_by_name(layout: Layout, kinds: Sequence[pl.DataType]) -> dict[str, pl.
     return {meaning: kind for meaning, kind in pairs if meaning and meaning not in _DTYPES}
 
 
-def regular_rows(data: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
-    """The rows of a part of a file below its header, one for each line, or None when it needs the careful reader."""
-    separator = layout.separator.encode()
-    if (separator != b" " and b'"' in data) or not _is_utf8(data) or without_mark(data) is not data:
-        return None
-    return _frame(data, layout, kinds) if _regular(data, separator, len(layout.columns)) else None
-
-
-def _frame(body: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
-    """Tidy rows as polars reads them, or None when there is anything unusual."""
-    names = [f"column_{i + 1}" for i in range(len(layout.columns))]
-    schema = dict(zip(names, kinds, strict=True))
+def parsed(
+    source: bytes | Path, layout: Layout, kinds: Sequence[pl.DataType], *, skipped: int = 0
+) -> pl.DataFrame | None:
+    """All columns below the lines that are skipped as polars reads them, or None where it refuses."""
+    schema = {f"column_{i + 1}": kind for i, kind in enumerate(kinds)}
     try:
-        raw = pl.read_csv(body, has_header=False, separator=layout.separator, quote_char=None, schema=schema)
-    except pl.exceptions.PolarsError:
+        return pl.read_csv(
+            source,
+            has_header=False,
+            separator=layout.separator,
+            quote_char=None,
+            schema=schema,
+            skip_lines=skipped,
+            glob=False,
+        )
+    except (pl.exceptions.PolarsError, OSError, ValueError):  # the last: a name that is not UTF-8
         return None
+
+
+def rows_of(raw: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
+    """The columns that mean something, or None when there is anything unusual in them."""
     frame = raw.select(
-        pl.col(column).alias(meaning) for column, meaning in zip(names, layout.columns, strict=True) if meaning
+        pl.col(column).alias(meaning) for column, meaning in zip(raw.columns, layout.columns, strict=True) if meaning
     )
     # An absent or empty column reads as null; only a speaker may be left empty.
     frame = frame.with_columns(pl.col("^.*_speaker$").fill_null(""))
@@ -137,16 +144,16 @@ def _regular(body: bytes, separator: bytes, columns: int) -> bool:
     if not body.endswith(b"\n") or columns < 2:
         return False
     letters, found = np.frombuffer(body, dtype=np.uint8), Counter[str]()
-    for start in range(0, len(letters), _CACHED):  # blocks that stay in the cache, each with a look at the next letter
-        block = letters[start : start + _CACHED + 1]
+    for start in range(0, len(letters), CACHED):  # blocks that stay in the cache, each with a look at the next letter
+        block = letters[start : start + CACHED + 1]
         blank = block <= ord(" ")
         split = block == separator[0]
         mark = blank if separator in b" \t" else blank | split
         if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
             return False
-        found["marks"] += int(np.count_nonzero(mark[:_CACHED]))
-        found["splits"] += int(np.count_nonzero(split[:_CACHED]))
-        found["rows"] += int(np.count_nonzero(block[:_CACHED] == ord("\n")))
+        found["marks"] += int(np.count_nonzero(mark[:CACHED]))
+        found["splits"] += int(np.count_nonzero(split[:CACHED]))
+        found["rows"] += int(np.count_nonzero(block[:CACHED] == ord("\n")))
     rows = found["rows"]
     return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
 

@@ -34,7 +34,7 @@ class Table:
     name: str
     format: str
     frame: pl.DataFrame
-    lines: IntArray | None
+    lines: IntArray | range | None
     located: bool
     problems: tuple[Problem, ...] = ()
 
