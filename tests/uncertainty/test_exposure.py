@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import betaincinv
 
 from zeroevidence.uncertainty.exposure import exposed_people, share_at_most
 
@@ -12,6 +13,15 @@ def test_the_limit_is_that_of_clopper_and_pearson(people):
     for seen in {0, 1, people // 3, people}:
         exact = stats.binomtest(seen, people, alternative="less").proportion_ci(0.95, method="exact").high
         assert float(share_at_most(seen, people)) == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("people", [1, 2, 7, 29, 120, 300, 301])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_limits_are_those_of_scipy(people, level):
+    """Our own up to 300 people, and scipy's of more."""
+    seen = np.arange(people + 1.0)
+    expected = np.append(betaincinv(seen[:-1] + 1.0, people - seen[:-1], level), 1.0)
+    np.testing.assert_allclose(share_at_most(seen, people, level), expected, rtol=5e-13)
 
 
 def test_shares_are_of_people_strictly_above():

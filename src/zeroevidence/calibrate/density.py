@@ -67,18 +67,19 @@ def _kernel(width: float) -> FloatArray:
 def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> list[FloatArray]:
     """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by each kernel."""
     # A Gaussian kernel that is reflected at both ends is a product in the cosine domain.
-    spectrum = to_cosines(counts)
     n_target, n_nontarget = (np.maximum(1.0, c.sum(axis=-1, keepdims=True)) for c in counts)
+    spectrum = to_cosines(counts)
+    spectrum[0] *= omega / n_target
+    spectrum[1] /= n_nontarget
+    # Kernels have a peak of 1, so that the smoothed counts are numbers of scores near the cell, and half a mated
+    # score's worth of no evidence is added to each class.
+    nothing = 0.5 / n_target
     shares = []
     for width in widths:
         near = from_cosines(spectrum * _kernel(width))
-        # Peak-normalised, so that the smoothed counts are numbers of scores near the cell, and half a mated score's
-        # worth of no evidence is added to each class.
         mated, other = np.maximum(near, 0.0, out=near)
-        mated += 0.5
-        mated *= omega / n_target
-        other /= n_nontarget
-        other += 0.5 / n_target
+        mated += omega * nothing
+        other += nothing
         other += mated
         shares.append(np.divide(mated, other, out=mated))
     return shares
@@ -103,7 +104,7 @@ def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
     mated, other = np.flatnonzero(target), np.flatnonzero(nontarget)
     losses = [
         -(np.log(share.take(mated)) @ target[mated]) * omega / n_target
-        - np.log1p(-share.take(other)) @ nontarget[other] / n_nontarget
+        - np.log(1.0 - share.take(other)) @ nontarget[other] / n_nontarget
         for share in shares
     ]
     best = int(np.argmin(losses))

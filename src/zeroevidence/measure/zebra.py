@@ -106,8 +106,10 @@ def d_ece(target: FloatArray, nontarget: FloatArray) -> float:
 def d_ece_of(blocks: Blocks) -> float:
     """Expected disclosure of PAV blocks."""
     tar, non = blocks.target > 0, blocks.nontarget > 0
-    mated = blocks.target[tar] @ evidence_gain(blocks.llr[tar]) / blocks.target.sum()
-    nonmated = blocks.nontarget[non] @ evidence_gain(-blocks.llr[non]) / blocks.nontarget.sum()
+    mated_llr = blocks.llr[tar]
+    gains = evidence_gain(np.concatenate((mated_llr, -blocks.llr[non])))
+    mated = blocks.target[tar] @ gains[: len(mated_llr)] / blocks.target.sum()
+    nonmated = blocks.nontarget[non] @ gains[len(mated_llr) :] / blocks.nontarget.sum()
     return float((mated + nonmated) / LN2)
 
 
