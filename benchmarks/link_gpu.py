@@ -2,12 +2,13 @@
 
     PYTHONPATH=src python3 benchmarks/link_gpu.py [--size 1048576] [--dims 192 256 512] [--tune SECONDS]
 
-`kernel` is the fused kernel alone, its inputs on the device; `link` is the whole call, from arrays in host memory to
-results in host memory, once everything is compiled; `product` is a bare 16-bit matrix product of the same shape in
-blocks, nothing kept. A number of identities that is not a multiple of the tile is measured too, a search without
-signal, where ranks are random, cosines, vectors in memory-mapped files, which the system has read before, and
-`link_resumable`, which the command calls, with its digests and checkpoints.
-`--tune` tries tile shapes first, for at most that long.
+`kernel` is the fused kernel alone, the one that `link` takes on this device, its inputs there; that in Triton is
+timed beside it. `link` is the whole call, from arrays in host memory to results in host memory, once everything is
+compiled; `product` is a bare 16-bit matrix product of the same shape in blocks, nothing kept. A number of identities
+that is not a multiple of the tile is measured too, a search without signal, where ranks are random, cosines, vectors in
+memory-mapped files, which the system has read before, and `link_resumable`, which the command calls, with its digests
+and checkpoints.
+`--tune` tries tile shapes of the kernel in Triton first, for at most that long.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ import torch
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import LinkSettings, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
-from zeroevidence.linkage.engines.triton_blocks import Tile, TritonLinker, TritonRows, best_tile
+from zeroevidence.linkage.engines.triton_blocks import TritonLinker, TritonRows
+from zeroevidence.linkage.kernels import Tile, TritonKernel, best_tile
 from zeroevidence.linkage.plan import make_plan
 
 
@@ -56,8 +58,9 @@ def plan_of(x, y, mated, weight=3.0):
     return make_plan(x, y, mated, weight=weight, moments=partial(torch_moments, device="cuda"))
 
 
-def kernel_seconds(plan, tile, rows, repeats=3):
-    linker = TritonLinker(plan, device="cuda", tile=tile)
+def kernel_seconds(plan, rows, kernel=None, repeats=3):
+    """Time of a kernel on the device, by default of the one that `link` takes there."""
+    linker = TritonLinker(plan, device="cuda", kernel=kernel)
     block = TritonRows(linker, rows)
     panel = next(iter(linker.panels()))[1]
     return seconds(lambda: block.launch(panel, 0, plan.identities), repeats)
@@ -90,7 +93,7 @@ def tune(budget, dim, size):
         if time.perf_counter() > deadline:
             break
         try:
-            found.append((kernel_seconds(plan, tile, rows), tile))
+            found.append((kernel_seconds(plan, rows, TritonKernel(dim, fires=False, tile=tile)), tile))
             print(f"  {1e3 * found[-1][0]:7.1f} ms {tile}", flush=True)
         except Exception as error:
             print(f"  failed {tile}: {' '.join(str(error).split())[:120]}", flush=True)
@@ -110,10 +113,10 @@ def wall_seconds(function, repeats=3):
     return float(np.median(times))
 
 
-def measure(trials, identities, dim, signal, tile):
+def measure(trials, identities, dim, signal):
     """Time and accuracy of one search; returns the kernel's time and the arrays."""
     x, y, mated = draw(trials, identities, dim, signal)
-    kernel = kernel_seconds(plan_of(x, y, mated), tile, np.arange(trials))
+    kernel = kernel_seconds(plan_of(x, y, mated), np.arange(trials))
     call = partial(link, x, y, mated, weight=3.0, backend="triton")
     whole, result = wall_seconds(call), call()
     rows = np.random.default_rng(0).choice(trials, 256, replace=False)
@@ -208,13 +211,17 @@ def main():
     agree()
     for at, dim in enumerate(arguments.dims):
         tile = tune(arguments.tune, dim, size) if arguments.tune else best_tile(dim)
-        kernel, arrays = measure(size, size, dim, 0.5, tile)
+        kernel, arrays = measure(size, size, dim, 0.5)
+        slower = kernel_seconds(plan_of(*arrays), np.arange(size), TritonKernel(dim, fires=False, tile=tile))
+        print(
+            f"the kernel in Triton: {slower:.3f} s ({2.0 * size * size * dim / slower / 1e12:.0f} TFLOP/s)", flush=True
+        )
         product = product_seconds(size, dim)
         print(f"product of the same shape: {product:.3f} s, kernel {kernel / product:.2f} times that", flush=True)
         if at == 0:
             other_inputs(kernel, *arrays)
-            measure(size, size, dim, 0.0, tile)
-            measure(size, size - 77, dim, 0.5, tile)
+            measure(size, size, dim, 0.0)
+            measure(size, size - 77, dim, 0.5)
 
 
 if __name__ == "__main__":

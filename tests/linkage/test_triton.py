@@ -16,26 +16,31 @@ sys.path.insert(0, {here!r})
 import numpy as np
 from searches import by_matrix, draw
 
+from zeroevidence.linkage.engines.triton_blocks import TritonLinker
+from zeroevidence.linkage.kernels import HopperKernel, Tile, TritonKernel
 from zeroevidence.linkage.plan import make_plan
-from zeroevidence.linkage.engines.triton_blocks import Tile, TritonLinker
 
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")
 
 
 def run(x, y, mated, weight, half, tile, threshold=None):
     plan = make_plan(x, y, mated, weight=weight, threshold=threshold, dtype=np.float32)
-    linker = TritonLinker(plan, device={device!r}, half=half, tile=tile)
+    kernel = tile and TritonKernel(x.shape[1], fires=threshold is not None, tile=tile, half=half)
+    linker = TritonLinker(plan, device={device!r}, half=half, kernel=kernel)
+    if {hopper} and half and tile is None:
+        assert isinstance(linker.kernel, HopperKernel)
     return linker.rows(np.arange(len(x)))
 
 
 for half, bits in ((False, 1e-5), (True, 5e-3)):
     for identities in (320, 301):  # a multiple of the tile, and not
-        for copies in (False, True):
+        for kind in ("plain", "copies", "best")[:{kinds}]:
             x, y, mated = draw(trials=70, identities=identities, dim=100, dtype=np.float32)
             y[mated[3]] = y[(mated[3] + 5) % identities]  # a tie
             scores, evidence, best = by_matrix(x, y, mated, 3.0)
             limit = float(np.quantile(scores, 0.9))
-            tile = Tile({rows}, {columns}, 4, 1, copies=copies, held=half and copies)
+            copies = kind == "copies"
+            tile = None if kind == "best" else Tile({rows}, {columns}, 4, 1, copies=copies, held=half and copies)
             found = run(x, y, mated, 3.0, half, tile, limit)
             np.testing.assert_allclose(found.lid, evidence.lid, atol=bits, rtol=0)
             np.testing.assert_allclose(found.best_other, best, atol=(2e-2 if half else 1e-4))
@@ -52,12 +57,24 @@ for weight in (-2.0, 90.0):
     _, evidence, _ = by_matrix(x, y, mated, weight)
     found = run(x, y, mated, weight, False, Tile({rows}, {columns}, 4, 1))
     np.testing.assert_allclose(found.lid, evidence.lid, atol=1e-6 * abs(weight) + 1e-5)
+
+# the kernel of this device with vectors of every width, and several blocks of trials and tiles
+for dim in {dims}:
+    x, y, mated = draw(trials=300, identities=1000, dim=dim, dtype=np.float32)
+    scores, evidence, best = by_matrix(x, y, mated, 3.0)
+    for limit in (None, float(np.quantile(scores, 0.9))):
+        found = run(x, y, mated, 3.0, True, None, limit)
+        np.testing.assert_allclose(found.lid, evidence.lid, atol=5e-3, rtol=0)
+        assert np.abs(found.greater - evidence.greater).max() <= 3
+        if limit is not None:
+            assert np.abs(found.fires - (scores > limit).sum(axis=1)).max() <= 8
 print("fine")
 """
 
 
-def run(device, rows, columns, **environment):
-    script = SCRIPT.format(here=str(Path(__file__).parent), device=device, rows=rows, columns=columns)
+def run(device, rows, columns, *, kinds, hopper=False, dims=(), **environment):
+    here = str(Path(__file__).parent)
+    script = SCRIPT.format(here=here, device=device, rows=rows, columns=columns, kinds=kinds, hopper=hopper, dims=dims)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **environment}, check=False
     )
@@ -67,7 +84,7 @@ def run(device, rows, columns, **environment):
 def test_by_the_interpreter(need):
     need("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
-    run("cpu", 16, 32, TRITON_INTERPRET="1")
+    run("cpu", 16, 32, kinds=2, TRITON_INTERPRET="1")
 
 
 def test_on_a_gpu(need):
@@ -75,7 +92,8 @@ def test_on_a_gpu(need):
     pytest.importorskip("triton", reason="Triton is not made for this machine")
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
-    run("cuda", 64, 64)
+    hopper = torch.cuda.get_device_capability() == (9, 0)
+    run("cuda", 64, 64, kinds=3, hopper=hopper, dims=(40, 100, 192, 256, 300, 512))
 
 
 def test_vectors_too_long_are_refused(need):

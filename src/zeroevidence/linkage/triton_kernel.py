@@ -75,7 +75,7 @@ def link_kernel(
     below_at,
     fires_at,
     best_at,
-    tile_at,
+    unit_at,  # tile with the best
     N,
     D: tl.constexpr,
     K: tl.constexpr,
@@ -155,14 +155,14 @@ def link_kernel(
     tl.store(below_at + rows, -below)
     tl.store(fires_at + rows, -fires)
     tl.store(best_at + rows, best)
-    tl.store(tile_at + rows, tile)
+    tl.store(unit_at + rows, tile)
 
 
 @triton.jit
-def leader_kernel(x_at, y_at, column_at, tile_at, leader_at, N, D: tl.constexpr, K: tl.constexpr, BN: tl.constexpr):
-    """Which identity of the tile named for a trial scores highest, the true one left out."""
+def leader_kernel(x_at, y_at, column_at, unit_at, leader_at, N, D: tl.constexpr, K: tl.constexpr, BN: tl.constexpr):
+    """Which identity of the unit of BN named for a trial scores highest, the true one left out."""
     row = tl.program_id(0).to(tl.int64)
-    start = tl.load(tile_at + row) * BN
+    start = tl.load(unit_at + row) * BN
     columns = start + tl.arange(0, BN)
     s = tl.zeros((BN,), tl.float32)
     for k in tl.static_range(D // K):

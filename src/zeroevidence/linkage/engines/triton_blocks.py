@@ -1,4 +1,4 @@
-"""Engine `triton`: the fused kernel on a CUDA device, 16-bit inputs and 32-bit sums.
+"""Engine `triton`: the fused kernels on a CUDA device, 16-bit inputs and 32-bit sums.
 
 Vectors are centred and scaled before they are rounded; row mean, deviation and the true identity's score are worked
 out in double precision, so that only the sum over the others and the counts see 16-bit inputs.
@@ -6,11 +6,9 @@ out in double precision, so that only the sum over the others and the counts see
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import numpy as np
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.engines.torch_blocks import TERMS, TorchLinker, cuda_present, product_rate, torch_moments
+from zeroevidence.linkage.kernels import Kernel, Work, pick_kernel
 from zeroevidence.linkage.moments import Moments
 from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.plan import Plan, Terms, finish
@@ -33,31 +32,12 @@ _RUN_TRIALS = 1 << 18  # more than one wave of programs many times over, and a q
 _AHEAD = 2  # runs handed to the device before the results of the first are asked for
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """Shape of the work of one program."""
-
-    rows: int
-    columns: int
-    warps: int
-    stages: int
-    copies: bool = False  # tiles fetched by the copy engine instead of by threads
-    held: bool = False  # trials in registers instead of shared memory, exact for 16-bit inputs only
-
-
-def best_tile(dim: int) -> Tile:
-    """The fastest of those that `benchmarks/link_gpu.py --tune` tried on an H200."""
-    if dim <= 192:
-        return Tile(128, 64, 4, 2, copies=True)
-    if dim <= 256:
-        return Tile(128, 64, 8, 3)
-    return Tile(128, 64, 8, 2, copies=True, held=True)
-
-
 class TritonLinker(TorchLinker):
     """Works out runs of trials of one plan on one CUDA device."""
 
-    def __init__(self, plan: Plan, *, device: str | None = None, tile: Tile | None = None, half: bool = True) -> None:
+    def __init__(
+        self, plan: Plan, *, device: str | None = None, kernel: Kernel | None = None, half: bool = True
+    ) -> None:
         optional("triton", "torch", "the back-end triton")
         super().__init__(plan, device=device)
         if plan.enrol.dim > LARGEST_DIM:
@@ -68,11 +48,12 @@ class TritonLinker(TorchLinker):
         if self.device.type != "cuda" and not _interpreted():
             raise UsageError("the back-end triton needs a CUDA device, which is not here; use the back-end torch")
         assert plan.moments is not None
-        self.width = -(-plan.enrol.dim // 64) * 64
         torch = load_torch()
         self.half = half
         self.stored = torch.float16 if half else torch.float32
-        self.tile = tile or (best_tile(self.width) if half else Tile(64, 64, 4, 2))
+        fires = plan.threshold is not None
+        self.kernel = kernel or pick_kernel(plan.enrol.dim, self.device, fires=fires, half=half)
+        self.width = self.kernel.width
         self.scale = plan.moments.longest or 1.0
         self._marks: dict[int, Any] = {}
 
@@ -83,7 +64,7 @@ class TritonLinker(TorchLinker):
     def prepare(self, start: int, stop: int) -> Any:
         """A run of enrolment vectors, centred, scaled, in 16 bits, padded to whole tiles."""
         torch = load_torch()
-        count = -(-(stop - start) // self.tile.columns) * self.tile.columns
+        count = -(-(stop - start) // self.kernel.columns) * self.kernel.columns
         padded = torch.zeros((count, self.width), dtype=self.stored, device=self.device)
         for part in parts(stop - start, self.width):
             block = self.enrol.read(slice(start + part.start, start + part.stop))[0]
@@ -137,7 +118,7 @@ class TritonRows:
         torch = load_torch()
         plan, device = linker.plan, linker.device
         self.linker, self.count = linker, len(rows)
-        self.padded = -(-len(rows) // linker.tile.rows) * linker.tile.rows
+        self.padded = -(-len(rows) // linker.kernel.rows) * linker.kernel.rows
         raw = staged(plan.trial.vectors[_run(rows)], device)
         self.mated, self.order = torch.sort(sent(plan.mated[rows], device), stable=True)
         weight = sent(plan.weight[rows], device)[self.order]
@@ -172,56 +153,30 @@ class TritonRows:
 
     def launch(self, panel: Any, first: int, count: int) -> dict[str, Any]:
         """Run the kernel on one panel of `count` identities."""
-        from zeroevidence.linkage.triton_kernel import PIECE, leader_kernel, link_kernel
+        from zeroevidence.linkage.triton_kernel import PIECE, leader_kernel
 
         torch = load_torch()
-        linker, tile, device = self.linker, self.linker.tile, self.linker.device
+        linker, kernel, device = self.linker, self.linker.kernel, self.linker.device
         column = torch.full((self.padded,), -1, device=device)
         column[: self.count] = self.mated - first
         column[(column < 0) | (column >= count)] = -1
         inside = (column >= 0).long()
-        low, high = _special(column, tile, count)
+        low, high = _special(column, kernel, count)
         state = {
             name: torch.empty(self.padded, dtype=torch.float32, device=device) for name in ("own", "total", "best")
         }
-        for name in ("below", "fires", "tile"):
+        for name in ("below", "fires", "unit"):
             state[name] = torch.empty(self.padded, dtype=torch.int32, device=device)
-        source = panel
-        if tile.copies:
-            descriptor = importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
-            source = descriptor.from_tensor(panel, [tile.columns, PIECE])
-        link_kernel[(self.padded // tile.rows,)](
-            self.x,
-            source,
-            self.z,
-            self.power32,
-            self.shift32,
-            self.limit,
-            column,
-            low,
-            high,
-            state["own"],
-            state["total"],
-            state["below"],
-            state["fires"],
-            state["best"],
-            state["tile"],
-            count,
-            D=linker.width,
-            K=PIECE,
-            BM=tile.rows,
-            BN=tile.columns,
-            FIRES=linker.plan.threshold is not None,
-            STAGES=tile.stages,
-            TMA=tile.copies,
-            HELD=tile.held,
-            P="tf32x3",
-            num_warps=tile.warps,
-        )
+        kernel.launch(
+            Work(
+                x=self.x, y=panel, z=self.z, power=self.power32, shift=self.shift32, limit=self.limit, column=column,
+                low=low, high=high, identities=count, **state,
+            )
+        )  # fmt: skip
         leader = torch.empty(self.padded, dtype=torch.int64, device=device)
         leader_kernel[(self.padded,)](
-            self.x, panel, column, state.pop("tile"), leader, count,
-            D=linker.width, K=PIECE, BN=tile.columns, num_warps=4,
+            self.x, panel, column, state.pop("unit"), leader, count,
+            D=linker.width, K=PIECE, BN=kernel.unit, num_warps=4,
         )  # fmt: skip
         state["leader"] = leader + first
         # identities with the very vector of the true one tie with it; the rest of those that are not below is above
@@ -315,12 +270,12 @@ def marks_of(vectors: Any) -> Any:
     return marks
 
 
-def _special(column: Any, tile: Tile, count: int) -> tuple[Any, Any]:
+def _special(column: Any, kernel: Kernel, count: int) -> tuple[Any, Any]:
     """Full tiles that hold true identities of each block of sorted rows: from, up to."""
     torch = load_torch()
-    full = count // tile.columns
-    of_block = column.view(-1, tile.rows) // tile.columns
-    inside = (column.view(-1, tile.rows) >= 0) & (of_block < full)
+    full = count // kernel.columns
+    of_block = column.view(-1, kernel.rows) // kernel.columns
+    inside = (column.view(-1, kernel.rows) >= 0) & (of_block < full)
     low = torch.where(inside, of_block, full).amin(1)
     high = torch.where(inside, of_block + 1, 0).amax(1)
     return torch.minimum(low, high).int(), high.int()
@@ -328,7 +283,7 @@ def _special(column: Any, tile: Tile, count: int) -> tuple[Any, Any]:
 
 @register
 class TritonEngine(LocalEngine):
-    """The fused kernel."""
+    """The fused kernels."""
 
     name = "triton"
     needs = f"CUDA, vectors of at most {LARGEST_DIM} entries"

@@ -1,0 +1,156 @@
+"""The kernels that a search on a GPU may run: in Triton for any of them, in CUDA C++ for Hopper.
+
+Both take the same arrays and write the same numbers; `pick_kernel` says which is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from zeroevidence.linkage.cuda_code import CudaError, Function, compiled, tensor_map
+from zeroevidence.linkage.staging import load_torch, on_device
+
+_HOPPER = (9, 0)  # its instructions exist on no other compute capability
+_SHARED_BYTES = 226 * 1024  # a block of a Hopper GPU may have 227 KB
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a kernel reads and writes, all of it on the device."""
+
+    x: Any  # trials, sorted by true identity, padded to whole blocks
+    y: Any  # identities, padded to whole tiles
+    z: Any  # the true identity of each trial
+    power: Any
+    shift: Any
+    limit: Any
+    column: Any  # of the true identity in this panel, -1 where it is in another
+    low: Any  # first full tile with a true identity of each block of trials
+    high: Any  # one past the last
+    own: Any
+    total: Any
+    below: Any
+    fires: Any
+    best: Any
+    unit: Any  # which holds the best
+    identities: int
+
+
+class Kernel(Protocol):
+    """A kernel for vectors of one width."""
+
+    rows: int  # trials of a block
+    columns: int  # identities of a tile
+    unit: int  # identities among which it leaves the best one to be found
+    width: int  # entries of a vector, the last ones zero
+
+    def launch(self, work: Work) -> None:
+        """Start it on the current device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Shape of the work of one program in Triton."""
+
+    rows: int
+    columns: int
+    warps: int
+    stages: int
+    copies: bool = False  # tiles fetched by the copy engine instead of by threads
+    held: bool = False  # trials in registers instead of shared memory, exact for 16-bit inputs only
+
+
+def best_tile(width: int, *, half: bool = True) -> Tile:
+    """The fastest of those that `benchmarks/link_gpu.py --tune` tried on an H200."""
+    if not half:
+        return Tile(64, 64, 4, 2)
+    if width <= 192:
+        return Tile(128, 64, 4, 2, copies=True)
+    if width <= 256:
+        return Tile(128, 64, 8, 3)
+    return Tile(128, 64, 8, 2, copies=True, held=True)
+
+
+class TritonKernel:
+    """The kernel in Triton."""
+
+    def __init__(self, dim: int, *, fires: bool, tile: Tile | None = None, half: bool = True) -> None:
+        self.width = -(-dim // 64) * 64
+        self.fires, self.tile = fires, tile or best_tile(self.width, half=half)
+        self.rows, self.columns, self.unit = self.tile.rows, self.tile.columns, self.tile.columns
+
+    def launch(self, work: Work) -> None:
+        """Start it on the current device."""
+        from zeroevidence.linkage.triton_kernel import PIECE, link_kernel
+
+        tile, source = self.tile, work.y
+        if tile.copies:
+            descriptor = importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
+            source = descriptor.from_tensor(work.y, [tile.columns, PIECE])
+        arrays = {f"{field.name}_at": getattr(work, field.name) for field in fields(work) if field.name != "identities"}
+        link_kernel[(len(work.x) // tile.rows,)](
+            **(arrays | {"y_at": source}), N=work.identities, D=self.width, K=PIECE, BM=tile.rows, BN=tile.columns,
+            FIRES=self.fires, STAGES=tile.stages, TMA=tile.copies, HELD=tile.held, P="tf32x3", num_warps=tile.warps,
+        )  # fmt: skip
+
+
+class HopperKernel:
+    """The kernel in CUDA C++, for 16-bit vectors on GPUs of compute capability 9.0."""
+
+    rows, unit, piece, threads = 128, 64, 64, 384
+
+    def __init__(self, dim: int, device: Any, *, fires: bool) -> None:
+        self.width = hopper_width(dim)
+        self.columns = 256 if self.width <= 256 else 128
+        self.function = _hopper_function(self.width, fires, device)
+
+    def launch(self, work: Work) -> None:
+        """Start it on the current device."""
+        maps = [tensor_map(vectors, self.columns, self.piece) for vectors in (work.y, work.z)]
+        rest = [getattr(work, field.name) for field in fields(work) if field.name not in ("x", "y", "z")]
+        self.function.launch(len(work.x) // self.rows, [*maps, work.x, *rest])
+
+
+def hopper_width(dim: int) -> int:
+    """Entries of a vector as the kernel takes it: whole pieces, above 256 an even number of them."""
+    step = 64 if dim <= 256 else 128
+    return -(-dim // step) * step
+
+
+def hopper_options(width: int, *, fires: bool) -> list[str]:
+    """What the compiler is told."""
+    return ["--gpu-architecture=sm_90a", f"-DD={width}", f"-DFIRES={int(fires)}", f"-DSHARED_BYTES={_SHARED_BYTES}"]
+
+
+def hopper_source() -> str:
+    """The kernel's text."""
+    return Path(__file__).with_name("hopper_kernel.cu").read_text(encoding="utf-8")
+
+
+@cache
+def _hopper_function(width: int, fires: bool, device: Any) -> Function:
+    code = compiled(hopper_source(), hopper_options(width, fires=fires))
+    with on_device(device):
+        return Function(code, "link_trials", threads=HopperKernel.threads, shared_bytes=_SHARED_BYTES)
+
+
+def _is_hopper(device: Any) -> bool:
+    torch = load_torch()
+    if device.type != "cuda" or torch.version.cuda is None:  # other makers' GPUs count their capabilities differently
+        return False
+    return bool(torch.cuda.get_device_capability(device) == _HOPPER)
+
+
+def pick_kernel(dim: int, device: Any, *, fires: bool, half: bool) -> Kernel:
+    """The fastest kernel that runs on a device."""
+    if half and _is_hopper(device):
+        try:
+            return HopperKernel(dim, device, fires=fires)
+        except (CudaError, OSError) as error:
+            warnings.warn(f"the kernel for Hopper is not to be had, that in Triton is: {error}", stacklevel=2)
+    return TritonKernel(dim, fires=fires, half=half)
