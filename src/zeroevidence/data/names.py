@@ -1,4 +1,4 @@
-"""Names looked up by hashing: for many names several times faster than sorting them."""
+"""Names compared as whole numbers: for many names several times faster than as words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,30 @@ import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
 
-_FEW = 1 << 12  # names that are sorted as quickly
+_FEW = 1 << 12  # names that are sorted as quickly as they are
+_KEY_BYTES = 8
+
+
+def _keys(names: StrArray) -> Any:
+    """Rows of whole numbers, equal where names are, and in the order of the names if compared one after the other."""
+    letters = np.ascontiguousarray(names, dtype=names.dtype.newbyteorder("=")).view(np.uint32).reshape(len(names), -1)
+    highest = int(letters.max()) if letters.size else 0
+    kind = np.dtype(np.min_scalar_type(highest)).newbyteorder(">")  # as narrow as the letters allow
+    in_key = _KEY_BYTES // kind.itemsize
+    padded = np.zeros((len(names), max(1, -(-letters.shape[1] // in_key)) * in_key), dtype=kind)
+    padded[:, : letters.shape[1]] = letters
+    return padded.view(">u8").astype(np.uint64)
+
+
+def _ranks(names: StrArray) -> tuple[IntArray, IntArray]:
+    """A row of each distinct name, in the order of names, and the place of each given one among them."""
+    keys = _keys(names)
+    order = np.argsort(keys[:, 0]) if keys.shape[1] == 1 else np.lexsort(keys.T[::-1])
+    starts = np.ones(len(names), dtype=bool)
+    starts[1:] = (np.diff(keys[order], axis=0) != 0).any(axis=1)
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.cumsum(starts) - 1
+    return order[starts], place
 
 
 @overload
@@ -28,15 +51,12 @@ def ranked_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntAr
     >>> distinct.tolist(), place.tolist()
     (['ann', 'bob', 'eve'], [2, 0, 2, 1])
     """
-    found: Any
+    words: Any = names
     if len(names) <= _FEW or names.dtype.kind != "U":
-        found, place = np.unique(names, return_inverse=True)
+        found, place = np.unique(words, return_inverse=True)
         return found, place.astype(np.int64)
-    listed = names.tolist()
-    known = sorted(set(listed))
-    places = dict(zip(known, range(len(known)), strict=True))
-    found = np.array(known, dtype=names.dtype.str)
-    return found, np.fromiter(map(places.__getitem__, listed), np.int64, len(listed))
+    rows, place = _ranks(words)
+    return words[rows], place
 
 
 def rows_of(names: StrArray, wanted: StrArray) -> IntArray:
@@ -47,8 +67,11 @@ def rows_of(names: StrArray, wanted: StrArray) -> IntArray:
     >>> rows_of(np.array(["eve", "ann"]), np.array(["ann", "bob"])).tolist()
     [1, -1]
     """
-    places = dict(zip(names.tolist(), range(len(names)), strict=True))
-    return np.fromiter((places.get(name, -1) for name in wanted.tolist()), np.int64, len(wanted))
+    _, place = ranked_names(np.concatenate((names, wanted)))
+    row = np.full(int(place.max()) + 1 if len(place) else 0, -1)
+    row[place[: len(names)]] = np.arange(len(names))
+    found: IntArray = row[place[len(names) :]]
+    return found
 
 
 def find_twice(names: StrArray) -> tuple[int, int] | None:
@@ -59,8 +82,9 @@ def find_twice(names: StrArray) -> tuple[int, int] | None:
     >>> find_twice(np.array(["eve", "bob", "ann", "eve", "bob"])), find_twice(np.array(["eve", "bob"]))
     ((1, 4), None)
     """
-    if len(set(names.tolist())) == len(names):
+    _, place = ranked_names(names)
+    often = np.bincount(place) > 1
+    if not often.any():
         return None
-    order = np.argsort(names, kind="stable")
-    same = np.flatnonzero(names[order][1:] == names[order][:-1])
-    return int(order[same[0]]), int(order[same[0] + 1])
+    first, second = np.flatnonzero(place == often.argmax())[:2]
+    return int(first), int(second)
