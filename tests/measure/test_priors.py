@@ -6,7 +6,7 @@ from scipy import integrate
 
 import zeroevidence as ze
 from zeroevidence.errors import InputError
-from zeroevidence.measure.priors import PRIOR_FREE_MAX, against_the_others, lid_at, prior_free
+from zeroevidence.measure.priors import PRIOR_FREE_MAX, against_the_others, lid_at, prior_free, total_lid_at
 
 
 def test_likelihood_ratio_by_hand():
@@ -54,3 +54,11 @@ def test_an_evaluation_agrees_with_priors_that_are_given():
     expected = lid_at(ratio[own], np.array([np.log(0.3 / 0.7)]))[:, 0]
     assert skewed.trials.lid[own] == pytest.approx(expected)
     assert "lid_prior_free" not in skewed
+
+
+def test_sums_over_trials_are_those_of_the_matrix():
+    rng = np.random.default_rng(3)
+    ratio = np.concatenate((rng.normal(0.0, 5.0, 20_000), [np.inf, 700.0, -700.0, 0.0, 599.0, -599.0]))
+    odds = np.linspace(-7.0, 7.0, 9)
+    np.testing.assert_allclose(total_lid_at(ratio, odds), lid_at(ratio, odds).sum(axis=0), rtol=1e-12)
+    assert total_lid_at(np.array([-np.inf, 1.0]), odds).tolist() == [-np.inf] * 9

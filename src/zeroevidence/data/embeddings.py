@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.names import find_twice, rows_of
 from zeroevidence.errors import InputError
 
 _BLOCK_BYTES = 1 << 25
@@ -108,13 +109,11 @@ def mated_rows(trial: Embeddings, enrol: Embeddings) -> IntArray:
     """For each trial the row of its speaker among the enrolled, -1 where that person is not enrolled."""
     if trial.speakers is None or enrol.speakers is None:
         raise InputError(f"{'trial' if trial.speakers is None else 'enrolment'} vectors: speakers are not known")
-    order = np.argsort(enrol.speakers, kind="stable")
-    names = enrol.speakers[order]
-    twice = np.flatnonzero(names[1:] == names[:-1])
-    if len(twice):
-        raise InputError(f"speaker {str(names[twice[0]])!r} is enrolled more than once; expected one vector per person")
-    place = np.minimum(np.searchsorted(names, trial.speakers), len(names) - 1)
-    return np.where(names[place] == trial.speakers, order[place], -1).astype(np.int64)
+    twice = find_twice(enrol.speakers)
+    if twice is not None:
+        name = str(enrol.speakers[twice[0]])
+        raise InputError(f"speaker {name!r} is enrolled more than once; expected one vector per person")
+    return rows_of(enrol.speakers, trial.speakers)
 
 
 def check_finite(vectors: FloatArray, ids: StrArray | None = None) -> None:
@@ -148,10 +147,9 @@ def _words(name: str, values: Any, count: int) -> StrArray:
 
 
 def _check_once(ids: StrArray) -> None:
-    order = np.argsort(ids, kind="stable")
-    same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
-    if len(same):
-        first, second = order[same[0]], order[same[0] + 1]
+    twice = find_twice(ids)
+    if twice is not None:
+        first, second = twice
         raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
 
 

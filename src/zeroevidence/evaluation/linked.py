@@ -75,10 +75,11 @@ def linked_evaluation(
     evidence = found.evidence
     singled = (found.fires == 1).astype(np.int64) if (found.fires >= 0).all() else None
     metrics = search_metrics(evidence, singled, setup)
+    table = trial_table(found.trial, found.speaker, evidence)
     counts = {
         "target": len(found),
         "nontarget": len(found) * (found.identities - 1),
-        "speakers": len(np.unique(found.speaker)),
+        "speakers": len(table.by_speaker.speaker),
         "trials": len(found),
         "identities": found.identities,
         **({"not_enrolled": found.not_enrolled} if found.not_enrolled else {}),
@@ -87,7 +88,6 @@ def linked_evaluation(
     if options.intervals:
         replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
         metrics = with_intervals(metrics, search_rules(), replicates)
-    table = trial_table(found.trial, found.speaker, evidence)
     return Evaluation(
         metrics=metrics,
         counts=counts,

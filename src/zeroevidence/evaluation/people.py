@@ -13,9 +13,9 @@ import numpy as np
 from zeroevidence._typing import BoolArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.names import rows_of
 from zeroevidence.evaluation.profiles import as_curve, thinned
 from zeroevidence.evaluation.results import Curve, Evaluation, People, Trials
-from zeroevidence.measure.disclosure import by_speaker
 from zeroevidence.uncertainty.exposure import exposed_people
 
 _MOST_PEOPLE = 1000
@@ -48,14 +48,13 @@ def exposure_by_person(
     compared
         With how many trials of others each person was compared; with all of them unless given.
     """
-    risk = by_speaker(trials.lid, trials.speaker)
-    names, index = np.unique(trials.speaker, return_inverse=True)
-    place = np.searchsorted(names, risk.speaker)
-    linked = np.bincount(index, weights=trials.linked)[place] / risk.trials
+    risk = trials.by_speaker
+    linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
     falsely = None
     if on_top is not None:
-        wrong = on_top[(on_top != trials.speaker) & np.isin(on_top, names)]
-        times = np.bincount(np.searchsorted(names, wrong), minlength=len(names))[place]
+        named = rows_of(risk.speaker, on_top)
+        wrong = named[(named >= 0) & (named != risk.whose)]
+        times = np.bincount(wrong, minlength=len(risk.speaker))
         others = len(trials.speaker) - risk.trials
         if compared is not None:
             others = np.array([compared.get(str(name), 0) for name in risk.speaker])
@@ -73,11 +72,10 @@ def exposure_by_person(
 
 def exposed_curves(trials: Trials) -> dict[str, Curve]:
     """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    found = exposed_people(by_speaker(trials.lid, trials.speaker).mean)
-    keep = thinned(len(found.level))
+    found = exposed_people(trials.by_speaker.mean, choose=thinned)
     return {
-        "people_above": as_curve(found.level[keep], found.share[keep]),
-        "people_above_bound": as_curve(found.level[keep], found.bound[keep]),
+        "people_above": as_curve(found.level, found.share),
+        "people_above_bound": as_curve(found.level, found.bound),
     }
 
 

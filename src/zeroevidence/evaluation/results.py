@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from zeroevidence.evaluation.flags import Flag
 from zeroevidence.evaluation.frozen import Frozen
 from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.setup import Setup, signature
+from zeroevidence.measure.disclosure import SpeakerRisk, by_speaker
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread
@@ -169,7 +171,7 @@ class Recordings:
     top1_high: tuple[float, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Trials:
     """What each trial of a search discloses."""
 
@@ -178,6 +180,11 @@ class Trials:
     lid: FloatArray
     rank: FloatArray  # mean rank over ties
     linked: IntArray  # 1 where the true identity scored strictly above all others
+
+    @cached_property
+    def by_speaker(self) -> SpeakerRisk:
+        """What they disclose of each speaker."""
+        return by_speaker(self.lid, self.speaker)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from zeroevidence.evaluation.profiles import POINTS, as_curve, bin_edges, binned
 from zeroevidence.evaluation.results import Curve, Measured, Trials, measured
 from zeroevidence.evaluation.setup import SearchSetup
 from zeroevidence.measure.disclosure import RowEvidence, ccdf, check_prior, row_evidence
-from zeroevidence.measure.priors import against_the_others, lid_at
+from zeroevidence.measure.priors import against_the_others, total_lid_at
 from zeroevidence.measure.rank import cmc, rank_disclosure
 from zeroevidence.measure.registry import IntervalRule, of_family
 from zeroevidence.measure.singling import firing_counts, firing_threshold, link_curve, singling_out_curve
@@ -28,7 +28,6 @@ from zeroevidence.measure.whole import search_view
 from zeroevidence.measure.zebra import LOG_ODDS_GRID
 
 _LEAST_BITS = 0.2
-_BLOCK = 1 << 14  # trials whose LID at all priors is held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,9 +218,8 @@ def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
     """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
     before = 1.0 / evidence.identities if prior is None else prior
     ratio = against_the_others(evidence.lid, before)
-    blocks = [ratio[start : start + _BLOCK] for start in range(0, len(ratio), _BLOCK)]
-    total = sum(lid_at(block, LOG_ODDS_GRID).sum(axis=0) for block in blocks)
-    return as_curve(LOG_ODDS_GRID, np.asarray(total) / len(ratio), np.zeros(len(LOG_ODDS_GRID)))
+    mean = total_lid_at(ratio, LOG_ODDS_GRID) / len(ratio)
+    return as_curve(LOG_ODDS_GRID, mean, np.zeros(len(LOG_ODDS_GRID)))
 
 
 def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:

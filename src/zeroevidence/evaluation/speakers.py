@@ -11,7 +11,6 @@ from scipy.special import betaincinv, stdtrit
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.results import Evaluation
-from zeroevidence.measure.disclosure import by_speaker
 from zeroevidence.measure.verification import eer
 from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.differing import Differing, differing
@@ -96,7 +95,7 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     own = None if row.scores is None else own_errors(row.scores)
     found: dict[str, dict[str, object]] = {}
     if row.trials is not None:
-        risk = by_speaker(row.trials.lid, row.trials.speaker)
+        risk = row.trials.by_speaker
         error = _mean_errors(row.trials.lid, row.trials.speaker)
         for i, name in enumerate(risk.speaker.tolist()):
             mean, half = float(risk.mean[i]), error[name]

@@ -21,6 +21,7 @@ from zeroevidence.calibrate.rows import (
     moderate,
     row_blocks,
 )
+from zeroevidence.data.names import ranked_names
 from zeroevidence.errors import InputError
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.softplus import LN2
@@ -179,24 +180,28 @@ def share_above(lid: FloatArray, level: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpeakerRisk:
-    """Disclosure per speaker, the most exposed first."""
+    """Disclosure per speaker, the most exposed first; `whose` is the place in this table of each trial's speaker."""
 
     speaker: StrArray
     trials: IntArray
     mean: FloatArray
     max: FloatArray
     share_positive: FloatArray
+    whose: IntArray
 
 
 def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     """Mean, maximum and share of positive disclosure of each speaker's trials."""
-    names, index, trials = np.unique(speakers, return_inverse=True, return_counts=True)
+    names, index = ranked_names(speakers)
+    trials = np.bincount(index)
     mean = np.bincount(index, weights=lid) / trials
     positive = np.bincount(index, weights=lid > 0.0) / trials
     highest = np.full(len(names), -np.inf)
     np.maximum.at(highest, index, lid)
-    order = np.lexsort((names, -mean))
-    return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order])
+    order = np.argsort(-mean, kind="stable")  # those with equal means stay in the order of their names
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order], place[index])
 
 
 @measure(

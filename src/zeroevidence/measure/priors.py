@@ -21,6 +21,8 @@ from zeroevidence.measure.views import SearchView
 
 PRIOR_FREE_MAX = 1.0 / LN2  # the true person is certain
 _NEAR = 1e-4
+_FAR = 600.0  # natural logarithms whose exponentials are sure to be finite
+_BLOCK = 1 << 14  # trials that stay in the cache together
 
 
 def against_the_others(lid: FloatArray, prior: FloatArray | float) -> FloatArray:
@@ -53,6 +55,27 @@ def lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", divide="ignore"):
         bits: FloatArray = -np.logaddexp(np.log(prior), np.log1p(-prior) - r) / LN2
     return bits
+
+
+def total_lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
+    """Sum over trials of their LID in bits at each prior log-odds, without a matrix of them.
+
+    Examples
+    --------
+    >>> total_lid_at(np.log([3.0, 1.0]), np.log([1.0 / 3.0])).round(12).tolist()
+    [1.0]
+    """
+    odds = np.asarray(log_odds)
+    prior, rest = 1.0 / (1.0 + np.exp(-odds)), 1.0 / (1.0 + np.exp(odds))
+    total = np.zeros(len(odds))
+    for start in range(0, len(log_ratio), _BLOCK):
+        r = log_ratio[start : start + _BLOCK]
+        near = np.abs(r) < _FAR
+        inverse = np.exp(-r[near])
+        total -= [np.log2(p + q * inverse).sum() for p, q in zip(prior, rest, strict=True)]
+        if not near.all():
+            total += lid_at(r[~near], odds).sum(axis=0)
+    return total
 
 
 def prior_free(log_ratio: FloatArray) -> FloatArray:

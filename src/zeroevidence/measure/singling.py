@@ -25,6 +25,9 @@ from zeroevidence.measure.rank import chance_words, guessing
 from zeroevidence.measure.registry import measure
 from zeroevidence.measure.views import SearchView
 
+_BLOCK = 1 << 14  # numbers of identities below, at all sizes at once
+_TABLE_BITS = 16  # of numbers whose factorials are kept
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverIdentities:
@@ -45,11 +48,14 @@ def link_curve(
 ) -> OverIdentities:
     """Link probability in a search through n of the N identities, the true one and n - 1 others drawn at random."""
     x = check_sizes(identities, sizes)
-    not_below = (greater + equal)[:, None]
-    # P(all n - 1 others are drawn from those below), a hypergeometric probability per trial
-    below = identities - 1 - not_below
-    chance_of_link = np.exp(_log_choose(below, x - 1) - _log_choose(np.array(identities - 1), x - 1))
-    return OverIdentities(x, chance_of_link.mean(axis=0), 1.0 / x)
+    below, trials = np.unique(identities - 1 - greater - equal, return_counts=True)
+    linked = np.zeros(len(x))
+    for start in range(0, len(below), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        # P(all n - 1 others are drawn from those below), a hypergeometric probability per trial
+        chance = np.exp(_log_choose(below[part, None], x - 1) - _log_choose(np.array(identities - 1), x - 1))
+        linked += trials[part] @ chance
+    return OverIdentities(x, linked / len(greater), 1.0 / x)
 
 
 def firing_threshold(scores: FloatArray, size: int) -> float:
@@ -131,8 +137,15 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     """Logarithm of the binomial coefficient, -inf where k > n."""
     possible = k <= n
     safe = np.where(possible, n, k)
-    of = _log_factorials(int(safe.max()).bit_length())
-    return np.where(possible, of[safe] - of[k] - of[safe - k], -np.inf)
+    most = int(safe.max())
+    if most >= 1 << _TABLE_BITS:
+        from scipy.special import gammaln  # slow to import
+
+        value = gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0)
+    else:
+        of = _log_factorials(most.bit_length())
+        value = of[safe] - of[k] - of[safe - k]
+    return np.where(possible, value, -np.inf)
 
 
 @lru_cache(maxsize=1)

@@ -7,12 +7,13 @@ Clopper and Pearson for a rate, over people and not over recordings.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.uncertainty.spread import LEVEL
 
 _MANY = 300  # people of whom limits are left to scipy
@@ -88,8 +89,10 @@ def _tails(share: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.where(number <= seen[:, None], chance, 0.0).sum(axis=1), slope
 
 
-def exposed_people(exposure: FloatArray) -> Exposed:
+def exposed_people(exposure: FloatArray, choose: Callable[[int], IntArray] | None = None) -> Exposed:
     """Shares of people above each level, seen and at most, from the exposure of each person.
+
+    `choose` says which of so many levels are wanted; all are unless it is given.
 
     Examples
     --------
@@ -99,4 +102,7 @@ def exposed_people(exposure: FloatArray) -> Exposed:
     """
     level, counts = np.unique(exposure, return_counts=True)
     above = len(exposure) - np.cumsum(counts)
+    if choose is not None:
+        wanted = choose(len(level))
+        level, above = level[wanted], above[wanted]
     return Exposed(level, above / len(exposure), share_at_most(above.astype(np.float64), len(exposure)))
