@@ -1,6 +1,6 @@
 """The fused search on a CUDA device: times, and LID of sampled rows against double precision.
 
-    PYTHONPATH=src python3 benchmarks/link_gpu.py [--size 1048576] [--dims 192 256 512] [--tune SECONDS]
+    PYTHONPATH=src python3 benchmarks/link_gpu.py [--size 1048576] [--dims 192 256 512] [--tune SECONDS] [--command]
 
 `kernel` is the fused kernel alone, the one that `link` takes on this device, its inputs there; that in Triton is
 timed beside it. `link` is the whole call, from arrays in host memory to results in host memory, once everything is
@@ -8,12 +8,15 @@ compiled; `product` is a bare 16-bit matrix product of the same shape in blocks,
 that is not a multiple of the tile is measured too, a search without signal, where ranks are random, cosines, vectors in
 memory-mapped files, which the system has read before, and `link_resumable`, which the command calls, with its digests
 and checkpoints.
-`--tune` tries tile shapes of the kernel in Triton first, for at most that long.
+`--tune` tries tile shapes of the kernel in Triton first, for at most that long. `--command` times `zeroevidence link`
+of the same size alone, in a new process, from files to files.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import tempfile
 import time
 from functools import partial
@@ -157,6 +160,23 @@ def other_inputs(kernel, x, y, mated):
     )
 
 
+def command(size, dim):
+    """The command in a new process, from files of vectors and names to results; the better of two."""
+    x, y, mated = draw(size, size, dim, 0.5)
+    names = np.char.add("s", np.arange(size).astype(str))
+    with tempfile.TemporaryDirectory() as folder:
+        enrol, trial, out = (str(Path(folder) / name) for name in ("enrol.npz", "trial.npz", "out"))
+        np.savez(enrol, vectors=y, ids=names, speaker=names)
+        np.savez(trial, vectors=x, ids=np.char.add("u", names), speaker=names[mated])
+        words = ["link", "--enrol", enrol, "--trial", trial, "--weight", "3", "--scoring", "dot", "-o", out]
+        times = []
+        for _ in range(2):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "zeroevidence", *words, "--overwrite"], check=True)
+            times.append(time.perf_counter() - start)
+    print(f"zeroevidence link, T = N = {size}, d = {dim}: {min(times):.1f} s", flush=True)
+
+
 def agree():
     """Every back-end of this machine against NumPy in double precision, on a small search with ties."""
     for dim in (100, 192, 512):
@@ -201,6 +221,7 @@ def main():
     parser.add_argument("--size", type=int, default=1 << 20)
     parser.add_argument("--dims", type=int, nargs="*", default=[192, 256, 512])
     parser.add_argument("--tune", type=float, metavar="SECONDS")
+    parser.add_argument("--command", action="store_true")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("no CUDA device")
@@ -208,6 +229,9 @@ def main():
 
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}", flush=True)
     size = arguments.size
+    if arguments.command:
+        command(size, arguments.dims[0])
+        return
     agree()
     for at, dim in enumerate(arguments.dims):
         tile = tune(arguments.tune, dim, size) if arguments.tune else best_tile(dim)

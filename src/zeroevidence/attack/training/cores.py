@@ -7,7 +7,6 @@ order: the result depends neither on the number of cores nor on who was first. T
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +14,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 import torch
+
+from zeroevidence.attack.workers import cores
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
@@ -36,11 +37,6 @@ def on_cores(compute: Callable[[Part], Found], parts: Sequence[Part]) -> list[Fo
     if len(parts) == 1 or cores() == 1:
         return [compute(part) for part in parts]
     return list(_pool().map(compute, parts))
-
-
-def cores() -> int:
-    """How many parts are computed at a time."""
-    return os.cpu_count() or 1
 
 
 @lru_cache(maxsize=1)

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from zeroevidence.attack.training.cores import cores
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.loop import PART, Training, check_people, device_of, reproducible
 from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.workers import cores
 
 Found = TypeVar("Found")
 

@@ -17,7 +17,7 @@ from torch import nn
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.training.captured import Captured
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
-from zeroevidence.attack.training.cores import cores, on_cores, one_torch_thread
+from zeroevidence.attack.training.cores import on_cores, one_torch_thread
 from zeroevidence.attack.training.disclosure import DevelopmentScore, development_score
 from zeroevidence.attack.training.frames import FrameSet
 from zeroevidence.attack.training.history import Epoch, Trained
@@ -25,6 +25,7 @@ from zeroevidence.attack.training.margin import AngularMargin
 from zeroevidence.attack.training.pieces import Utterances, disturbed
 from zeroevidence.attack.training.room import Room
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
+from zeroevidence.attack.workers import cores
 from zeroevidence.errors import InputError, UsageError
 
 Told = Callable[["Epoch"], None]

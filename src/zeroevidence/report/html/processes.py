@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -35,14 +34,12 @@ def figure_processes(number: int | None = None) -> Iterator[Each]:
     if number == 1:
         yield map
         return
-    pipes = [multiprocessing.Pipe() for _ in range(number)]
-    helpers = [multiprocessing.Process(target=_serve, args=(at, pipes), daemon=True) for at in range(number)]
+    fresh = multiprocessing.get_context("spawn")  # a fork would copy locks that threads of this process hold
+    pipes = [fresh.Pipe() for _ in range(number)]
+    helpers = [fresh.Process(target=_serve, args=(theirs,), daemon=True) for _, theirs in pipes]
     try:
-        with warnings.catch_warnings():
-            # That a forked process lacks the threads of this one: it draws with what it imports by itself.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            for helper in helpers:
-                helper.start()
+        for helper in helpers:
+            helper.start()
         for _, theirs in pipes:
             theirs.close()
         yield lambda work, jobs: _shared_out(work, list(jobs), [ours for ours, _ in pipes])
@@ -74,14 +71,9 @@ def _shared_out(work: Callable[[Any], Any], jobs: Sequence[Any], helpers: Sequen
     return [found[at] if at in found else work(job) for at, job in enumerate(jobs)]
 
 
-def _serve(number: int, pipes: Sequence[tuple[Connection, Connection]]) -> None:
+def _serve(asked: Connection) -> None:
     """Do what is asked until nobody is there to ask; a helper that cannot do something ends without a word."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
-    for at, (ours, theirs) in enumerate(pipes):
-        ours.close()  # else nobody would notice when the other end is gone
-        if at != number:
-            theirs.close()
-    asked = pipes[number][1]
     try:
         _make_ready()
         while True:
