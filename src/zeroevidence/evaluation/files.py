@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from zeroevidence.data.direction import check_direction
 from zeroevidence.data.door import is_folder
@@ -17,15 +15,12 @@ from zeroevidence.data.scale import Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.about import About
-from zeroevidence.evaluation.abreast import abreast
 from zeroevidence.evaluation.finding import together
 from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.evaluation.similarity import add_similarity
 from zeroevidence.uncertainty.draws import Progress
-
-_LONG = 1 << 20  # scores that take more than a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +81,6 @@ class Reading:
         loaded = self.scale.of(loaded)
         check_direction(loaded.data, file.scores)
         return loaded
-
-    def evaluation(self, file: ScoreFile, loaded: Loaded, **settings: Any) -> Callable[[], Evaluation]:
-        """What evaluates the scores of a file, from any thread; `settings` are those of `evaluate`."""
-        run = partial(
-            evaluate,
-            loaded,
-            dev=None if file.dev is None else self.read(file.dev),
-            calibrate=None if file.calibrate is None else self.read(file.calibrate),
-            labels=file.labels,
-            about=file.about,
-            **settings,
-        )
-        size = loaded.data.scores.size if isinstance(loaded.data, ScoreMatrix) else len(loaded.data)
-        if size <= _LONG and settings.get("workers", 1) == 1:
-            return run
-        done = run()  # at once: nobody can interrupt a thread, and processes are started by one
-        return lambda: done
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""
@@ -267,11 +245,20 @@ def evaluate_files(
     """
     how = reading or Reading()
 
-    def job(index: int) -> Callable[[], tuple[Evaluation, Scores]]:
-        loaded = how.read(files[index])
-        run = how.evaluation(
-            files[index], loaded, prior=prior, options=options, workers=workers, progress=progress(index)
+    def evaluated(index: int) -> tuple[Evaluation, Scores]:
+        file = files[index]
+        loaded = how.read(file)
+        result = evaluate(
+            loaded,
+            dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
+            prior=prior,
+            labels=file.labels,
+            about=file.about,
+            options=options,
+            workers=workers,
+            progress=progress(index),
         )
-        return lambda: (run(), loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data)
+        return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
 
-    return together(add_similarity(abreast(job(index) for index in range(len(files)))))
+    return together(add_similarity([evaluated(index) for index in range(len(files))]))

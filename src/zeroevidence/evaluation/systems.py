@@ -8,12 +8,12 @@ from pathlib import Path
 from zeroevidence.data.formats.linked import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.abreast import abreast
 from zeroevidence.evaluation.comparison import Comparison, compare
 from zeroevidence.evaluation.files import Reading, ScoreFile
 from zeroevidence.evaluation.jsonfile import read_results
 from zeroevidence.evaluation.linked import read_search
 from zeroevidence.evaluation.matching import matched
+from zeroevidence.evaluation.measuring import evaluate
 from zeroevidence.evaluation.options import Options
 from zeroevidence.evaluation.results import Evaluation
 from zeroevidence.evaluation.runs import compare_runs
@@ -97,10 +97,19 @@ def _evaluated(
     for group in groups:
         own = range(start, start := start + len(group.places))
         check_same_trials([(files[i].scores, scores[i]) for i in own])
-    rows = abreast(
-        how.evaluation(file, one, options=options, workers=workers, progress=progress(number))
+    rows = [
+        evaluate(
+            one,
+            dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
+            labels=file.labels,
+            about=file.about,
+            options=options,
+            workers=workers,
+            progress=progress(number),
+        )
         for number, (file, one) in enumerate(zip(files, loaded, strict=True))
-    )
+    ]
     return rows, places
 
 
