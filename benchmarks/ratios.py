@@ -2,7 +2,7 @@
 
 python benchmarks/ratios.py [--only NAME ...]
 
-Takes about a quarter of an hour on two cores. The search on a GPU is measured where there is one.
+Takes about seven minutes on two cores. The search on a GPU is measured where there is one.
 """
 
 from __future__ import annotations
