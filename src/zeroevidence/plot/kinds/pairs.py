@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from statistics import NormalDist
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.zebra import odds_in_words
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
@@ -170,27 +170,22 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
         inside = rates[(rates > 0.0) & (rates < 1.0)]
         lowest = min(lowest, *np.minimum(inside, 1.0 - inside)) if len(inside) else lowest
     lowest = max(1e-5, min(0.02, lowest / 2.0))
-    low, high = _deviates((lowest, 1.0 - lowest))
+    low, high = normal_quantile((lowest, 1.0 - lowest))
     ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
     for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
         false_alarm, miss = curve_arrays(row.curves["det"])
         seen = look(number)
-        x, y = (_deviates(np.clip(rate, lowest, 1.0 - lowest)) for rate in (false_alarm, miss))
+        x, y = (normal_quantile(np.clip(rate, lowest, 1.0 - lowest)) for rate in (false_alarm, miss))
         ax.plot(x, y, color=seen.colour, ls=seen.line, label=joined(name, written(row, "eer")))
         error = measured(row, "eer")
         if error is not None:
-            at = _deviates(np.clip([error], lowest, 1.0 - lowest))
+            at = normal_quantile(np.clip([error], lowest, 1.0 - lowest))
             ax.plot(at, at, seen.marker, color=seen.colour, mec="white", mew=0.5)
     ticks = [rate for rate in _DET_TICKS if lowest <= rate <= 1.0 - lowest]
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(_deviates(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
+        axis.set_ticks(normal_quantile(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
     ax.set(xlim=(low, high), ylim=(low, high), xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
     legend(ax, most_inside=3, inside="upper right")
-
-
-def _deviates(rates: Iterable[float]) -> FloatArray:
-    """Normal deviates of rates between 0 and 1."""
-    return np.array([NormalDist().inv_cdf(rate) for rate in rates])
 
 
 @figure(
