@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +36,13 @@ from zeroevidence.evaluation.replicates import Replicates
 from zeroevidence.evaluation.results import Evaluation, Measured, People, Recordings, Trials, measured
 from zeroevidence.evaluation.search import Search, check_disjoint, search, search_rules
 from zeroevidence.evaluation.setup import Resampling, Setup, digest
-from zeroevidence.evaluation.trust import Told, replicate, with_intervals, with_nulls
+from zeroevidence.evaluation.trust import BegunNull, Told, begin_null, replicate, with_intervals, with_nulls
 from zeroevidence.measure.registry import Family, of_family
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.measure.whole import ScoreView
 from zeroevidence.uncertainty.draws import Progress
+
+_ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once
 
 
 def evaluate(
@@ -241,22 +246,18 @@ class _Job:
         if found is not None:
             metrics, rules = metrics | found.metrics, rules | search_rules()
         replicates, null = None, None
-        told = Told(self.scores, view.ranked)
-        if self.options.intervals:
-            replicates = replicate(
-                told,
-                view,
-                self.rows,
-                found,
-                self.options,
-                workers=self.workers,
-                progress=self.progress,
-            )
-            metrics = with_intervals(metrics, rules, replicates)
-        if self.options.null:
-            metrics, null = with_nulls(
-                metrics, told, self.rows, found, self.options, workers=self.workers, progress=self.progress
-            )
+        told, options = Told(self.scores, view.ranked), self.options
+        running: Any = {"workers": self.workers, "progress": self.progress}
+        begun: Callable[[], BegunNull] = partial(begin_null, told, self.rows, options)
+        with ThreadPoolExecutor(1) as other:
+            if options.null and options.intervals and self.workers == 1 and len(self.scores) <= _ABREAST:
+                told.find()
+                begun = other.submit(copy_context().run, begun).result
+            if options.intervals:
+                replicates = replicate(told, view, self.rows, found, options, **running)
+                metrics = with_intervals(metrics, rules, replicates)
+            if options.null:
+                metrics, null = with_nulls(metrics, begun(), self.rows, found, options, **running)
         return _Trusted(metrics, replicates, null)
 
     def people(self, found: Search | None) -> People | None:

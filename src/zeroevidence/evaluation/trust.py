@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,7 @@ from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.cells import Placed, place
 from zeroevidence.uncertainty.clusters import Clusters, find_clusters
 from zeroevidence.uncertainty.draws import Progress, run_batches
-from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, SearchNull, Supposed, nulls, pair_null
+from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, PairNull, SearchNull, Supposed, nulls, pair_null
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import Everyone, SearchResampler
 
@@ -44,6 +44,10 @@ class Told:
 
     def __init__(self, scores: Scores, ranked: Ranked) -> None:
         self.scores, self.ranked = scores, ranked
+
+    def find(self) -> None:
+        """Find both now, before several threads ask."""
+        _ = self.clusters, self.placed
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -155,9 +159,24 @@ def with_intervals(
     return result
 
 
+@dataclass(frozen=True, slots=True)
+class BegunNull:
+    """The null of pairs, and what the first simulated lists gave, where there are any."""
+
+    pairs: PairNull | ListNull
+    lists: tuple[dict[str, FloatArray], ...]
+
+
+def begin_null(told: Told, rows: ScoreMatrix | FoldedScores | None, options: Options) -> BegunNull:
+    """What is needed of the null whatever the intervals are."""
+    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=lambda: told.placed)
+    sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
+    return BegunNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
+
+
 def with_nulls(
     metrics: Mapping[str, Measured],
-    told: Told,
+    begun: BegunNull,
     rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
     options: Options,
@@ -168,9 +187,9 @@ def with_nulls(
     """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
     observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
-    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=lambda: told.placed)
+    pairs = begun.pairs
     if isinstance(pairs, ListNull):
-        drawn = _lists(pairs, metrics, min(options.null, _LISTS), progress)
+        drawn = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), progress)
         found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
     else:
         drawn = _gathered(pairs.draw, options.null, workers, progress)
@@ -184,13 +203,22 @@ def with_nulls(
     return {**metrics, **known}, Resampling(pairs.unit, times)
 
 
+def _list_sizes(most: int) -> list[int]:
+    """Numbers of lists that are drawn at once, of so many."""
+    return [min(_LISTS_AT_ONCE, most - start) for start in range(0, most, _LISTS_AT_ONCE)]
+
+
 def _lists(
-    null: ListNull, metrics: Mapping[str, Measured], most: int, progress: Progress | None
+    null: ListNull,
+    begun: Sequence[dict[str, FloatArray]],
+    metrics: Mapping[str, Measured],
+    most: int,
+    progress: Progress | None,
 ) -> dict[str, FloatArray]:
-    """Measures of simulated lists, as many as it takes."""
+    """Measures of simulated lists, as many as it takes, the first of which are there already."""
     drawn: dict[str, FloatArray] = {}
-    for batch, start in enumerate(range(0, most, _LISTS_AT_ONCE)):
-        part = null.draw(batch, min(_LISTS_AT_ONCE, most - start))
+    for batch, size in enumerate(_list_sizes(most)):
+        part = begun[batch] if batch < len(begun) else null.draw(batch, size)
         drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
         done = len(next(iter(drawn.values())))
         if progress is not None:
