@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+import warnings
+from contextlib import nullcontext
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -25,7 +27,7 @@ def test_vectors_are_padded_to_a_width_that_the_kernel_has(dim, width):
     assert kernels.hopper_width(dim) == width
 
 
-@pytest.mark.parametrize(("width", "fires"), [(64, False), (192, True), (512, False)])
+@pytest.mark.parametrize(("width", "fires"), [(64, False), (192, True), (384, False), (512, True)])
 def test_the_source_compiles_without_spills(width, fires, tmp_path):
     compiler = shutil.which("nvcc")
     if compiler is None:
@@ -41,12 +43,18 @@ def test_the_source_compiles_without_spills(width, fires, tmp_path):
     assert "serialized" not in done.stderr  # products would not run beside anything
 
 
+class _Device:
+    type = "cuda"
+
+
 def _pretend(monkeypatch, capability, cuda="13.0"):
     cuda_calls = SimpleNamespace(get_device_capability=lambda device: capability)
     torch = SimpleNamespace(cuda=cuda_calls, version=SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(kernels, "load_torch", lambda: torch)
-    monkeypatch.setattr(kernels, "_hopper_function", lambda *arguments: "compiled")
-    return SimpleNamespace(type="cuda")
+    monkeypatch.setattr(kernels, "compiled", lambda *arguments: b"code")
+    monkeypatch.setattr(kernels, "Function", lambda *arguments, **settings: "compiled")
+    monkeypatch.setattr(kernels, "on_device", lambda device: nullcontext())
+    return _Device()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +77,10 @@ def test_a_kernel_that_does_not_compile_is_replaced_and_said(monkeypatch):
     def refuse(*arguments):
         raise CudaError("CUDA compiler: no such architecture")
 
-    monkeypatch.setattr(kernels, "_hopper_function", refuse)
+    monkeypatch.setattr(kernels, "compiled", refuse)
     with pytest.warns(UserWarning, match="no such architecture"):
         found = kernels.pick_kernel(192, device, fires=False, half=True)
     assert isinstance(found, kernels.TritonKernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # once is enough
+        assert isinstance(kernels.pick_kernel(192, device, fires=False, half=True), kernels.TritonKernel)

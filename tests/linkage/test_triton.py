@@ -23,10 +23,10 @@ from zeroevidence.linkage.plan import make_plan
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")
 
 
-def run(x, y, mated, weight, half, tile, threshold=None):
+def run(x, y, mated, weight, half, tile, threshold=None, linkers=TritonLinker):
     plan = make_plan(x, y, mated, weight=weight, threshold=threshold, dtype=np.float32)
     kernel = tile and TritonKernel(x.shape[1], fires=threshold is not None, tile=tile, half=half)
-    linker = TritonLinker(plan, device={device!r}, half=half, kernel=kernel)
+    linker = linkers(plan, device={device!r}, half=half, kernel=kernel)
     if {hopper} and half and tile is None:
         assert isinstance(linker.kernel, HopperKernel)
     return linker.rows(np.arange(len(x)))
@@ -58,9 +58,32 @@ for weight in (-2.0, 90.0):
     found = run(x, y, mated, weight, False, Tile({rows}, {columns}, 4, 1))
     np.testing.assert_allclose(found.lid, evidence.lid, atol=1e-6 * abs(weight) + 1e-5)
 
-# the kernel of this device with vectors of every width, and several blocks of trials and tiles
-for dim in {dims}:
-    x, y, mated = draw(trials=300, identities=1000, dim=dim, dtype=np.float32)
+
+class Panels(TritonLinker):
+    def panel_rows(self):
+        return {panel}
+
+
+# several panels, the last of which holds one identity, that of a trial
+identities = 2 * {panel} + 1
+x, y, mated = draw(trials=40, identities=identities, dim=50, dtype=np.float32)
+mated[7] = identities - 1
+scores, evidence, best = by_matrix(x, y, mated, 3.0)
+kinds = [(False, Tile({rows}, {columns}, 4, 1)), (True, Tile({rows}, {columns}, 4, 1)), (True, None)][:{kinds}]
+for half, tile in kinds:
+    found = run(x, y, mated, 3.0, half, tile, linkers=Panels)
+    np.testing.assert_allclose(found.lid, evidence.lid, atol=5e-3 if half else 1e-5, rtol=0)
+    np.testing.assert_allclose(found.best_other, best, atol=2e-2)
+
+# of vectors that tie for the highest score the first is named, though its tile, with a true identity, comes last
+x, y, mated = draw(trials=16, identities=4 * {panel}, dim=50, dtype=np.float32)
+y[20] = y[2 * {panel} + 5] = 9.0 * x[0]
+for half, tile in kinds:
+    assert run(x, y, np.arange(16), 3.0, half, tile).top[0] == 20
+
+# the kernel of this device with vectors of every width, and several blocks of trials and tiles or few of them
+for dim, trials, identities in [(dim, *size) for dim in {dims} for size in ((300, 1000), (130, 384), (3, 100))]:
+    x, y, mated = draw(trials=trials, identities=identities, dim=dim, dtype=np.float32)
     scores, evidence, best = by_matrix(x, y, mated, 3.0)
     for limit in (None, float(np.quantile(scores, 0.9))):
         found = run(x, y, mated, 3.0, True, None, limit)
@@ -73,8 +96,16 @@ print("fine")
 
 
 def run(device, rows, columns, *, kinds, hopper=False, dims=(), **environment):
-    here = str(Path(__file__).parent)
-    script = SCRIPT.format(here=here, device=device, rows=rows, columns=columns, kinds=kinds, hopper=hopper, dims=dims)
+    script = SCRIPT.format(
+        here=str(Path(__file__).parent),
+        device=device,
+        rows=rows,
+        columns=columns,
+        kinds=kinds,
+        hopper=hopper,
+        dims=dims,
+        panel=4 * columns,
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **environment}, check=False
     )

@@ -6,9 +6,9 @@
 // tile. What is kept per trial is what `triton_kernel.py` keeps, and means the same.
 //
 // The two take turns: while the tensor cores multiply for one, the other sums and counts what it has.
-// A GPU at its power limit is slowed down by every instruction, wherever it runs. So these gained nothing, or less
-// than they cost in lines: exponentials by polynomials, two tiles of products per warp group, tiles of 256 vectors,
-// trials in shared memory, tiles that two blocks share.
+// A GPU at its power limit is slowed down by every instruction, whichever unit runs it. So these gained nothing, or too
+// little to justify the code: exponentials by polynomials, two tiles of products per warp group, tiles of 256 vectors,
+// trials in shared memory, tiles that two blocks share, counts from the exponents instead of the products.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -199,7 +199,7 @@ struct Trial {
     int below, fires, tile, column;
 
     __device__ __forceinline__ void top_of(float top, int of) {
-        if (top > best) tile = of;
+        if (top > best || (top == best && of < tile)) tile = of;  // of equals the first, whatever the order of tiles
         best = fmaxf(top, best);
     }
 };
@@ -225,19 +225,22 @@ __device__ __forceinline__ void tally(const float (&s)[64], Trial (&trial)[2], i
 
 // where some columns are to be left out
 __device__ __forceinline__ void tally_masked(const float (&s)[64], Trial (&trial)[2], int tile, int identities) {
-    float top[2] = {LOWEST, LOWEST};
+    float sum[2] = {}, top[2] = {LOWEST, LOWEST};
 #pragma unroll
     for (int i = 0; i < 64; ++i) {
         const int h = i / 2 % 2, column = tile * COLUMNS + 8 * (i / 4) + 2 * (threadIdx.x % 4) + i % 2;
         if (column != trial[h].column && column < identities) {
-            trial[h].total += power_of_two(fmaf(s[i], trial[h].power, -trial[h].shift));
+            sum[h] += power_of_two(fmaf(s[i], trial[h].power, -trial[h].shift));
             trial[h].below -= s[i] < trial[h].own;
             trial[h].fires -= s[i] > trial[h].limit;
             top[h] = fmaxf(top[h], s[i]);
         }
     }
 #pragma unroll
-    for (int h = 0; h < 2; ++h) trial[h].top_of(top[h], tile);
+    for (int h = 0; h < 2; ++h) {
+        trial[h].total += sum[h];
+        trial[h].top_of(top[h], tile);
+    }
 }
 
 // products of each trial with the vector of its own identity, which lie on the diagonal

@@ -87,15 +87,24 @@ class TritonKernel:
         """Start it on the current device."""
         from zeroevidence.linkage.triton_kernel import PIECE, link_kernel
 
-        tile, source = self.tile, work.y
-        if tile.copies:
-            descriptor = importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
+        tile, source, descriptor = self.tile, work.y, _descriptor()
+        copies = tile.copies and descriptor is not None
+        if copies:
             source = descriptor.from_tensor(work.y, [tile.columns, PIECE])
         arrays = {f"{field.name}_at": getattr(work, field.name) for field in fields(work) if field.name != "identities"}
         link_kernel[(len(work.x) // tile.rows,)](
             **(arrays | {"y_at": source}), N=work.identities, D=self.width, K=PIECE, BM=tile.rows, BN=tile.columns,
-            FIRES=self.fires, STAGES=tile.stages, TMA=tile.copies, HELD=tile.held, P="tf32x3", num_warps=tile.warps,
+            FIRES=self.fires, STAGES=tile.stages, TMA=copies, HELD=tile.held, P="tf32x3", num_warps=tile.warps,
         )  # fmt: skip
+
+
+@cache
+def _descriptor() -> Any:
+    """How Triton tells the copy engine where to find tiles; versions before 3.4 cannot."""
+    try:
+        return importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
+    except ImportError:
+        return None
 
 
 class HopperKernel:
@@ -103,9 +112,8 @@ class HopperKernel:
 
     rows, columns, piece, threads = 128, 128, 64, 384
 
-    def __init__(self, dim: int, device: Any, *, fires: bool) -> None:
-        self.width = hopper_width(dim)
-        self.function = _hopper_function(self.width, fires, device)
+    def __init__(self, width: int, function: Function) -> None:
+        self.width, self.function = width, function
 
     def launch(self, work: Work) -> None:
         """Start it on the current device."""
@@ -131,10 +139,15 @@ def hopper_source() -> str:
 
 
 @cache
-def _hopper_function(width: int, fires: bool, device: Any) -> Function:
-    code = compiled(hopper_source(), hopper_options(width, fires=fires))
-    with on_device(device):
-        return Function(code, "link_trials", threads=HopperKernel.threads, shared_bytes=_SHARED_BYTES)
+def _hopper_function(width: int, fires: bool, device: Any) -> Function | None:
+    """The compiled kernel; None, and a warning, where it cannot be had."""
+    try:
+        code = compiled(hopper_source(), hopper_options(width, fires=fires))
+        with on_device(device):
+            return Function(code, "link_trials", threads=HopperKernel.threads, shared_bytes=_SHARED_BYTES)
+    except (CudaError, OSError) as error:
+        warnings.warn(f"the Hopper kernel is unavailable, using the Triton kernel: {error}", stacklevel=2)
+        return None
 
 
 def _is_hopper(device: Any) -> bool:
@@ -147,8 +160,8 @@ def _is_hopper(device: Any) -> bool:
 def pick_kernel(dim: int, device: Any, *, fires: bool, half: bool) -> Kernel:
     """The fastest kernel that runs on a device."""
     if half and _is_hopper(device):
-        try:
-            return HopperKernel(dim, device, fires=fires)
-        except (CudaError, OSError) as error:
-            warnings.warn(f"the kernel for Hopper is not to be had, that in Triton is: {error}", stacklevel=2)
+        width = hopper_width(dim)
+        function = _hopper_function(width, fires, device)
+        if function is not None:
+            return HopperKernel(width, function)
     return TritonKernel(dim, fires=fires, half=half)

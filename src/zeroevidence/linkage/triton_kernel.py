@@ -148,7 +148,7 @@ def link_kernel(
         below -= tl.sum(((s < own[:, None]) & ~out).to(tl.int32), 1)
         fires -= tl.sum((s > limit[:, None]).to(tl.int32), 1)
         top = tl.max(s, 1)
-        tile = tl.where(top > best, j, tile)
+        tile = tl.where((top > best) | ((top == best) & (j < tile)), j, tile)  # of equals the first
         best = tl.maximum(top, best)
     tl.store(own_at + rows, own)
     tl.store(total_at + rows, total)

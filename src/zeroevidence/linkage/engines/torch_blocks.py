@@ -100,7 +100,11 @@ class TorchLinker:
             yield start, panel
 
     def _fits(self) -> bool:
-        return room(self.plan.identities * self.plan.enrol.dim * self.dtype.itemsize, self.device)
+        return room(self.plan.identities * self.vector_bytes(), self.device)
+
+    def vector_bytes(self) -> int:
+        """Bytes of an enrolment vector as it is kept."""
+        return int(self.plan.enrol.dim * self.dtype.itemsize)
 
     def panel_rows(self) -> int:
         """Enrolment vectors read at once."""

@@ -61,6 +61,10 @@ class TritonLinker(TorchLinker):
         """Enrolment vectors in one launch: all where they fit."""
         return self.plan.identities if self._fits() else 1 << 20
 
+    def vector_bytes(self) -> int:
+        """Bytes of an enrolment vector, padded."""
+        return self.width * int(self.stored.itemsize)
+
     def prepare(self, start: int, stop: int) -> Any:
         """A run of enrolment vectors, centred, scaled, in 16 bits, padded to whole tiles."""
         torch = load_torch()
