@@ -209,7 +209,8 @@ class Lane:
             self._start()
         self.asked = min(len(cases), self.room)
         self.room -= self.asked
-        self.pipe.send(cases[: self.asked])
+        with contextlib.suppress(BrokenPipeError):  # of a process that has died, which `next` sees
+            self.pipe.send(cases[: self.asked])
 
     def next(self) -> Outcome:
         """What became of the next case."""

@@ -72,9 +72,12 @@ def test_any_number_of_processes_gives_the_same(made):
     ]
 
 
-def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(made):
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(made, gone):
     lane = Lane([one for one in made if one.command == "kit"], 3)
     lane.worker.kill()
+    if gone:  # else it may take its time
+        lane.worker.join()
     outcomes = lane.run(range(4))
     lane.close()
     assert [one.case for one in outcomes] == [0, 1, 2, 3]
