@@ -13,6 +13,9 @@ from zeroevidence.errors import InputError
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.html.processes import figure_processes
 
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
 
 def _where(number: int) -> tuple[int, int]:
     return number, os.getpid()
