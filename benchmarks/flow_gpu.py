@@ -16,9 +16,9 @@ import time
 
 import torch
 
-from zeroevidence.protect.couplings import make_couplings
-from zeroevidence.protect.flow_training import ClassDensities, Data, Recipe, held_out_loss, train
-from zeroevidence.protect.latent import Evidence
+from zeroevidence.protect.attributes.flows.couplings import make_couplings
+from zeroevidence.protect.attributes.flows.latent import Evidence
+from zeroevidence.protect.attributes.flows.training import ClassDensities, Data, Recipe, held_out_loss, train
 
 
 def curved(count, dim, device):

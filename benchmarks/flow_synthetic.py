@@ -28,8 +28,8 @@ from zeroevidence.measure.registry import battery
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.measure.zebra import d_ece
 from zeroevidence.protect import Roles, assess, make_protector
-from zeroevidence.protect.orbits import ClassGaussians
-from zeroevidence.protect.quick import quick_attacks
+from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
 DIMENSIONS = 16
 PROTECTORS = {

@@ -21,9 +21,9 @@ from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.formats import read_embeddings
 from zeroevidence.protect.assessment import REGRESSORS, Roles, assess_number
 from zeroevidence.protect.assessment.numbers import banded, cuts_by_number
-from zeroevidence.protect.bands import Bands
+from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.protect.fitting import fit_protector
-from zeroevidence.protect.tradeoff import set_strength
+from zeroevidence.protect.tradeoff.strengths import set_strength
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "embeddings"
 FILES = {"ECAPA": "speechocean_ecapa.npz", "CAM++": "speechocean_campplus.npz"}

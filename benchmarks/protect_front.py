@@ -34,8 +34,8 @@ from zeroevidence.evaluation import Options
 from zeroevidence.protect import assess
 from zeroevidence.protect.assessment.utility import verification
 from zeroevidence.protect.attributes import kinds
-from zeroevidence.protect.quick import quick_attacks
-from zeroevidence.protect.tradeoff import Limit, Tradeoff, at_strengths, choose, cuts
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.tradeoff.strengths import Limit, Tradeoff, at_strengths, choose, cuts
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 # Kind of protector, and parameters.

@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 
-from zeroevidence.evaluation.utility import evaluate_classes, evaluate_transcripts
+from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
 from zeroevidence.uncertainty.runs import Runs, runs_spread
 
 _RATES = {"alike": 0.02, "different": 0.1}  # deviation of the error rate between people

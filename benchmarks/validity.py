@@ -26,11 +26,11 @@ from validity_page import page
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.chance import chances
-from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.measuring import evaluate
-from zeroevidence.evaluation.people import most_people_above
-from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.evaluation.comparing.comparison import compare
+from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.evaluation.scores.people import most_people_above
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.registry import MEASURES as REGISTRY
 from zeroevidence.measure.registry import of_family
 from zeroevidence.measure.whole import ScoreView

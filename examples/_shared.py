@@ -18,8 +18,8 @@ from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, Training, threat_from_sides
 from zeroevidence.errors import UsageError, ZeroEvidenceError
 from zeroevidence.evaluation import About, Evaluation, Options
-from zeroevidence.evaluation.files import ScoreFile, evaluate_files
-from zeroevidence.evaluation.results import NO_VALUE
+from zeroevidence.evaluation.reading.score_files import ScoreFile, evaluate_files
+from zeroevidence.evaluation.rows.evaluation import NO_VALUE
 from zeroevidence.sample import sample_rows, sample_sets
 
 _DIMENSIONS = 192  # of random embeddings

@@ -13,7 +13,7 @@ from _shared import Sheet, number, run
 
 from zeroevidence.data.formats import read_tandem
 from zeroevidence.data.tandem import TandemScores
-from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 
 
 def make(sheet: Sheet, data: Path | None) -> None:

@@ -21,7 +21,7 @@ from zeroevidence.data.audio import write_audio
 from zeroevidence.data.locking import exclusive
 from zeroevidence.data.writing import TEMPORARY, write_whole
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.jsonfile import read_results
+from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.report.material import Material
 
 KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS", "3"))

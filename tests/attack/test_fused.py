@@ -8,7 +8,7 @@ from zeroevidence.attack.fused import evaluate_fused, fuse
 from zeroevidence.attack.ladder import Fusion
 from zeroevidence.calibrate.rows import standardise
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.files import score_files
+from zeroevidence.evaluation.reading.score_files import score_files
 
 
 def matrix(seed, gap, prefix="p", order=None):

@@ -12,8 +12,8 @@ from zeroevidence.data.formats import find_rows
 from zeroevidence.data.threat import ThreatModel, threat_from_sides
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results
-from zeroevidence.evaluation.about import About
-from zeroevidence.evaluation.files import evaluate_files, score_files
+from zeroevidence.evaluation.reading.score_files import evaluate_files, score_files
+from zeroevidence.evaluation.rows.about import About
 from zeroevidence.report import render
 from zeroevidence.report.kit import kit_csv, rank_text
 

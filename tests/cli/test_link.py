@@ -17,9 +17,9 @@ import pytest
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.cli.link import command
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.jsonfile import from_json
-from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.search import search
+from zeroevidence.evaluation.reading.results import from_json
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.scores.search import search
 from zeroevidence.linkage.registry import engine_names
 from zeroevidence.linkage.resumable import LinkSettings, Precision
 from zeroevidence.linkage.scoring import ScoringName

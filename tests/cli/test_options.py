@@ -18,7 +18,7 @@ from zeroevidence.cli.groups import field_default, grouped, setting
 from zeroevidence.data.formats import FORMATS, TANDEM_FORMATS
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.measure.views import LinkabilityMethod
 from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod

@@ -7,10 +7,10 @@ import json
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.pilots import plan_from_pilot
-from zeroevidence.evaluation.planned_comparison import PlannedComparison
-from zeroevidence.evaluation.planning import Pilot
-from zeroevidence.evaluation.simulated import Design, simulated
+from zeroevidence.evaluation.planning.one_system import Pilot
+from zeroevidence.evaluation.planning.pilot import plan_from_pilot
+from zeroevidence.evaluation.planning.simulated import Design, simulated
+from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.report.plans import render_plan, render_planned_comparison
 from zeroevidence.uncertainty.planning import PeopleNeeded
 

@@ -7,7 +7,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.plot import KINDS
 
 pytest.importorskip("matplotlib")

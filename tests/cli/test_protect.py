@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from zeroevidence.evaluation.jsonfile import read_results
+from zeroevidence.evaluation.reading.results import read_results
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")

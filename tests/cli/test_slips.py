@@ -10,7 +10,7 @@ import pytest
 from zeroevidence.data.formats.vectors import read_embeddings
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, OutputError
-from zeroevidence.evaluation.files import distinct_names
+from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.protect import attributes
 from zeroevidence.sample import sample_rows
 

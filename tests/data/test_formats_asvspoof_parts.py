@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats import diagnose_tandem, read_tandem
-from zeroevidence.evaluation.conditions import evaluate_conditions
+from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
 
 CODECS = ("alaw", "none", "opus")
 

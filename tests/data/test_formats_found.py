@@ -9,7 +9,7 @@ from zeroevidence.data.formats import diagnose, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scale import Scale
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.files import Reading, ScoreFile
+from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import numpy as np
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence.cli import main
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.jsonfile import read_results, save_results
-from zeroevidence.evaluation.published import read_published
+from zeroevidence.evaluation.reading.published import read_published
+from zeroevidence.evaluation.reading.results import read_results, save_results
 from zeroevidence.plot.registry import available
 from zeroevidence.protect.attributes import kinds
 

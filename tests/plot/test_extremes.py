@@ -6,7 +6,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence import plot
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.evaluation.reading.results import from_json, to_json
 
 pytest.importorskip("matplotlib")
 
@@ -48,7 +48,7 @@ def test_numbers_near_the_largest_that_there_are(kind):
     from dataclasses import replace
 
     from zeroevidence import ScoreMatrix, evaluate
-    from zeroevidence.evaluation.results import Curve
+    from zeroevidence.evaluation.rows.evaluation import Curve
     from zeroevidence.plot.figures import to_svg
 
     mated = np.arange(40) % 8

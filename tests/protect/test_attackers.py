@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Measured, Options, findings
-from zeroevidence.evaluation.finding import chosen
+from zeroevidence.evaluation.finding.finding import chosen
 from zeroevidence.measure.zebra import LN2, evidence_gain
 from zeroevidence.protect import Roles, assess
 from zeroevidence.protect.assessment import CLASSIFIERS

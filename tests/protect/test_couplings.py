@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.protect.latent import Evidence
+from zeroevidence.protect.attributes.flows.latent import Evidence
 
 torch = pytest.importorskip("torch")
 
-from zeroevidence.protect.couplings import make_couplings  # noqa: E402
-from zeroevidence.protect.flow_training import ClassDensities, Data, Recipe, held_out_loss, train  # noqa: E402
+from zeroevidence.protect.attributes.flows.couplings import make_couplings  # noqa: E402
+from zeroevidence.protect.attributes.flows.training import ClassDensities, Data, Recipe, held_out_loss, train  # noqa: E402
 
 
 def shaken(dimension, layers=4, hidden=10):

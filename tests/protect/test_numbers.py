@@ -27,7 +27,7 @@ from zeroevidence.protect.assessment import REGRESSORS, assess_number
 from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
 from zeroevidence.protect.assessment.numbers import banded, cuts_by_number, dealt, split_by_number
 from zeroevidence.protect.assessment.regressors import find_regressor, register_regressor
-from zeroevidence.protect.bands import Bands, as_numbers
+from zeroevidence.protect.attributes.shared.bands import Bands, as_numbers
 from zeroevidence.protect.fitting import fit_number_protectors, fit_protector
 from zeroevidence.report.verdict import verdict
 

@@ -13,9 +13,9 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.protect import ClassMeans, ZeroEvidenceFlow, load_model, new_model, save_model
-from zeroevidence.protect.front import Front
-from zeroevidence.protect.orbits import ClassGaussians
-from zeroevidence.protect.quick import quick_attacks
+from zeroevidence.protect.attributes.flows.linear_map import Front
+from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
 MEANS = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.5, 0.0]])
 SPREADS = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [2.0, 0.6, 1.5, 0.7, 1.0, 1.0]])

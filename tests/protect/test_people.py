@@ -7,10 +7,10 @@ import pytest
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import LinearNuller, Roles, assess
-from zeroevidence.protect.extrapolation import people_needed
-from zeroevidence.protect.people import OVER_PEOPLE, people_curve, refits, with_people_curves
+from zeroevidence.protect.tradeoff.extrapolation import people_needed
+from zeroevidence.protect.tradeoff.people_curve import OVER_PEOPLE, people_curve, refits, with_people_curves
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.protection import render_protection
 

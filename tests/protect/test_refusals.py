@@ -84,7 +84,7 @@ def test_a_flow_that_diverges_late_keeps_what_it_had(losses, best, data, monkeyp
     x, y = data
     flow = made("flow", epochs=9)
     given = iter(losses)
-    monkeypatch.setattr("zeroevidence.protect.flow_training.held_out_loss", lambda *_: next(given))
+    monkeypatch.setattr("zeroevidence.protect.attributes.flows.training.held_out_loss", lambda *_: next(given))
     flow.fit(x, y, speakers=EACH)
     assert flow.history_.losses == losses
     assert (flow.history_.best, flow.history_.diverged) == (best, False)
@@ -94,7 +94,7 @@ def test_a_flow_that_diverges_at_once_is_no_linear_protector(data, monkeypatch):
     x, y = data
     flow = made("flow", epochs=9)
     given = iter((3.0, np.nan))
-    monkeypatch.setattr("zeroevidence.protect.flow_training.held_out_loss", lambda *_: next(given))
+    monkeypatch.setattr("zeroevidence.protect.attributes.flows.training.held_out_loss", lambda *_: next(given))
     with pytest.raises(
         InputError, match=r"training diverged: the loss is not finite; lower learning_rate \(it is 'auto'"
     ):

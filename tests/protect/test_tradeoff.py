@@ -8,13 +8,13 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.front import front_points, on_front
-from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.evaluation.finding.pareto import front_points, on_front
+from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import Roles
 from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import fit_protector, protect_embeddings, read_secret
-from zeroevidence.protect.quick import ATTACKERS, quick_attacks
-from zeroevidence.protect.tradeoff import (
+from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, quick_attacks
+from zeroevidence.protect.tradeoff.strengths import (
     Limit,
     Tradeoff,
     at_strengths,

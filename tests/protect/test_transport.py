@@ -8,8 +8,8 @@ import pytest
 from zeroevidence import Embeddings, d_ece
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import ClassMeans, Transport
-from zeroevidence.protect.moments import barycentre, transport_map
-from zeroevidence.protect.quick import quick_attacks
+from zeroevidence.protect.attributes.shared.moments import barycentre, transport_map
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
 
 def covariance(rng, d):

@@ -17,7 +17,7 @@ from benchmarks.hostile_names import HOSTILE, result
 from zeroevidence import compare
 from zeroevidence.data.cells import plain_table, safe_table
 from zeroevidence.data.formats.linked import read_linked
-from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.report import render
 from zeroevidence.report.comparisons import render_comparisons
 from zeroevidence.report.trialtable import speaker_table, write_table

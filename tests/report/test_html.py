@@ -13,9 +13,9 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Measured, Points, Setup
-from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.flags import flag
-from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.evaluation.comparing.comparison import compare
+from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.report.html import content
 from zeroevidence.report.html.page import to_html

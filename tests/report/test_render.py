@@ -14,7 +14,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.data.typed import plain
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import FORMATS, render
 from zeroevidence.report.citations import BIBTEX

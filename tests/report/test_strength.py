@@ -8,8 +8,8 @@ import pytest
 from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Curve, Options, evaluate
-from zeroevidence.evaluation.about import About, Spent
-from zeroevidence.evaluation.flags import flag
+from zeroevidence.evaluation.rows.about import About, Spent
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.html.content import ladder_table
 from zeroevidence.report.strength import growths
 from zeroevidence.report.verdict import verdict

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, Measured, Setup
-from zeroevidence.evaluation.comparison import PairwiseDifference, Placed
-from zeroevidence.evaluation.jsonfile import from_json
+from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, Placed
+from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report import render
 from zeroevidence.report.cells import heading

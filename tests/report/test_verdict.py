@@ -8,7 +8,7 @@ from scipy.stats import binom
 import zeroevidence as ze
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Measured, Setup
-from zeroevidence.evaluation.chance import chances
+from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.null import Null

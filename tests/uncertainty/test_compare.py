@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import zeroevidence as ze
-from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.sametrials import check_same_trials
+from zeroevidence.evaluation.comparing.comparison import compare
+from zeroevidence.evaluation.comparing.same_trials import check_same_trials
 from zeroevidence.uncertainty.compare import difference, holm, tie_groups
 
 

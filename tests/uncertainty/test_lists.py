@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import rank
-from zeroevidence.evaluation.chance import chances
-from zeroevidence.evaluation.jsonfile import from_json, to_json
+from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.uncertainty.cells import place
 from zeroevidence.uncertainty.clusters import find_clusters
 from zeroevidence.uncertainty.lists import SimulatedList, _Effect, people_test

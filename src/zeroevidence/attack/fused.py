@@ -13,12 +13,12 @@ from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.order import in_name_order
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.about import About
-from zeroevidence.evaluation.files import Reading, ScoreFile
-from zeroevidence.evaluation.flags import flag
-from zeroevidence.evaluation.measuring import evaluate
-from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.results import Evaluation
+from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.uncertainty.draws import Progress
 
 

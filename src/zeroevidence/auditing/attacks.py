@@ -22,7 +22,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
-from zeroevidence.evaluation.flags import flag
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.draws import Progress
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import inf
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import clearly_stronger
-from zeroevidence.evaluation.flags import flag
+from zeroevidence.evaluation.finding.finding import clearly_stronger
+from zeroevidence.evaluation.rows.flags import flag
 
 _PER_SPEAKER = 0.5  # share of the change that recordings of one person have in common
 

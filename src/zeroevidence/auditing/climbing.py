@@ -16,7 +16,7 @@ from zeroevidence.data.embeddings import Embeddings, mated_rows, speaker_names
 from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.search import average_disclosure
+from zeroevidence.evaluation.scores.search import average_disclosure
 
 Sides = Mapping[Material, EmbeddingSets]
 _GAIN = 0.01  # bits of development people that a further attacker must bring to a fusion

@@ -21,8 +21,8 @@ from zeroevidence.auditing.learning import learning_curve
 from zeroevidence.auditing.sets import noise_like
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
-from zeroevidence.evaluation.about import Spent
-from zeroevidence.evaluation.flags import flag
+from zeroevidence.evaluation.rows.about import Spent
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.uncertainty.draws import Progress
 
 

@@ -12,7 +12,7 @@ from zeroevidence.data.audio import hear_speech
 from zeroevidence.data.speech import Corpus
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Evaluation, Options
-from zeroevidence.evaluation.utility import Described, utility_row, utterance_pairs, who_speaks
+from zeroevidence.evaluation.scores.utility import Described, utility_row, utterance_pairs, who_speaks
 from zeroevidence.measure.utility import PitchView
 from zeroevidence.uncertainty.draws import Progress
 

@@ -11,7 +11,7 @@ from zeroevidence.cli.inputs import file_progress, score_inputs
 from zeroevidence.cli.measuring import measuring_options, workers_option
 from zeroevidence.cli.output import output_options
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.comparison import USUAL
+from zeroevidence.evaluation.comparing.comparison import USUAL
 
 _RUNS = "--runs"
 
@@ -79,8 +79,8 @@ def command(
     zeroevidence compare ours/exp theirs/exp --system ours --system theirs
     zeroevidence compare --runs a1.scores a2.scores a3.scores --runs b1.scores b2.scores b3.scores --key trials
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.evaluation.runs import runs_systems
-    from zeroevidence.evaluation.systems import compare_files, compare_results, compare_runs_of_files
+    from zeroevidence.evaluation.comparing.files import compare_files, compare_results, compare_runs_of_files
+    from zeroevidence.evaluation.comparing.runs import runs_systems
     from zeroevidence.report.comparisons import render_comparisons
 
     if options.intervals < 2:

@@ -84,9 +84,9 @@ def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int
     """What score files, folders and finished results say, all rows together."""
     from zeroevidence.data.formats import read_prior
     from zeroevidence.evaluation import read_results
-    from zeroevidence.evaluation.files import evaluate_files
-    from zeroevidence.evaluation.finding import together
-    from zeroevidence.evaluation.kits import without_copies
+    from zeroevidence.evaluation.finding.finding import together
+    from zeroevidence.evaluation.reading.kits import without_copies
+    from zeroevidence.evaluation.reading.score_files import evaluate_files
 
     finished = [row for path in inputs.finished for row in read_results(path)]
     if inputs.all_finished:

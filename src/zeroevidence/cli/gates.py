@@ -10,7 +10,7 @@ import click
 
 from zeroevidence.cli.groups import Decorator, grouped
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.gate import Gate
+from zeroevidence.evaluation.finding.gate import Gate
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from zeroevidence.cli.groups import grouped, setting
 from zeroevidence.cli.output import terminal_progress
 from zeroevidence.data.formats import FORMATS, Duplicates, Infinite
 from zeroevidence.data.scale import Base, Scale
-from zeroevidence.evaluation.files import Reading, ScoreFile, distinct_names, pool_files, score_files
-from zeroevidence.evaluation.jsonfile import is_result
-from zeroevidence.evaluation.kits import utility_in_folders
+from zeroevidence.evaluation.reading.kits import utility_in_folders
+from zeroevidence.evaluation.reading.results import is_result
+from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
 from zeroevidence.uncertainty.draws import Progress
 
 if TYPE_CHECKING:

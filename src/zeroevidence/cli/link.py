@@ -132,8 +132,8 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], found: Linked)
     import polars as pl
 
     from zeroevidence.cli.output import emit, emit_table
-    from zeroevidence.evaluation.jsonfile import to_json
-    from zeroevidence.evaluation.linked import linked_evaluation
+    from zeroevidence.evaluation.reading.linked import linked_evaluation
+    from zeroevidence.evaluation.reading.results import to_json
 
     table = pl.DataFrame(
         {

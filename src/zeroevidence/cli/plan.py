@@ -12,9 +12,9 @@ from zeroevidence.cli.measuring import workers_option
 from zeroevidence.cli.output import output_to, terminal_progress
 from zeroevidence.data.door import named
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.pilots import plan_from_pilot, strongest_attack
-from zeroevidence.evaluation.planned_comparison import plan_comparison
-from zeroevidence.evaluation.planning import plan
+from zeroevidence.evaluation.planning.one_system import plan
+from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
+from zeroevidence.evaluation.planning.two_systems import plan_comparison
 from zeroevidence.measure.registry import find_measure
 
 if TYPE_CHECKING:
@@ -156,6 +156,6 @@ def _refuse_given(*names: str) -> None:
 
 
 def _strongest(path: str) -> Evaluation:
-    from zeroevidence.evaluation.jsonfile import read_results
+    from zeroevidence.evaluation.reading.results import read_results
 
     return strongest_attack(read_results(path))

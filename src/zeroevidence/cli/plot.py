@@ -143,7 +143,7 @@ def _rows(paths: Sequence[str]) -> list[Evaluation]:
 def _read(path: str) -> list[Evaluation]:
     """The rows of one RESULT."""
     from zeroevidence.evaluation import read_results
-    from zeroevidence.evaluation.jsonfile import is_result
+    from zeroevidence.evaluation.reading.results import is_result
 
     if path == _DEMO and not Path(path).exists():
         return _demo()

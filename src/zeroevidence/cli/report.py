@@ -49,8 +49,8 @@ def command(
     zeroevidence report a.json b.json --hide-ids -o report.html
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.data.door import named
-    from zeroevidence.evaluation.files import evaluate_files
-    from zeroevidence.evaluation.kits import without_copies
+    from zeroevidence.evaluation.reading.kits import without_copies
+    from zeroevidence.evaluation.reading.score_files import evaluate_files
     from zeroevidence.report.document import document
     from zeroevidence.report.html.processes import figure_processes
     from zeroevidence.report.material import Material

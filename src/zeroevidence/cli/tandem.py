@@ -15,8 +15,8 @@ from zeroevidence.cli.policy import policy_options
 from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof.layout import Phase, Side
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.files import distinct_names
-from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.evaluation.reading.score_files import distinct_names
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 
 if TYPE_CHECKING:
     from zeroevidence.cli.gates import Gates
@@ -116,7 +116,7 @@ def command(
     zeroevidence tandem --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem --sasv scores.txt --preset adcf
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.evaluation.conditions import evaluate_conditions
+    from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
 
     if by not in (None, "attack"):
         inputs = TandemInputs({**inputs.arguments, "by": by})

@@ -132,7 +132,7 @@ def heard_rows(
 ) -> list[Evaluation]:
     """The rows of what a recogniser and a classifier heard; a recogniser that is to be run hears `spoken`."""
     from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
-    from zeroevidence.evaluation.utility import evaluate_classes, evaluate_transcripts
+    from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
 
     _both(heard)
     words, written, truth, recognised = (heard[name] for pair in _HEARD for name in pair)
@@ -166,7 +166,7 @@ def spoken_rows(
 ) -> list[Evaluation]:
     """The rows of what two corpora tell themselves: lengths, and pitch where wanted."""
     from zeroevidence.auditing.spoken import evaluate_pitch
-    from zeroevidence.evaluation.utility import evaluate_lengths
+    from zeroevidence.evaluation.scores.utility import evaluate_lengths
 
     rows = [evaluate_lengths(original, anonymised, labels=labels, options=options)]
     if pitch:

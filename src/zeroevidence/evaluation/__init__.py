@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from zeroevidence.evaluation.about import About
-from zeroevidence.evaluation.comparison import Comparison, compare
-from zeroevidence.evaluation.finding import Finding, findings, together
-from zeroevidence.evaluation.flags import Flag
-from zeroevidence.evaluation.jsonfile import read_result, read_results, save_results
-from zeroevidence.evaluation.measuring import evaluate
-from zeroevidence.evaluation.options import Options
-from zeroevidence.evaluation.replicates import Replicates
-from zeroevidence.evaluation.results import Curve, Evaluation, Measured, People, Points, Recordings, Surface, Trials
-from zeroevidence.evaluation.setup import Setup, joint_signature
-from zeroevidence.evaluation.similarity import add_similarity
+from zeroevidence.evaluation.comparing.comparison import Comparison, compare
+from zeroevidence.evaluation.finding.finding import Finding, findings, together
+from zeroevidence.evaluation.reading.results import read_result, read_results, save_results
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import (
+    Curve,
+    Evaluation,
+    Measured,
+    People,
+    Points,
+    Recordings,
+    Surface,
+    Trials,
+)
+from zeroevidence.evaluation.rows.flags import Flag
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.rows.replicates import Replicates
+from zeroevidence.evaluation.rows.setup import Setup, joint_signature
+from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.evaluation.scores.similarity import add_similarity
 
 __all__ = [
     "About",

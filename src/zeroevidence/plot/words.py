@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.printable import printable
+from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.measure.registry import MEASURES
 
 # In the order in which they are tried as names of rows.

@@ -15,10 +15,10 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.numbers import attribute_numbers, banded
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import find, kinds
-from zeroevidence.protect.bands import Bands
+from zeroevidence.protect.attributes.shared.bands import Bands
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
 from zeroevidence.protect.models import Model, load_model, make_protector, new_model
-from zeroevidence.protect.tradeoff import Limit, choose, tradeoffs
-from zeroevidence.protect.transformers import EmbeddingProtector
+from zeroevidence.protect.tradeoff.strengths import Limit, choose, tradeoffs
 from zeroevidence.uncertainty.draws import Progress
 
 USUAL_PROTECTOR = "flow"

@@ -25,7 +25,7 @@ from zeroevidence.data.typed import read_json, typed
 from zeroevidence.data.writing import refuse_used_folder, write_whole
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import find
-from zeroevidence.protect.transformers import EmbeddingProtector
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
 
 SCHEMA = "zeroevidence/protector/1"
 _DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"

@@ -44,7 +44,7 @@ def render(
 
         return to_text(rows, signatures=signatures, measures=measures)
     if format == "json":
-        from zeroevidence.evaluation.jsonfile import to_json
+        from zeroevidence.evaluation.reading.results import to_json
 
         return to_json(rows)
     from zeroevidence.report import tables

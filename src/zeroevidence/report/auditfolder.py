@@ -9,7 +9,7 @@ from pathlib import Path
 from zeroevidence.auditing import Audit
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.jsonfile import to_json
+from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report import render
 from zeroevidence.report.document import document
 from zeroevidence.report.material import Material

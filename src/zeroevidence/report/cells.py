@@ -12,10 +12,10 @@ from math import isnan
 from typing import get_args
 
 from zeroevidence.evaluation import Evaluation, Flag, Measured
-from zeroevidence.evaluation.flags import Severity
-from zeroevidence.evaluation.frames import used_labels
-from zeroevidence.evaluation.printable import printable
-from zeroevidence.evaluation.results import NO_VALUE
+from zeroevidence.evaluation.rows.evaluation import NO_VALUE
+from zeroevidence.evaluation.rows.flags import Severity
+from zeroevidence.evaluation.rows.frames import used_labels
+from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
 
 _UNITS = ("bit", "bit per dimension", "log10 LR", "dB")

@@ -12,7 +12,7 @@ from zeroevidence.data.cells import safe_cell
 from zeroevidence.data.door import door
 from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, Placed, Sources
+from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, Placed, Sources
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation, joint_signature
-from zeroevidence.evaluation.front import front_points
+from zeroevidence.evaluation.finding.pareto import front_points
 from zeroevidence.report import check_format, render
 from zeroevidence.report.cells import cell, flagged, heading, under_null
 from zeroevidence.report.grid import Grid, grids_to_markdown
@@ -19,7 +19,7 @@ NOTE = (
 
 
 def render_front(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
-    """Rows of `zeroevidence.protect.tradeoff.front_rows`; JSON and CSV hold every classifier."""
+    """Rows of `zeroevidence.protect.tradeoff.strengths.front_rows`; JSON and CSV hold every classifier."""
     check_format(format)
     if format in ("json", "csv"):
         return render(rows, format)

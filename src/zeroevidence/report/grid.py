@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from zeroevidence.evaluation.printable import printable
+from zeroevidence.evaluation.rows.printable import printable
 
 
 @dataclass(frozen=True, slots=True)

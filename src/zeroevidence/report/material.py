@@ -13,8 +13,8 @@ from zeroevidence.data.formats.scores.summary import is_summary
 from zeroevidence.data.typed import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.jsonfile import from_json, result_text
-from zeroevidence.evaluation.published import read_published
+from zeroevidence.evaluation.reading.published import read_published
+from zeroevidence.evaluation.reading.results import from_json, result_text
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
 

@@ -11,10 +11,10 @@ from dataclasses import asdict
 import numpy as np
 
 from zeroevidence._version import __version__
-from zeroevidence.evaluation.flags import FEW_SPEAKERS
-from zeroevidence.evaluation.planned_comparison import PlannedComparison
-from zeroevidence.evaluation.planning import Expected, Pilot, Plan, Simulation, Wanted
-from zeroevidence.evaluation.simulated import Design
+from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, Simulation, Wanted
+from zeroevidence.evaluation.planning.simulated import Design
+from zeroevidence.evaluation.planning.two_systems import PlannedComparison
+from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.cells import heading, number, one_line, title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation, Measured, findings
-from zeroevidence.evaluation.recordings import SHOWN
+from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report.cells import cell, heading, labelled, row_numbers
 from zeroevidence.report.grid import Grid

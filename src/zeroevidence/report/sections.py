@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.beside import utility_beside
+from zeroevidence.evaluation.finding.beside import utility_beside
 
 
 @dataclass(frozen=True, slots=True)

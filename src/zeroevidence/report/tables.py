@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from zeroevidence.data.cells import safe_cell
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.frames import records
+from zeroevidence.evaluation.rows.frames import records
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report.cells import (
     cell,

@@ -11,8 +11,8 @@ from zeroevidence.data.cells import safe_table
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.frames import used_labels
-from zeroevidence.evaluation.speakers import people_differ, speaker_columns
+from zeroevidence.evaluation.rows.frames import used_labels
+from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns
 from zeroevidence.plot.words import row_names
 from zeroevidence.uncertainty.level import ALPHA
 

@@ -10,7 +10,7 @@ from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import Material, threat_from_sides
 from zeroevidence.evaluation import About
-from zeroevidence.evaluation.files import ScoreFile
+from zeroevidence.evaluation.reading.score_files import ScoreFile
 
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"

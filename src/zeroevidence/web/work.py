@@ -19,8 +19,8 @@ from zeroevidence.data.door import door
 from zeroevidence.data.scale import Scale
 from zeroevidence.data.typed import load_json, typed
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
-from zeroevidence.evaluation.files import Reading, ScoreFile, evaluate_files, score_files
-from zeroevidence.evaluation.flags import Flag
+from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, evaluate_files, score_files
+from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.report.document import document
 from zeroevidence.report.material import Material
 from zeroevidence.uncertainty.draws import Progress

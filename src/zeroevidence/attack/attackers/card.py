@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
-from zeroevidence.evaluation.about import Spent
+from zeroevidence.evaluation.rows.about import Spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from zeroevidence.protect.assessment.classifiers import find_classifier
 from zeroevidence.protect.assessment.regressors import find_regressor
 from zeroevidence.protect.attributes import names
 from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, keeping_protectors, load_protectors
-from zeroevidence.protect.people import refits, with_people_curves
-from zeroevidence.protect.tradeoff import front_rows, quick_kinds
+from zeroevidence.protect.tradeoff.people_curve import refits, with_people_curves
+from zeroevidence.protect.tradeoff.strengths import front_rows, quick_kinds
 
 if TYPE_CHECKING:
     from zeroevidence.cli.output import Output

@@ -13,11 +13,11 @@ from zeroevidence.data.door import named
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
-from zeroevidence.protect.tradeoff import quick_kinds
+from zeroevidence.protect.tradeoff.strengths import quick_kinds
 
 if TYPE_CHECKING:
     from zeroevidence.cli.protect.inputs import LabelledInputs
-    from zeroevidence.protect.tradeoff import Limit
+    from zeroevidence.protect.tradeoff.strengths import Limit
 
 
 @click.command("fit")

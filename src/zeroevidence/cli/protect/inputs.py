@@ -14,8 +14,8 @@ from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.data.embeddings import Embeddings
-    from zeroevidence.protect.bands import Bands
-    from zeroevidence.protect.tradeoff import Limit
+    from zeroevidence.protect.attributes.shared.bands import Bands
+    from zeroevidence.protect.tradeoff.strengths import Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LabelledInputs:
     @property
     def bands(self) -> Bands | None:
         """Bands of the attribute, where they were asked for."""
-        from zeroevidence.protect.bands import Bands
+        from zeroevidence.protect.attributes.shared.bands import Bands
 
         return None if self.bands_text is None else Bands.parse(self.bands_text)
 
@@ -113,7 +113,7 @@ parameter_options = grouped(
 
 def _limit(budget: str | None, target: str | None) -> Limit | None:
     """What may not be exceeded, if anything."""
-    from zeroevidence.protect.tradeoff import Limit
+    from zeroevidence.protect.tradeoff.strengths import Limit
 
     if budget is not None and target is not None:
         raise UsageError("--budget and --target: give one of them")

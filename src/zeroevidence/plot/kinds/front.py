@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.front import FrontPoint, front_points
+from zeroevidence.evaluation.finding.pareto import FrontPoint, front_points
 from zeroevidence.plot.canvas import GREY, legend, look
 from zeroevidence.plot.fronts import interval_bar, mark_front
 from zeroevidence.plot.registry import figure
@@ -47,7 +47,7 @@ def front(
     >>> import numpy as np
     >>> import zeroevidence as ze
     >>> from zeroevidence.protect import Roles
-    >>> from zeroevidence.protect.tradeoff import front_rows
+    >>> from zeroevidence.protect.tradeoff.strengths import front_rows
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> roles = Roles.split(ze.Embeddings(vectors, None, people, {"sex": sex}), "sex")

@@ -35,7 +35,7 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
     --------
     >>> import zeroevidence as ze
     >>> from zeroevidence.data.tandem import TandemScores, TrialScores
-    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
+    >>> from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
     >>> scores = TandemScores(
     ...     asv_target=TrialScores([3.1, 2.4, 1.9]),
     ...     asv_nontarget=TrialScores([0.2, -0.4, 1.1]),
@@ -79,7 +79,7 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     --------
     >>> import zeroevidence as ze
     >>> from zeroevidence.data.tandem import TandemScores, TrialScores
-    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
+    >>> from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
     >>> scores = TandemScores(
     ...     asv_target=TrialScores([3.1, 2.4, 1.9]),
     ...     asv_nontarget=TrialScores([0.2, -0.4, 1.1]),
@@ -142,7 +142,7 @@ def tandem_scores(
     --------
     >>> import zeroevidence as ze
     >>> from zeroevidence.data.tandem import TandemScores
-    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
+    >>> from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
     >>> scores = TandemScores.of(cm_bonafide=[2.0, 1.2, 0.7], cm_spoof=[0.9, 0.1, -0.6])
     >>> ax = ze.plot.tandem_scores(evaluate_tandem(scores, intervals=0))
     >>> ax.get_xlabel()

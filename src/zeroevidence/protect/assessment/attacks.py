@@ -14,8 +14,8 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, evaluate, together
-from zeroevidence.evaluation.flags import flag
-from zeroevidence.evaluation.results import measured
+from zeroevidence.evaluation.rows.evaluation import measured
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.bits import class_measures, negative_flags

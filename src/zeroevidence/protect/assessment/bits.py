@@ -9,8 +9,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.evaluation import Flag, Measured, Options
-from zeroevidence.evaluation.flags import flag
-from zeroevidence.evaluation.results import measured
+from zeroevidence.evaluation.rows.evaluation import measured
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.number import ClassView
 from zeroevidence.measure.registry import MEASURES, Measure
 from zeroevidence.protect.assessment.learning import Sample

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.chance import Chance, chances
-from zeroevidence.evaluation.finding import chosen, clearly_stronger
-from zeroevidence.evaluation.flags import flag
+from zeroevidence.evaluation.finding.chance import Chance, chances
+from zeroevidence.evaluation.finding.finding import chosen, clearly_stronger
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.assessment.maps import Drawn
 
 

@@ -16,7 +16,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.measure.zebra import d_ece
 from zeroevidence.protect.assessment.classifiers import Classifier, ClassifierKind
 from zeroevidence.protect.assessment.classifiers.weighing import LogLinear
-from zeroevidence.protect.transformers import balanced_weights
+from zeroevidence.protect.attributes.shared.transformers import balanced_weights
 
 _FOLDS = 5
 

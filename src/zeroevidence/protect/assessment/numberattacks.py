@@ -14,9 +14,9 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Evaluation, Measured, Options, together
-from zeroevidence.evaluation.about import Role
-from zeroevidence.evaluation.flags import Flag, resampling_flags
-from zeroevidence.evaluation.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.rows.about import Role
+from zeroevidence.evaluation.rows.flags import Flag, resampling_flags
+from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
 from zeroevidence.measure.number import Guesses, NumberView
 from zeroevidence.measure.registry import Measure, of_family
 from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, protected
@@ -28,7 +28,7 @@ from zeroevidence.protect.assessment.numbers import banded, people_numbers
 from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind, find_regressor
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.utility import verification as verified
-from zeroevidence.protect.bands import Bands
+from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.uncertainty.draws import generator
 from zeroevidence.uncertainty.null import Null
 

@@ -13,7 +13,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.bands import Bands, as_numbers
+from zeroevidence.protect.attributes.shared.bands import Bands, as_numbers
 
 MOST_CLASSES = 10  # different numbers that may be classes without anybody saying so
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
-    from zeroevidence.protect.transformers import EmbeddingProtector, Target
+    from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Target
 
 P = TypeVar("P", bound="type[EmbeddingProtector]")
 
@@ -105,7 +105,7 @@ def kinds(conceals: Target | None = "classes") -> tuple[Kind, ...]:
 
 
 def _modules() -> tuple[str, ...]:
-    return tuple(module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def _home(cls: type) -> str:

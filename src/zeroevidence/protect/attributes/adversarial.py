@@ -15,10 +15,10 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.latent import against_others
-from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
+from zeroevidence.protect.attributes.flows.latent import against_others
+from zeroevidence.protect.attributes.shared.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
 
 _CODE = 128
 _BLOCK = 65536

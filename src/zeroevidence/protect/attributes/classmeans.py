@@ -8,8 +8,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import class_means, evidence
-from zeroevidence.protect.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.discriminants import class_means, evidence
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
 
 _RANK = 1e-9  # of the longest side
 

@@ -21,11 +21,11 @@ from scipy.special import ndtri
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.bands import as_numbers
-from zeroevidence.protect.discriminants import Quadratic, evidence, quadratic_discriminants
-from zeroevidence.protect.moments import shrinking_share, shrunk
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.transformers import EmbeddingProtector, Target, Training
+from zeroevidence.protect.attributes.shared.bands import as_numbers
+from zeroevidence.protect.attributes.shared.discriminants import Quadratic, evidence, quadratic_discriminants
+from zeroevidence.protect.attributes.shared.moments import shrinking_share, shrunk
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Target, Training
 
 _PER_BAND = 8  # people
 _MOST_BANDS = 12

@@ -16,7 +16,10 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.flow_settings import (
+from zeroevidence.protect.attributes.flows.latent import Evidence, wanted_evidence
+from zeroevidence.protect.attributes.flows.linear_map import Front, FrontKind
+from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
+from zeroevidence.protect.attributes.flows.settings import (
     FEW_PEOPLE,
     MANY,
     PAPER,
@@ -28,13 +31,18 @@ from zeroevidence.protect.flow_settings import (
     coordinate_order,
     transformed_width,
 )
-from zeroevidence.protect.flow_training import ClassDensities, Data, Densities, History, Recipe, SpreadDensities, train
-from zeroevidence.protect.front import Front, FrontKind
-from zeroevidence.protect.latent import Evidence, wanted_evidence
-from zeroevidence.protect.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.orbits import ClassGaussians
-from zeroevidence.protect.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
+from zeroevidence.protect.attributes.flows.training import (
+    ClassDensities,
+    Data,
+    Densities,
+    History,
+    Recipe,
+    SpreadDensities,
+    train,
+)
+from zeroevidence.protect.attributes.shared.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
@@ -241,7 +249,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def _train(
         self, torch: Any, data: Training, densities: Densities, progress: Callable[[int, int], None] | None
     ) -> History:
-        from zeroevidence.protect.couplings import make_couplings
+        from zeroevidence.protect.attributes.flows.couplings import make_couplings
 
         front, device = self.front_, self.device_
         many = len(data.x) >= MANY
@@ -356,7 +364,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         torch = need_torch("ZeroEvidenceFlow")
-        from zeroevidence.protect.couplings import make_couplings
+        from zeroevidence.protect.attributes.flows.couplings import make_couplings
 
         self.front_ = Front(*(arrays[f"front.{name.name}"] for name in dataclasses.fields(Front)))
         check_scale(self.front_.scale, self.front_.mean)

@@ -7,10 +7,10 @@ from typing import ClassVar
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import Discriminants
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.nullspace import used_directions
-from zeroevidence.protect.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.discriminants import Discriminants
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.nullspace import used_directions
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
 
 
 @protector("Removes the direction of a linear classifier, trains another on the rest, and so on (INLP).")

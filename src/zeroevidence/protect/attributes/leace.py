@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import Discriminants, linear_discriminants
-from zeroevidence.protect.erasing import Eraser, eraser
-from zeroevidence.protect.moments import Shrinkage
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.discriminants import Discriminants, linear_discriminants
+from zeroevidence.protect.attributes.shared.erasing import Eraser, eraser
+from zeroevidence.protect.attributes.shared.moments import Shrinkage
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
 
 
 @protector("Removes all correlation with the class by the smallest change (LEACE).")

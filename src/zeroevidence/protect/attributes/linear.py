@@ -14,10 +14,10 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import Discriminants, linear_discriminants
-from zeroevidence.protect.moments import Shrinkage
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.discriminants import Discriminants, linear_discriminants
+from zeroevidence.protect.attributes.shared.moments import Shrinkage
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
 
 
 @protector("Moves vectors along the linear discriminants until the evidence of Gaussian classes vanishes.")

@@ -22,12 +22,12 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.discriminants import Quadratic, evidence, quadratic_discriminants
-from zeroevidence.protect.erasing import eraser
-from zeroevidence.protect.moments import Shrinkage, barycentre, class_moments, transport_map
-from zeroevidence.protect.noise import NoiseShape
-from zeroevidence.protect.nullspace import used_directions
-from zeroevidence.protect.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.discriminants import Quadratic, evidence, quadratic_discriminants
+from zeroevidence.protect.attributes.shared.erasing import eraser
+from zeroevidence.protect.attributes.shared.moments import Shrinkage, barycentre, class_moments, transport_map
+from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.nullspace import used_directions
+from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
 
 _PER_PERSON = 3  # components that one more person to learn from makes worth keeping
 _FEWEST = 16

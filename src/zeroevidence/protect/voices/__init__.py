@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from numpy.typing import NDArray
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.waves import RANGES, Utterance, Wave
+from zeroevidence.protect.voices.waves import RANGES, Utterance, Wave
 
 
 class VoiceProtector(Protocol):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.voices import VoiceProtector
-from zeroevidence.protect.waves import Utterance, Wave
+from zeroevidence.protect.voices.waves import Utterance, Wave
 
 
 @dataclass(frozen=True, slots=True)

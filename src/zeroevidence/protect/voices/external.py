@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from zeroevidence.data.programs import program_arguments, program_status
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, voice
-from zeroevidence.protect.waves import Utterance, Wave, fitted, limited
+from zeroevidence.protect.voices.waves import Utterance, Wave, fitted, limited
 
 _VERSION = 1  # of what surrounds the program: enters cache keys
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.voices import Spelling, voice
-from zeroevidence.protect.waves import (
+from zeroevidence.protect.voices.waves import (
     Per,
     Setting,
     Utterance,

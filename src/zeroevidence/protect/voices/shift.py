@@ -17,9 +17,9 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.stretching import repitched
 from zeroevidence.protect.voices import Spelling, voice
-from zeroevidence.protect.waves import (
+from zeroevidence.protect.voices.stretching import repitched
+from zeroevidence.protect.voices.waves import (
     Per,
     Setting,
     Utterance,

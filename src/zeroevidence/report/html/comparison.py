@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zeroevidence.evaluation.comparison import Comparison
+from zeroevidence.evaluation.comparing.comparison import Comparison
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report.cells import number
 from zeroevidence.report.comparisons import comparison_title

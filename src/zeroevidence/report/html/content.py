@@ -8,8 +8,8 @@ from math import isfinite, isnan, log2, nan
 from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, Finding, Flag, Measured
-from zeroevidence.evaluation.finding import PEOPLE_LABELS
-from zeroevidence.evaluation.people import hubs
+from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
+from zeroevidence.evaluation.scores.people import hubs
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report.cells import (
     bounds,

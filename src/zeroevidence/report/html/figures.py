@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import chosen, same_setting
+from zeroevidence.evaluation.finding.finding import chosen, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
 from zeroevidence.plot.words import row_names

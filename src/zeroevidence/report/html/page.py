@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence._version import __version__
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.printable import printable
+from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.plot.words import row_names
 from zeroevidence.report.cells import label_words
 from zeroevidence.report.comparisons import comparison_notes

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from zeroevidence.evaluation import Evaluation, joint_signature
-from zeroevidence.evaluation.flags import Severity
+from zeroevidence.evaluation.rows.flags import Severity
 from zeroevidence.report.cells import Flagged, flagged
 from zeroevidence.report.grid import Grid
 from zeroevidence.report.recordings import NOTE, recordings_grid, untried_words

@@ -13,7 +13,7 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
-from zeroevidence.evaluation.printable import printable
+from zeroevidence.evaluation.rows.printable import printable
 
 PLAIN_WIDTH = 100  # where the output is no terminal and COLUMNS does not say otherwise
 UNBROKEN = "\u00a0"  # a blank at which lines are not broken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding import PEOPLE_LABELS
+from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 
 
 def group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:

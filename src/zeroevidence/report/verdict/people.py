@@ -14,11 +14,11 @@ import numpy as np
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.chance import Chance
-from zeroevidence.evaluation.finding import Level
-from zeroevidence.evaluation.people import hubs, most_people_above
-from zeroevidence.evaluation.recordings import SHOWN
-from zeroevidence.evaluation.results import number_or_none
+from zeroevidence.evaluation.finding.chance import Chance
+from zeroevidence.evaluation.finding.finding import Level
+from zeroevidence.evaluation.rows.evaluation import number_or_none
+from zeroevidence.evaluation.scores.people import hubs, most_people_above
+from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.zebra import D_ECE_MAX, odds_in_words, tag_of
 from zeroevidence.report.strength import rising_words
 from zeroevidence.report.verdict.groups import group_labels, group_words

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.chance import Chance
-from zeroevidence.evaluation.finding import evidence_measure
-from zeroevidence.evaluation.results import number_or_none
+from zeroevidence.evaluation.finding.chance import Chance
+from zeroevidence.evaluation.finding.finding import evidence_measure
+from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_words
 from zeroevidence.report.verdict.words import Limited, kept, limited, named_words, percent, removed_words

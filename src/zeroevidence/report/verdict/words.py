@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from zeroevidence.evaluation import Evaluation, Finding, Measured
-from zeroevidence.evaluation.chance import Chance
-from zeroevidence.evaluation.finding import Level
+from zeroevidence.evaluation.finding.chance import Chance
+from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.strength import rising_words
 from zeroevidence.uncertainty.level import LEAST_PEOPLE

@@ -1,0 +1,164 @@
+"""The public names, each from the module that defines it."""
+
+from zeroevidence import (
+    plot as plot,
+)
+from zeroevidence import (
+    protect as protect,
+)
+from zeroevidence import (
+    scorers as scorers,
+)
+from zeroevidence.auditing import (
+    Audit as Audit,
+)
+from zeroevidence.auditing import (
+    EmbeddingSets as EmbeddingSets,
+)
+from zeroevidence.auditing import (
+    audit as audit,
+)
+from zeroevidence.auditing import (
+    audit_corpora as audit_corpora,
+)
+from zeroevidence.data.embeddings import Embeddings as Embeddings
+from zeroevidence.data.formats import (
+    read_embeddings as read_embeddings,
+)
+from zeroevidence.data.formats import (
+    read_scores as read_scores,
+)
+from zeroevidence.data.formats import (
+    read_tandem as read_tandem,
+)
+from zeroevidence.data.matrix import ScoreMatrix as ScoreMatrix
+from zeroevidence.data.scores import (
+    Pairs as Pairs,
+)
+from zeroevidence.data.scores import (
+    Scores as Scores,
+)
+from zeroevidence.data.tandem import TandemScores as TandemScores
+from zeroevidence.data.threat import ThreatModel as ThreatModel
+from zeroevidence.errors import (
+    InputError as InputError,
+)
+from zeroevidence.errors import (
+    MissingExtra as MissingExtra,
+)
+from zeroevidence.errors import (
+    UsageError as UsageError,
+)
+from zeroevidence.errors import (
+    ZeroEvidenceError as ZeroEvidenceError,
+)
+from zeroevidence.evaluation import (
+    About as About,
+)
+from zeroevidence.evaluation import (
+    Comparison as Comparison,
+)
+from zeroevidence.evaluation import (
+    Evaluation as Evaluation,
+)
+from zeroevidence.evaluation import (
+    Finding as Finding,
+)
+from zeroevidence.evaluation import (
+    Flag as Flag,
+)
+from zeroevidence.evaluation import (
+    Measured as Measured,
+)
+from zeroevidence.evaluation import (
+    Options as Options,
+)
+from zeroevidence.evaluation import (
+    compare as compare,
+)
+from zeroevidence.evaluation import (
+    evaluate as evaluate,
+)
+from zeroevidence.evaluation import (
+    findings as findings,
+)
+from zeroevidence.evaluation import (
+    read_result as read_result,
+)
+from zeroevidence.evaluation import (
+    read_results as read_results,
+)
+from zeroevidence.evaluation import (
+    save_results as save_results,
+)
+from zeroevidence.evaluation.comparing.runs import compare_runs as compare_runs
+from zeroevidence.evaluation.planning.one_system import (
+    Plan as Plan,
+)
+from zeroevidence.evaluation.planning.one_system import (
+    plan as plan,
+)
+from zeroevidence.evaluation.planning.pilot import plan_from_pilot as plan_from_pilot
+from zeroevidence.evaluation.planning.two_systems import (
+    PlannedComparison as PlannedComparison,
+)
+from zeroevidence.evaluation.planning.two_systems import (
+    plan_comparison as plan_comparison,
+)
+from zeroevidence.evaluation.reading.linked import link as link
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem as evaluate_tandem
+from zeroevidence.measure.devpav import devpav as devpav
+from zeroevidence.measure.elub import elub as elub
+from zeroevidence.measure.linkability import (
+    linkability as linkability,
+)
+from zeroevidence.measure.linkability import (
+    local_linkability as local_linkability,
+)
+from zeroevidence.measure.similarity import (
+    deid as deid,
+)
+from zeroevidence.measure.similarity import (
+    similarity_matrix as similarity_matrix,
+)
+from zeroevidence.measure.similarity import (
+    voice_distinctiveness_gain as voice_distinctiveness_gain,
+)
+from zeroevidence.measure.verification import (
+    cllr as cllr,
+)
+from zeroevidence.measure.verification import (
+    cllr_min as cllr_min,
+)
+from zeroevidence.measure.verification import (
+    dcf_act as dcf_act,
+)
+from zeroevidence.measure.verification import (
+    dcf_min as dcf_min,
+)
+from zeroevidence.measure.verification import (
+    eer as eer,
+)
+from zeroevidence.measure.verification import (
+    tpr_at_fpr as tpr_at_fpr,
+)
+from zeroevidence.measure.zebra import (
+    d_ece as d_ece,
+)
+from zeroevidence.measure.zebra import (
+    d_ece_actual as d_ece_actual,
+)
+from zeroevidence.measure.zebra import (
+    ece_profile as ece_profile,
+)
+from zeroevidence.measure.zebra import (
+    tag as tag,
+)
+from zeroevidence.measure.zebra import (
+    tag_counts as tag_counts,
+)
+from zeroevidence.measure.zebra import (
+    worst_case as worst_case,
+)
+
+__version__: str

@@ -1,0 +1,263 @@
+"""Several systems on the same trials: differences, ranking, tie groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.comparing.matching import Matched, matched
+from zeroevidence.evaluation.comparing.same_trials import check_same_people, check_same_search, check_same_trials
+from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.replicates import Replicates
+from zeroevidence.evaluation.rows.setup import joint_signature
+from zeroevidence.measure.registry import find_measure
+from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
+from zeroevidence.uncertainty.level import ALPHA
+
+USUAL = (
+    "eer",
+    "d_ece",
+    "linkability",
+    "alid",
+    "top1",
+    "link_probability",
+)  # what is compared unless measures are named
+_MOST_USUAL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Standard errors of a mean over trainings: what other people, and what other trainings, would change."""
+
+    people: float
+    trainings: float
+
+    @property
+    def mostly(self) -> str:
+        """Which of the two is larger."""
+        return "trainings" if self.trainings > self.people else "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One system in the ranking of a measure; systems of one group are not told apart by these trials.
+
+    Of several trainings the value is their mean, and `sources` say what its interval is made of.
+    """
+
+    system: str
+    value: float
+    low: float | None
+    high: float | None
+    group: int
+    runs: int = 1
+    sources: Sources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseDifference:
+    """One pair of systems; `p_holm` is corrected for the number of pairs."""
+
+    first: str
+    second: str
+    difference: Difference
+    p_holm: float
+    sources: Sources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measure over all systems, the one that discloses least first.
+
+    Parameters
+    ----------
+    measure, ranking, pairs, signature
+        What was compared, and what came out.
+    labels
+        What the systems were compared on, where there are several such comparisons.
+    paired
+        Whether the trials were paired.
+
+    Examples
+    --------
+    >>> least = Placed("a", 0.1, 0.05, 0.2, 1)
+    >>> Comparison("d_ece", (least, Placed("b", 0.4, 0.3, 0.5, 2)), (), "ZE").ranking[0].system
+    'a'
+    """
+
+    measure: str
+    ranking: tuple[Placed, ...]
+    pairs: tuple[PairwiseDifference, ...]
+    signature: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    paired: bool = True
+
+
+def compare(
+    results: Sequence[Evaluation], measures: Sequence[str] | None = None, *, sources: Sequence[str] = ()
+) -> list[Comparison]:
+    """Compare systems on the same data; rows about several data sets, groups of people or attackers group by group.
+
+    Systems that were evaluated on the same trials with the same options and seed are paired: what trials have in
+    common cancels. Results from files hold no values without single people. Their differences rest on both intervals,
+    which finds less.
+
+    Parameters
+    ----------
+    results
+        Evaluations with intervals; the label ``system`` names each, its number where there is none. Other labels and
+        the attacker say which rows belong together.
+    measures
+        Names of the measures; the usual ones that all results have unless given.
+    sources
+        Where each result came from, which names systems with one label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> scores = np.random.default_rng(0).normal(size=(40, 8)) + 3.0 * np.eye(8)[np.arange(40) % 8]
+    >>> noisy = scores + np.random.default_rng(1).normal(size=(40, 8))
+    >>> mated = np.arange(40) % 8
+    >>> a, b = (
+    ...     evaluate(ScoreMatrix(s, mated), intervals=100, null=0, labels={"system": name})
+    ...     for name, s in (("a", scores), ("b", noisy))
+    ... )
+    >>> (found,) = compare([a, b], ["eer"])
+    >>> [one.system for one in found.ranking]
+    ['b', 'a']
+    """
+    if len(results) < 2:
+        raise UsageError(f"expected at least two systems to compare, got {len(results)}")
+    origins = list(sources) or [""] * len(results)
+    groups = matched([row.labels for row in results], [row.about for row in results], origins)
+    return [one for group in groups for one in _within(group, [results[place] for place in group.places], measures)]
+
+
+def _within(group: Matched, results: Sequence[Evaluation], measures: Sequence[str] | None) -> list[Comparison]:
+    """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
+    paired = any(row.replicates is not None for row in results)
+    if paired:
+        drawn = paired_replicates(results, group.names)
+        comparable = [set(one.left_out) for one in drawn]
+    else:
+        drawn = []
+        _check_counts(results, group.names)
+        comparable = [{name for name, one in row.metrics.items() if one.spread is not None} for row in results]
+    return [_compared(group, results, drawn, name) for name in measures or usual_measures(comparable)]
+
+
+def usual_measures(comparable: Sequence[set[str]]) -> list[str]:
+    """What is compared unless measures are named, of those that every system can be compared by."""
+    found = [name for name in USUAL if all(name in own for own in comparable)][:_MOST_USUAL]
+    if not found:
+        raise UsageError("nothing to compare by; expected results with intervals")
+    return found
+
+
+def _check_counts(results: Sequence[Evaluation], names: Sequence[str]) -> None:
+    """Refuse results from files that cannot be about the same trials."""
+    for row, name in zip(results[1:], names[1:], strict=True):
+        if dict(row.counts) != dict(results[0].counts):
+            raise InputError(f"{name} and {names[0]} count other trials; expected the same trials in all systems")
+
+
+def _replicates(row: Evaluation, name: str) -> Replicates:
+    if row.replicates is None:
+        raise UsageError(
+            f"{name}: has no values without single people, which a comparison rests on (a file holds none); evaluate "
+            "the scores again, with intervals"
+        )
+    return row.replicates
+
+
+def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> list[Replicates]:
+    """The values on fewer people of each result; refused where they are not paired: other trials, options or seeds."""
+    drawn = [_replicates(row, name) for row, name in zip(results, names, strict=True)]
+    first = results[0].setup
+    for row, name in zip(results[1:], names[1:], strict=True):
+        if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
+            raise UsageError(f"{name} and {names[0]} left out other people; expected the same intervals and seed")
+    with_scores = [(name, one.scores) for name, one in zip(names, drawn, strict=True) if one.scores is not None]
+    searches = [(name, one.search) for name, one in zip(names, drawn, strict=True) if one.search is not None]
+    if with_scores and searches:
+        raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
+    check_same_trials(with_scores)
+    check_same_people(with_scores)
+    check_same_search(searches)
+    return drawn
+
+
+def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
+    find_measure(name)
+    systems = group.names
+    metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
+    pairs = list(combinations(range(len(results)), 2))
+    found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
+    how = ("holm",) if drawn else ("holm", "unpaired")
+    return ranked(
+        name,
+        [Placed(system, float(one), one.low, one.high, 0) for system, one in zip(systems, metrics, strict=True)],
+        [
+            PairwiseDifference(systems[i], systems[j], one, one.p_value)
+            for (i, j), one in zip(pairs, found, strict=True)
+        ],
+        signature=joint_signature([row.signature for row in results], f"compare:{name}", *how),
+        labels=group.labels,
+        paired=bool(drawn),
+    )
+
+
+def value_of(row: Evaluation, name: str, system: str) -> Measured:
+    """A measure that a system must have."""
+    if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
+        raise UsageError(f"{system} has no {name}")
+    return row.metrics[name]
+
+
+def ranked(
+    name: str,
+    placed: Sequence[Placed],
+    pairs: Sequence[PairwiseDifference],
+    *,
+    signature: str,
+    labels: Mapping[str, str],
+    paired: bool = True,
+) -> Comparison:
+    """Systems in the order of what they disclose, the least first, in groups that are told apart; p-values by Holm."""
+    adjusted = holm([one.difference.p_value for one in pairs])
+    sign = -1.0 if find_measure(name).discloses == "down" else 1.0
+    order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
+    places = {one.system: place for place, one in enumerate(placed)}
+    significant = {
+        frozenset((places[one.first], places[one.second])) for one, p in zip(pairs, adjusted, strict=True) if p < ALPHA
+    }
+    groups = tie_groups(order, significant)
+    return Comparison(
+        name,
+        tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True)),
+        tuple(replace(one, p_holm=p) for one, p in zip(pairs, adjusted, strict=True)),
+        signature,
+        labels,
+        paired,
+    )
+
+
+def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:
+    """The difference from values of both systems without the same people."""
+    if any(name not in drawn[place].left_out for place in (i, j)):
+        raise UsageError(f"{name} is not a measure that can be compared")
+    whose = drawn[0].people[name]
+    # few people flatter all systems alike, which cancels
+    plain = metrics[i].uncorrected, metrics[j].uncorrected
+    return difference(*plain, (drawn[i].left_out[name], drawn[j].left_out[name]), whose.shares, whose.effective)
+
+
+def _unpaired(metrics: Sequence[Measured], name: str, i: int, j: int) -> Difference:
+    """The difference from the intervals of both systems."""
+    one, other = metrics[i].spread, metrics[j].spread
+    if one is None or other is None:
+        raise UsageError(f"{name} has no interval in these results; expected a measure that can be compared")
+    return unpaired_difference(float(metrics[i]), float(metrics[j]), one, other)

@@ -1,0 +1,84 @@
+"""Which rows are about the same data, people and attacker, so that only their systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.rows.about import About
+
+_SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Places of rows that differ in their system alone, their systems' names, and what tells them from other groups."""
+
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+    labels: dict[str, str]
+
+
+def matched(labels: Sequence[Mapping[str, str]], abouts: Sequence[About], sources: Sequence[str]) -> list[Matched]:
+    """Groups of two and more rows on the same data set, people and attacker.
+
+    Bounds (speech without protection, noise) are compared only where there is nothing else: they are not about a
+    system.
+
+    Parameters
+    ----------
+    labels, abouts
+        Of each row.
+    sources
+        Where each row came from; names systems that are called alike.
+
+    Examples
+    --------
+    >>> told = [{"system": s, "sex": sex} for s in ("a", "b") for sex in ("f", "m")]
+    >>> [(one.names, one.labels) for one in matched(told, [About()] * 4, ["a", "a", "b", "b"])]
+    [(('a', 'b'), {'sex': 'f'}), (('a', 'b'), {'sex': 'm'})]
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for place, (own, about) in enumerate(zip(labels, abouts, strict=True)):
+        groups.setdefault(_key(own, about), []).append(place)
+    several = [places for places in groups.values() if len(places) > 1]
+    found = [places for places in several if not abouts[places[0]].is_bound] or several
+    if not found:
+        raise UsageError(
+            f"none of {len(labels)} rows are about the same data and attacker; expected two systems, or labels that "
+            "differ in the system alone"
+        )
+    told = [_words(labels[places[0]], abouts[places[0]]) for places in found]
+    return [
+        Matched(tuple(places), _names(places, labels, sources), _telling(own, told))
+        for places, own in zip(found, told, strict=True)
+    ]
+
+
+def _key(labels: Mapping[str, str], about: About) -> Hashable:
+    others = tuple(sorted((name, text) for name, text in labels.items() if name != _SYSTEM))
+    return others, about.question, about.role, about.threat, about.attribute, about.of_class, about.attack
+
+
+def _words(labels: Mapping[str, str], about: About) -> dict[str, str]:
+    """Labels of a group without the system; the attacker by name, which says what is compared with what."""
+    told = {name: text for name, text in labels.items() if name != _SYSTEM}
+    if about.threat is None:
+        return told
+    rest = {name: text for name, text in told.items() if name not in ("enrolment", "trial", "attacker")}
+    return {**rest, "attacker": about.threat.name}
+
+
+def _telling(own: Mapping[str, str], told: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Of a group's labels those that other groups do not share."""
+    return {name: text for name, text in own.items() if any(other.get(name) != text for other in told)}
+
+
+def _names(places: Sequence[int], labels: Sequence[Mapping[str, str]], sources: Sequence[str]) -> tuple[str, ...]:
+    """A name for each system: its label where these differ, else where it came from, else its number."""
+    own = [labels[place].get(_SYSTEM, "") for place in places]
+    for names in (own, [sources[place] for place in places]):
+        if len(set(names)) == len(names) and all(names):
+            return tuple(names)
+    return tuple(str(number) for number in range(1, len(places) + 1))

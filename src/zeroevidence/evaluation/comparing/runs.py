@@ -1,0 +1,183 @@
+"""Several trainings of each system, compared by their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, takewhile
+
+import numpy as np
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.comparing.comparison import (
+    Comparison,
+    PairwiseDifference,
+    Placed,
+    Sources,
+    paired_replicates,
+    ranked,
+    usual_measures,
+    value_of,
+)
+from zeroevidence.evaluation.comparing.matching import matched
+from zeroevidence.evaluation.reading.score_files import distinct_names
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.replicates import Sampled
+from zeroevidence.evaluation.rows.setup import joint_signature
+from zeroevidence.measure.registry import find_measure
+from zeroevidence.uncertainty.compare import Difference
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.runs import Runs, TwoSpreads, runs_spread
+
+
+def compare_runs(
+    results: Sequence[Evaluation], systems: Sequence[str], measures: Sequence[str] | None = None
+) -> list[Comparison]:
+    """Compare systems that were trained several times, by the means over their trainings.
+
+    Intervals have the spread of other people and that of other trainings, and say how much of either.
+
+    Parameters
+    ----------
+    results
+        Evaluations with intervals, one for each training, on the same trials with the same options and seed. Rows about
+        several data sets, groups of people or attackers are compared group by group.
+    systems
+        The system that each is a training of.
+    measures
+        As in `compare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> mated = np.arange(48) % 12
+    >>> def trained(seed, strength):
+    ...     scores = np.random.default_rng(seed).normal(size=(48, 12)) + strength * np.eye(12)[mated]
+    ...     return evaluate(ScoreMatrix(scores, mated), intervals=12, null=0)
+    >>> runs = [trained(seed, strength) for strength in (1.0, 3.0) for seed in (0, 1)]
+    >>> (found,) = compare_runs(runs, ["a", "a", "b", "b"], ["eer"])
+    >>> [(one.system, one.runs) for one in found.ranking]
+    [('a', 2), ('b', 2)]
+    """
+    if len(systems) != len(results):
+        raise UsageError(f"expected one system for each of the {len(results)} results, got {len(systems)}")
+    names = list(dict.fromkeys(systems))
+    if len(names) < 2:
+        raise UsageError(f"expected at least two systems to compare, got {len(names)}")
+    found = []
+    for group in matched([row.labels for row in results], [row.about for row in results], [""] * len(results)):
+        trained = {name: [results[i] for i in group.places if systems[i] == name] for name in names}
+        few = next((name for name, rows in trained.items() if len(rows) < 2), None)
+        if few is not None:
+            raise UsageError(f"{few} has {len(trained[few])} training(s); expected at least two of every system")
+        found += _within(trained, group.labels, measures)
+    return found
+
+
+def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[str] = ()) -> dict[str, str]:
+    """The system of each file, by the name that `score_files` gives it as its source.
+
+    Parameters
+    ----------
+    scores, sizes
+        Files of the trainings of one system after the other, and how many each has.
+    systems
+        A name for each system; what the names of its files begin with, or their first, unless given.
+
+    Examples
+    --------
+    >>> runs_systems(["a1.scores", "a2.scores", "b1.scores", "b2.scores"], [2, 2])
+    {'a1': 'a', 'a2': 'a', 'b1': 'b', 'b2': 'b'}
+    """
+    if sum(sizes) != len(scores):
+        raise UsageError("SCORES and --runs do not go together; expected every score file after a --runs")
+    if systems and len(systems) != len(sizes):
+        raise UsageError(f"expected one name for each of the {len(sizes)} systems, got {len(systems)}")
+    titles, found, start = distinct_names(scores), dict[str, str](), 0
+    for place, size in enumerate(sizes):
+        own = titles[start : start + size]
+        name = systems[place] if systems else _beginning(own) or own[0]
+        if name in found.values():
+            name = f"{name} ({place + 1})"
+        found |= dict.fromkeys(own, name)
+        start += size
+    if len(found) != len(scores):
+        raise UsageError("a file is given twice; expected each training once")
+    return found
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """What names have in common at their beginning, without what separates it from the rest."""
+    letters = takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    return "".join(column[0] for column in letters).rstrip("-_./ ")
+
+
+def _within(
+    trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], measures: Sequence[str] | None
+) -> list[Comparison]:
+    rows = [row for own in trained.values() for row in own]
+    named = [f"{name}, training {n}" for name, own in trained.items() for n in range(1, len(own) + 1)]
+    drawn = paired_replicates(rows, named)
+    chosen = measures or usual_measures([set(one.left_out) for one in drawn])
+    return [_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen]
+
+
+def _compared(
+    trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], name: str, people: Sampled | None
+) -> Comparison:
+    find_measure(name)
+    if people is None:
+        raise UsageError(f"{name} is not a measure that can be compared")
+    runs = {system: _runs(rows, name, system) for system, rows in trained.items()}
+    pairs = [_pair(one, other, runs, people) for one, other in combinations(trained, 2)]
+    sizes = "+".join(str(len(rows)) for rows in trained.values())
+    signatures = [row.signature for rows in trained.values() for row in rows]
+    return ranked(
+        name,
+        [_placed(system, rows, runs[system], name, people) for system, rows in trained.items()],
+        pairs,
+        signature=joint_signature(signatures, f"compare:{name}", "holm", f"runs:{sizes}"),
+        labels=labels,
+    )
+
+
+def _runs(rows: Sequence[Evaluation], name: str, system: str) -> Runs:
+    metrics = [value_of(row, name, system) for row in rows]
+    drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
+    if len(drawn) < len(rows):
+        raise UsageError(f"{name} is not a measure that can be compared")
+    # few people flatter all systems alike, which cancels
+    return Runs(np.array([one.uncorrected for one in metrics]), np.stack([one.left_out[name] for one in drawn]))
+
+
+def _sources(found: TwoSpreads | None) -> Sources | None:
+    return None if found is None else Sources(found.people.error, found.trainings.error)
+
+
+def _placed(system: str, rows: Sequence[Evaluation], runs: Runs, name: str, people: Sampled) -> Placed:
+    """The mean of one system, within the range of the measure."""
+    entry = find_measure(name)
+    value = float(np.mean([float(row[name]) for row in rows]))
+    kinds = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
+    known = [one for one in kinds if one is not None]
+    unknown = float(np.mean(known)) if known else None
+    found = None
+    if people.clusters >= LEAST_PEOPLE:
+        found = runs_spread([runs], people.shares, people.effective, unknown)
+    if found is None:
+        return Placed(system, value, None, None, 0, len(rows))
+    most = min(entry.high, people.most_bits) if entry.unit == "bit" else entry.high
+    low, high = (float(limit) for limit in np.clip(found.both.limits(value), entry.low, most))
+    return Placed(system, value, low, high, 0, len(rows), _sources(found))
+
+
+def _pair(one: str, other: str, runs: Mapping[str, Runs], people: Sampled) -> PairwiseDifference:
+    value = runs[one].mean - runs[other].mean
+    found = runs_spread([runs[one], runs[other]], people.shares, people.effective)
+    if found is None:
+        return PairwiseDifference(one, other, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
+    low, high = found.both.limits(value)
+    # rounding must not make two equal systems differ
+    alike = abs(value) <= 1e-12 * max(1.0, abs(runs[one].mean), abs(runs[other].mean))
+    p_value = 1.0 if alike else found.both.p_value(value)
+    return PairwiseDifference(one, other, Difference(value, low, high, p_value), p_value, _sources(found))

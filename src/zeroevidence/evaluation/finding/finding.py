@@ -1,0 +1,341 @@
+"""The finding: who is strongest, what beats chance, what it is compared with. One rule for text, report and page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import Literal, TypeAlias
+
+from zeroevidence.evaluation.finding.chance import Chance, chances
+from zeroevidence.evaluation.rows.about import Question
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.flags import Flag, flag
+from zeroevidence.measure.registry import MEASURES, ordering_measures
+
+# recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
+# anything; not-found: no better than chance, though the same attack works without protection; inconclusive: that it
+# would was not shown; described: not about privacy
+Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
+
+_SETTING = ("dataset", "split", "sex", "encoder", "backend")
+PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
+_OF_CHANCE = ("attacker-at-chance", "control-failed", "too-few-to-test")
+_OF_OTHERS = ("no-positive-control", "weaker-than-cheaper")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What follows from some rows about one question.
+
+    Parameters
+    ----------
+    question
+        Who somebody is, what somebody is like (then also `attribute`), or whether speech is real.
+    level
+        How strong the finding is.
+    strongest
+        Number of the row whose attacker learns most; of an attribute, against the protection that leaves least.
+    by_system
+        For each protected system, and each group of people that was searched apart, the number of its strongest
+        attacker's row.
+    control, floor
+        Numbers of the rows that show the same attack without protection, and where nothing is to be found.
+    chance
+        For each row whether it is more than chance, all rows tested together.
+    attribute
+        The attribute in question.
+    pooled
+        Number of the row in which all recordings of a person were judged together, against the same system.
+
+    Examples
+    --------
+    >>> from zeroevidence import evaluate
+    >>> finding = findings([evaluate([2.0, 3.0], [0.0, 1.0], intervals=0, null=0)])[0]
+    >>> finding.question, finding.strongest, finding.chance[0].beaten
+    ('identity', 0, None)
+    """
+
+    question: Question
+    level: Level
+    strongest: int
+    by_system: tuple[int, ...]
+    control: int | None
+    floor: int | None
+    chance: tuple[Chance, ...]
+    attribute: str | None = None
+    pooled: int | None = None
+
+
+def findings(rows: Sequence[Evaluation]) -> list[Finding]:
+    """The finding on each question that the rows answer, people before attributes; at least one.
+
+    Beside rows on an attribute, recognising people of the same systems is what should go on working and no threat.
+
+    Examples
+    --------
+    >>> from zeroevidence import evaluate
+    >>> findings([evaluate([2.0, 3.0], [0.0, 1.0], intervals=0, null=0)])[0].level
+    'recognised'
+    """
+    chance = chances(rows)
+    found = []
+    people = _numbered(rows, "identity")
+    if people:
+        found.append(_about_people(rows, people, chance))
+    for attribute in dict.fromkeys(rows[i].about.attribute for i in _numbered(rows, "attribute")):
+        own = [i for i in _numbered(rows, "attribute") if rows[i].about.attribute == attribute]
+        found.append(_about_attribute(rows, own, chance, attribute))
+    return found or [_about_spoofing(rows, chance)]
+
+
+def _numbered(rows: Sequence[Evaluation], question: Question) -> list[int]:
+    """Numbers of the rows that say how private something is."""
+    return [
+        i
+        for i, row in enumerate(rows)
+        if row.about.question == question and row.about.role not in ("utility", "training") and _is_about_privacy(row)
+    ]
+
+
+def _is_about_privacy(row: Evaluation) -> bool:
+    return row.is_search or row.number(evidence_measure(row)) is not None
+
+
+def evidence_measure(row: Evaluation) -> str:
+    """What says how much of an attribute is left: D_ECE of classes, bits of a number."""
+    return "attribute_bits" if "attribute_bits" in row.metrics and "d_ece" not in row.metrics else "d_ece"
+
+
+def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...]) -> Finding:
+    """Development people choose the attacker of each system; which system gives most away is a result and no choice.
+
+    Groups of people that were searched apart (data sets, women and men) have a strongest attacker each.
+    """
+    attacks = [i for i in numbers if not rows[i].about.is_bound]
+    by_system = tuple(
+        strongest(rows, group, chance) for own in _systems(rows, attacks).values() for group in _groups(rows, own)
+    )
+    best = _learns_most(rows, by_system or numbers, chance)
+    control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
+    level = _level(rows[best], chance[best], None if control is None else chance[control])
+    return Finding("identity", level, best, by_system, control, floor, chance)
+
+
+def _about_attribute(
+    rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...], attribute: str | None
+) -> Finding:
+    """Against each protection the chosen classifier counts; the protection that leaves least speaks.
+
+    Classifiers of single recordings count where there are any; those of all recordings of a person come beside them.
+    """
+    everyone = numbers
+    numbers = [i for i in everyone if not rows[i].about.pooled] or everyone
+    by_system = {name: chosen(rows, own, chance) for name, own in _systems(rows, numbers).items()}
+    protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
+    best = min(protected or by_system.values(), key=lambda i: rows[i].number(evidence_measure(rows[i])) or 0.0)
+    plain = [
+        i
+        for i in numbers
+        if rows[i].about.role == "control"
+        and rows[i].about.of_class == rows[best].about.of_class
+        and rows[i].labels.get("dataset") == rows[best].labels.get("dataset")
+    ]
+    control = chosen(rows, plain, chance) if plain and rows[best].about.role == "attack" else None
+    level = _level(rows[best], chance[best], None if control is None else chance[control])
+    alike = [i for i in everyone if _same_target(rows[i], rows[best])]
+    if level == "recognised" or any(chance[i].beaten for i in alike):  # what any attacker finds is there
+        level = "leaks"
+    together = [i for i in alike if rows[i].about.pooled and i not in numbers]
+    pooled = chosen(rows, together, chance) if together else None
+    return Finding("attribute", level, best, tuple(protected), control, None, chance, attribute, pooled)
+
+
+def _same_target(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows attack the same system in the same data."""
+    return all(row.labels.get(name) == other.labels.get(name) for name in ("system", "dataset", "split"))
+
+
+def _about_spoofing(rows: Sequence[Evaluation], chance: tuple[Chance, ...]) -> Finding:
+    """All attacks together speak for each system, and the first system for all; anything else is shown, no more."""
+    numbers = [i for i, row in enumerate(rows) if row.about.question == "spoofing"]
+    by_system = tuple(
+        next((i for i in own if rows[i].about.attack in (None, "all")), own[0])
+        for own in _systems(rows, numbers).values()
+    )
+    by_system = by_system or (strongest(rows, range(len(rows)), chance),)
+    return Finding("spoofing", "described", by_system[0], by_system, None, None, chance)
+
+
+def _systems(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, list[int]]:
+    systems: dict[str, list[int]] = {}
+    for i in numbers:
+        systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
+    return systems
+
+
+def _groups(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int]]:
+    """Rows of the same people together."""
+    groups: list[list[int]] = []
+    for i in numbers:
+        own = next((one for one in groups if _same_people(rows[one[0]], rows[i])), None)
+        if own is None:
+            groups.append([i])
+        else:
+            own.append(i)
+    return groups
+
+
+def _bound(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: str) -> int | None:
+    """The row of a bound of the same people, by the same encoder and back-end where there is one; none for a bound."""
+    if rows[best].about.is_bound:
+        return None
+    found = [i for i in numbers if rows[i].about.role == role and _same_people(rows[i], rows[best])]
+    return next((i for i in found if same_setting(rows[i], rows[best])), found[0] if found else None)
+
+
+def same_setting(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows are of the same data and back-end."""
+    return all(row.labels.get(name) == other.labels.get(name) for name in _SETTING)
+
+
+def _level(row: Evaluation, chance: Chance, control: Chance | None) -> Level:
+    if chance.too_few and chance.beaten is not True:
+        return "too-few"
+    if chance.beaten is False:
+        return "not-found" if control is not None and control.beaten else "inconclusive"
+    if _often(row, chance):
+        return "recognised"
+    return "untested" if chance.beaten is None else "leaks"
+
+
+def _often(row: Evaluation, chance: Chance) -> bool:
+    """Whether the attacker is nearer to always being right than to guessing, in names and in bits."""
+    if row.is_search:
+        top, alid, people = row.number("top1") or 0.0, row.number("alid"), row.counts["identities"]
+        enough = alid is None or alid >= 0.5 * log2(people)
+        return top >= 0.5 * (1.0 + 1.0 / people) and (enough or chance.beaten is True)
+    eer = row.number("eer")
+    return eer is not None and eer <= 0.1
+
+
+def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
+    """Number of the row whose attacker learns most, of those that beat chance where any does.
+
+    Where all rows say what their attacker learned of development people, that decides among these, and the evaluated
+    people choose nothing more. Otherwise rows are ordered by the most telling measure that most of them have, bits as a
+    share of log2 N, which makes searches through different numbers of people comparable; D_ECE breaks ties.
+    """
+    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
+    if len(developed) == len(numbers):
+        return max(numbers, key=lambda i: (chance[i].beaten is not False, developed[i]))
+    return _learns_most(rows, numbers, chance)
+
+
+def chosen(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
+    """Number of the row whose attacker development people choose; `strongest` where some row says nothing of these.
+
+    Unlike there, chance among the evaluated people does not count: they choose nothing at all. Of equals it is the
+    first.
+    """
+    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
+    if len(developed) == len(numbers):
+        return max(numbers, key=lambda i: developed[i])
+    return strongest(rows, numbers, chance)
+
+
+def clearly_stronger(
+    rows: Sequence[Evaluation], number: int, others: Sequence[int], measure: str, chance: Sequence[Chance] = ()
+) -> int | None:
+    """Number of the row that learns most, if clearly more than this one.
+
+    That is where intervals do not overlap, or where only the other is more than chance.
+    """
+    high = rows[number].metrics[measure].high if measure in rows[number].metrics else None
+    at_chance = bool(chance) and chance[number].beaten is False
+    better = [
+        i
+        for i in others
+        if (high is not None and (rows[i].metrics[measure].low or 0.0) > high) or (at_chance and chance[i].beaten)
+    ]
+    return max(better, key=lambda i: rows[i].number(measure) or 0.0) if better else None
+
+
+def _learns_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
+    """The same by what was learned of the evaluated people."""
+    having = {one.name: [i for i in numbers if rows[i].number(one.name) is not None] for one in ordering_measures()}
+    name = max(having, key=lambda one: len(having[one]))
+    if not having[name]:
+        return numbers[0]
+    sign = -1.0 if MEASURES[name].discloses == "down" else 1.0
+
+    def strength(i: int) -> tuple[bool, float, float]:
+        learned = sign * (rows[i].number(name) or 0.0) / _most(rows[i], name)
+        return chance[i].beaten is not False, learned, rows[i].number("d_ece") or 0.0
+
+    return max(having[name], key=strength)
+
+
+def _most(row: Evaluation, name: str) -> float:
+    """What there is to learn: bits of searches through different numbers of people are compared as shares of it."""
+    return log2(row.counts["identities"]) if MEASURES[name].high_words == "log2 N" and row.is_search else 1.0
+
+
+def alone(row: Evaluation) -> Evaluation:
+    """A row with the warnings that follow from it alone."""
+    flags = [one for one in row.flags if one.code not in _OF_CHANCE]
+    eer = row.number("eer")
+    if eer is not None and eer > 0.5 and row.about.role != "floor":  # noise falls on either side of half
+        kind = "the class" if row.about.question == "attribute" else "the same speaker"
+        flags.insert(0, flag("eer-above-half", measure="EER", kind=kind))
+    return replace(row, flags=(*flags, *_chance_flags(row, chances([row])[0])))
+
+
+def together(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Rows with the warnings that need all of them: chance, a positive control, attackers by what they know."""
+    chance = chances(rows)
+    return [
+        replace(
+            row,
+            flags=(
+                *(one for one in row.flags if one.code not in (*_OF_CHANCE, *_OF_OTHERS)),
+                *_chance_flags(row, chance[i]),
+                *_beside(row, [other for other in rows if _same_people(row, other)]),
+            ),
+        )
+        for i, row in enumerate(rows)
+    ]
+
+
+def _chance_flags(row: Evaluation, chance: Chance) -> list[Flag]:
+    if chance.too_few and chance.beaten is None:
+        return [flag("too-few-to-test", people=row.counts["speakers"])]
+    if chance.p_value is None or chance.beaten is not False or row.about.role not in ("attack", "control"):
+        return []
+    control = row.about.role == "control" and row.about.question == "identity"
+    return [flag("attacker-at-chance"), *([flag("control-failed")] if control else [])]
+
+
+def _same_people(row: Evaluation, other: Evaluation) -> bool:
+    return all(row.labels.get(name) == other.labels.get(name) for name in PEOPLE_LABELS)
+
+
+def _beside(row: Evaluation, others: Sequence[Evaluation]) -> list[Flag]:
+    threat = row.about.threat
+    if threat is None or not threat.is_named_attacker or row.about.question != "identity":
+        return []
+    flags = []
+    if not any(other.about.role == "control" for other in others):
+        flags.append(flag("no-positive-control"))
+    own = row.number("d_ece")
+    cheaper: Mapping[str, None] = dict.fromkeys(
+        other.about.threat.name
+        for other in others
+        if other.about.threat is not None
+        and other.about.threat.is_named_attacker
+        and same_setting(other, row)
+        and other.about.threat.knowledge < threat.knowledge
+        and other.labels.get("system") == row.labels.get("system")
+        and (other.number("d_ece") or 0.0) > (own or 0.0)
+    )
+    return [*flags, *(flag("weaker-than-cheaper", cheaper=name) for name in cheaper)]

@@ -1,0 +1,1 @@
+"""How many people an evaluation needs."""

@@ -1,0 +1,350 @@
+"""Before anybody is recorded: how wide intervals will be, what will be found, and how many people it takes.
+
+Either recordings are simulated whose truth is known and evaluated as real ones are, or the result of a pilot is
+extrapolated to more people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated, truth
+from zeroevidence.evaluation.rows.evaluation import Measured
+from zeroevidence.evaluation.rows.replicates import one_sided
+from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
+from zeroevidence.uncertainty.draws import Progress, run_jobs
+from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
+from zeroevidence.uncertainty.null import ROWS_LIMIT
+from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
+from zeroevidence.uncertainty.spread import Spread
+
+_SIZES = (12, 24, 48, 96)  # numbers of people that are simulated to find the one that is needed
+_SEARCHED = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
+_MOST_SCORES = 2_000_000  # of each of these
+_PERMUTATIONS = 99
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is to be expected of one measure.
+
+    Parameters
+    ----------
+    measure, truth
+        Its name, and its value in the population; of a pilot, the pilot's value.
+    value, low, high, length
+        Mean value, mean 95 % interval, and its length.
+    limit
+        Mean one-sided 95 % limit on the side of the attacker: upper, or lower where the measure falls with what
+        attackers learn.
+    power
+        How often the test at 5 % says that something leaks; None where the measure is not tested.
+    bound, shown
+        What is to be shown, and how often the limit shows it; None where nothing is.
+    length_error
+        Standard error of the mean length over simulations.
+    """
+
+    measure: str
+    truth: float
+    value: float
+    low: float
+    high: float
+    length: float
+    limit: float
+    power: float | None = None
+    bound: float | None = None
+    shown: float | None = None
+    length_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A bound that is to be shown of a measure, and the number of people that it takes."""
+
+    measure: str
+    bound: float
+    needed: PeopleNeeded
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a plan was simulated from.
+
+    Parameters
+    ----------
+    design
+        The people.
+    measure, leak, shift
+        What leaks in truth: the value of this measure, and how much higher scores of mated pairs are for that.
+    times, seed
+        How many recordings were simulated for each number of people.
+    """
+
+    design: Design
+    measure: str
+    leak: float
+    shift: float
+    times: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a plan was extrapolated from: people of the pilot, how many they count as, and what it was of."""
+
+    people: int
+    effective: float
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to expect of a recording before it is made.
+
+    Parameters
+    ----------
+    people
+        Number of people that it is about.
+    expected
+        What to expect of each measure.
+    wanted
+        Bounds that are to be shown, and how many people that takes.
+    power
+        The probability with which they are to be shown.
+    basis
+        Where the numbers come from.
+    found
+        How often the finding will be that something leaks; None where that was not simulated.
+
+    Examples
+    --------
+    >>> eer = Expected("eer", truth=0.4, value=0.4, low=0.35, high=0.45, length=0.1, limit=0.36)
+    >>> Plan(30, (eer,), (), 0.8, Pilot(12, 12.0, {}))["eer"].length
+    0.1
+    """
+
+    people: int
+    expected: tuple[Expected, ...]
+    wanted: tuple[Wanted, ...]
+    power: float
+    basis: Simulation | Pilot
+    found: float | None = None
+
+    def __getitem__(self, name: str) -> Expected:
+        for one in self.expected:
+            if one.measure == name:
+                return one
+        raise KeyError(f"{name!r} is not planned; there is {', '.join(one.measure for one in self.expected)}")
+
+
+def plan(
+    people: int = 30,
+    utterances: int = 10,
+    *,
+    leak: float,
+    measure: str = "d_ece",
+    show: Mapping[str, float] | None = None,
+    power: float = 0.8,
+    between: float = 0.5,
+    uneven: bool = False,
+    simulations: int = 20,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Plan:
+    """What to expect of a recording of so many people, from simulated ones whose truth is known.
+
+    Parameters
+    ----------
+    people, utterances
+        People, and recordings of each; every recording is compared with everybody.
+    leak, measure
+        What leaks in truth: the value of this measure.
+    show
+        By measure, what is to be shown: that it is at most so large, or at least where it falls with what attackers
+        learn (EER). The number of people that this takes is searched for.
+    power
+        The probability with which it is to be shown.
+    between, uneven
+        How people differ, as in `Design`.
+    simulations, seed
+        How many recordings are simulated for each number of people.
+    workers, progress
+        Processes, which change nothing; called with the number of simulations done and wanted.
+
+    Examples
+    --------
+    >>> found = plan(12, 4, leak=0.2, simulations=2)
+    >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
+    (0.2, True)
+    """
+    check_plan(people, power, simulations, seed)
+    design, show = Design(people, utterances, between, uneven), show or {}
+    check_size(design)
+    bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in show.items()}
+    shift = shift_of(design, measure, leak)
+    true = truth(design, shift) | {measure: float(leak)}
+    names = [name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true]
+    trial = _Trial(design, shift, seed, tuple(names))
+    jobs = [(people, number, _PERMUTATIONS) for number in range(simulations)]
+    jobs += [(size, number, 0) for size in sizes_beside(design) for number in range(simulations) if bounds]
+    outcomes = run_simulations(trial, jobs, workers, progress)
+    here = outcomes[people]
+    return Plan(
+        people,
+        tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds) for name in names),
+        tuple(Wanted(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
+        power,
+        Simulation(design, measure, float(leak), shift, simulations, seed),
+        float(np.mean([one.beaten for one in here])),
+    )
+
+
+def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -> None:
+    """Raise UsageError for numbers that nothing can be planned with."""
+    for name, value, least in (("people", people, LEAST_PEOPLE), ("simulations", simulations, 2), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            why = ", because fewer give no intervals" if name == "people" else ""
+            raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
+    if not 0.5 <= power < 1.0:
+        raise UsageError(f"power: expected a number from 0.5 to below 1, got {power!r}")
+
+
+def checked_bound(name: str, bound: float) -> float:
+    """A bound within the range of its measure."""
+    one = find_measure(name)
+    if one.discloses == "none" or not one.low <= bound <= one.high:
+        raise UsageError(f"{name}: expected a bound from {one.range}, got {bound:g}")
+    return float(bound)
+
+
+def sizes_beside(design: Design) -> tuple[int, ...]:
+    """Numbers of people to simulate beside the one asked for, to find the one that is needed."""
+    found = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
+    return tuple(n for n in found if n != design.people)
+
+
+def check_size(design: Design) -> None:
+    """Raise UsageError for people whose scores are too many to simulate."""
+    if design.scores > ROWS_LIMIT:
+        raise UsageError(
+            f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
+            f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
+        )
+
+
+def sign_of_leak(name: str) -> float:
+    """1 for a measure that rises with what attackers learn, -1 for one that falls."""
+    return -1.0 if MEASURES[name].discloses == "down" else 1.0
+
+
+def clipped(name: str, value: float, people: int) -> float:
+    """A limit within what the measure can be."""
+    return float(np.clip(value, MEASURES[name].low, most_of(name, people)))
+
+
+def most_of(name: str, people: int) -> float:
+    """The end of a measure's scale."""
+    one = MEASURES[name]
+    return min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
+
+
+def one_sided_limit(name: str, value: float, spread: Spread, people: int) -> float:
+    """The one-sided limit on the side of the attacker."""
+    one = MEASURES[name]
+    limit = one_sided(spread, value, one.discloses, (one.low, most_of(name, people)))
+    return value if limit is None else limit
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """A measure in one simulation."""
+
+    value: float
+    low: float
+    high: float
+    limit: float
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """One simulation: its measures, and whether a leak was found."""
+
+    measures: Mapping[str, _One]
+    beaten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Simulates a recording of so many people, and evaluates it."""
+
+    design: Design
+    shift: float
+    seed: int
+    names: tuple[str, ...]
+
+    def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
+        data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
+        row = evaluate(data, null=permutations, seed=number)
+        found = {name: _one(row.metrics[name]) for name in self.names}
+        return _Outcome(found, chances([row])[0].beaten is True)
+
+
+def _one(found: Measured) -> _One:
+    assert found.low is not None
+    assert found.high is not None
+    assert found.bound is not None
+    return _One(float(found), found.low, found.high, found.bound, found.p_value)
+
+
+def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float]) -> Expected:
+    value, low, high, limit = (
+        float(np.mean([getattr(one, field) for one in found])) for field in ("value", "low", "high", "limit")
+    )
+    p_values = [one.p_value for one in found if one.p_value is not None]
+    power = float(np.mean([p <= ALPHA for p in p_values])) if p_values else None
+    bound, shown = bounds.get(name), None
+    if bound is not None:
+        shown = float(np.mean([sign_of_leak(name) * one.limit <= sign_of_leak(name) * bound for one in found]))
+    error = float(np.std([one.high - one.low for one in found], ddof=1) / np.sqrt(len(found)))
+    return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
+
+
+def run_simulations(
+    trial: Callable[..., T], jobs: Sequence[tuple[int, ...]], workers: int, progress: Progress | None
+) -> dict[int, list[T]]:
+    """Outcomes of all simulations by number of people, with which each job begins."""
+    outcomes: dict[int, list[T]] = {}
+    for done, (job, outcome) in enumerate(zip(jobs, run_jobs(trial, jobs, workers=workers), strict=True), 1):
+        outcomes.setdefault(job[0], []).append(outcome)
+        if progress is not None:
+            progress(done, len(jobs))
+    return outcomes
+
+
+def _needed(
+    trial: _Trial, outcomes: Mapping[int, Sequence[_Outcome]], name: str, bound: float, power: float
+) -> PeopleNeeded:
+    """How many people a bound takes."""
+    sign = sign_of_leak(name)
+    limits = {size: sign * np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
+    true = true_by_people(trial.design, trial.shift, name)
+    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed)
+
+
+def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:
+    """The truth of a measure for numbers of people: that of a search depends on how many are searched."""
+    sizes = _SEARCHED if MEASURES[name].family == "search" else _SEARCHED[:1]
+    known = [truth(replace(design, people=n), shift)[name] for n in sizes]
+    return lambda people: np.interp(np.log(people), np.log(sizes), known)

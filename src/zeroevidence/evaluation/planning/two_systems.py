@@ -1,0 +1,153 @@
+"""Before a challenge: how often two systems that differ by so much will be told apart, and how many people it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.comparing.comparison import compare
+from zeroevidence.evaluation.planning.one_system import (
+    check_plan,
+    check_size,
+    run_simulations,
+    sign_of_leak,
+    sizes_beside,
+    true_by_people,
+)
+from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated_systems
+from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.uncertainty.compare import Difference
+from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.level import ALPHA
+from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
+
+_LARGEST = 48  # people beside those asked for: two systems take twice as long
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedComparison:
+    """What to expect of a comparison of two systems on the same recordings.
+
+    Parameters
+    ----------
+    design, shared
+        The people, and the share of the variance of scores that the systems have in common.
+    measure, leak, difference
+        The value of the measure for the system that leaks less, and how much more the other leaks: below 0 for a
+        measure that falls with what attackers learn.
+    low, high, length
+        Mean 95 % interval of the difference, and its length.
+    told
+        How often the two are told apart.
+    power, needed
+        The probability with which they are to be told apart, and the number of people that it takes.
+    times, seed
+        How many comparisons were simulated for each number of people.
+
+    Examples
+    --------
+    >>> needed = PeopleNeeded(40, 30, 50)
+    >>> found = PlannedComparison(Design(30), 0.5, "d_ece", 0.1, 0.05, 0.0, 0.1, 0.1, 0.6, 0.8, needed, 20, 0)
+    >>> found.told, found.needed.people
+    (0.6, 40)
+    """
+
+    design: Design
+    shared: float
+    measure: str
+    leak: float
+    difference: float
+    low: float
+    high: float
+    length: float
+    told: float
+    power: float
+    needed: PeopleNeeded
+    times: int
+    seed: int
+
+
+def plan_comparison(
+    people: int = 30,
+    utterances: int = 10,
+    *,
+    leak: float,
+    difference: float,
+    measure: str = "d_ece",
+    shared: float = 0.5,
+    power: float = 0.8,
+    between: float = 0.5,
+    uneven: bool = False,
+    simulations: int = 20,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> PlannedComparison:
+    """What to expect of `compare` for two systems, one of which leaks more than the other by a stated difference.
+
+    Parameters
+    ----------
+    leak, difference, measure
+        The value of the measure for the system that leaks less, and by how much the other's differs, without a sign.
+    shared
+        Share of the variance of scores that both systems have in common: more makes a difference easier to see.
+    people, utterances, power, between, uneven, simulations, seed, workers, progress
+        As in `plan`.
+
+    Examples
+    --------
+    >>> found = plan_comparison(12, 4, leak=0.1, difference=0.3, simulations=2)
+    >>> found.difference, found.low < found.high
+    (0.3, True)
+    """
+    check_plan(people, power, simulations, seed)
+    design = Design(people, utterances, between, uneven)
+    check_size(design)
+    if not 0.0 <= shared < 1.0:
+        raise UsageError(f"shared: expected a number from 0 to below 1, got {shared!r}")
+    if not difference > 0.0:
+        raise UsageError(f"difference: expected a number above 0, got {difference!r}")
+    sign = sign_of_leak(plannable(measure).name)
+    shifts = shift_of(design, measure, leak), shift_of(design, measure, leak + sign * difference)
+    trial = _Pair(design, shifts, shared, seed, measure)
+    sizes = people, *(size for size in sizes_beside(design) if size <= _LARGEST)
+    jobs = [(size, number) for size in sizes for number in range(simulations)]
+    outcomes = run_simulations(trial, jobs, workers, progress)
+    less, more = (true_by_people(design, shift, measure) for shift in shifts)
+    # Two systems are told apart where the limit on the near side of the difference is beyond 0.
+    limits = {size: -np.array([one.low for one in some]) for size, some in outcomes.items()}
+    needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, seed)
+    here = outcomes[people]
+    low, high = sorted(sign * float(np.mean([getattr(one, end) for one in here])) for end in ("low", "high"))
+    told = float(np.mean([one.p_value <= ALPHA for one in here]))
+    return PlannedComparison(
+        design, shared, measure, float(leak), sign * float(difference), low, high, high - low, told, power, needed,
+        simulations, seed,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Simulates two systems on so many people, and compares them; differences are above 0 if the second leaks more."""
+
+    design: Design
+    shifts: tuple[float, float]
+    shared: float
+    seed: int
+    name: str
+
+    def __call__(self, people: int, number: int) -> Difference:
+        design = replace(self.design, people=people)
+        rows = [
+            evaluate(data, null=0, labels={"system": name})
+            for name, data in zip(
+                ("less", "more"), simulated_systems(design, self.shifts, self.shared, self.seed, number), strict=True
+            )
+        ]
+        (found,) = compare(rows[::-1], [self.name])
+        one = found.pairs[0].difference
+        if sign_of_leak(self.name) > 0:
+            return one
+        return replace(one, value=-one.value, low=-one.high, high=-one.low)

@@ -1,0 +1,131 @@
+"""An evaluation from per-trial evidence that was linked from embeddings, without a score matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import wraps
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.data.formats.linked import read_linked
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.reading.results import read_results
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.flags import resampling_flags
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
+from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
+from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
+from zeroevidence.evaluation.scores.search import (
+    evidence_curves,
+    search_metrics,
+    search_rules,
+    trial_table,
+)
+from zeroevidence.linkage import engine
+from zeroevidence.linkage.linked import Linked
+from zeroevidence.measure.disclosure import RowEvidence
+
+
+class LinkedSearch(Linked):
+    """What a search through embeddings found, trial by trial, and the evaluation of it."""
+
+    def evaluate(
+        self, *, labels: Mapping[str, str] | None = None, options: Options | None = None, **settings: Any
+    ) -> Evaluation:
+        """The measures of the search, named and shaped as those of `evaluate`, with intervals by speaker.
+
+        Singling out is there if the search counted identities above a threshold. There is no null: it would take the
+        scores of every pair.
+
+        Parameters
+        ----------
+        labels
+            What the search is of: system, dataset, ...
+        options, **settings
+            How to measure, as in `evaluate`; of these only intervals and seed matter here.
+        """
+        return linked_evaluation(self, labels=labels, options=(options or Options()).changed(settings))
+
+
+@wraps(engine.link)
+def link(*arguments: Any, **settings: Any) -> LinkedSearch:
+    """`linkage.link`, whose result can be evaluated."""
+    return LinkedSearch.of(engine.link(*arguments, **settings))
+
+
+link.__signature__ = signature(engine.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
+
+
+def linked_evaluation(
+    found: Linked, *, labels: Mapping[str, str] | None = None, options: Options | None = None
+) -> Evaluation:
+    """`LinkedSearch.evaluate` of any search."""
+    options = options or Options()
+    setup = SearchSetup(
+        found.calibration.method,
+        found.calibration.cross_fitted,
+        found.ddof,
+        scoring=found.scoring if isinstance(found.scoring, str) else "function",
+    )
+    evidence = found.evidence
+    singled = (found.fires == 1).astype(np.int64) if (found.fires >= 0).all() else None
+    metrics = search_metrics(evidence, singled, setup)
+    table = trial_table(found.trial, found.speaker, evidence)
+    counts = {
+        "target": len(found),
+        "nontarget": len(found) * (found.identities - 1),
+        "speakers": len(table.by_speaker.speaker),
+        "trials": len(found),
+        "identities": found.identities,
+        **({"not_enrolled": found.not_enrolled} if found.not_enrolled else {}),
+    }
+    replicates = None
+    if options.intervals:
+        replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
+        metrics = with_intervals(metrics, search_rules(), replicates)
+    return Evaluation(
+        metrics=metrics,
+        counts=counts,
+        setup=Setup(
+            families=("search",),
+            search=setup,
+            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            seed=options.seed,
+            data=found.digest,
+        ),
+        labels=labels or {},
+        flags=tuple(
+            []
+            if replicates is None
+            else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
+        ),
+        curves=evidence_curves(evidence) | exposed_curves(table),
+        trials=table,
+        people=exposure_by_person(table),
+        replicates=replicates,
+    )
+
+
+def read_search(folder: str | Path, options: Options, *, system: str | None = None) -> Evaluation:
+    """The result of a folder that `link` wrote, with replicates, so that it can be compared with others."""
+    row = read_results(folder)[0]
+    if not row.is_search:
+        raise InputError("has no search; expected a folder that `zeroevidence link` wrote", path=folder)
+    counts, identities = row.counts, row.counts["identities"]
+    if counts.get("nontarget") != counts.get("trials", 0) * (identities - 1):
+        raise InputError("its numbers of trials, identities and scores do not agree", path=folder)
+    found = read_linked(folder, identities)
+    if len(found.trial) != counts["trials"]:
+        raise InputError(f"{len(found.trial)} trials in the table, {counts['trials']} in the result", path=folder)
+    evidence = RowEvidence(found.lid, found.greater, found.equal, found.identities)
+    return replace(
+        row,
+        labels=row.labels if system is None else {"system": system},
+        setup=replace(row.setup, intervals=Resampling("speaker", options.intervals), seed=options.seed),
+        replicates=search_replicates(evidence, None, found.speaker, options, found.trial),
+    )

@@ -1,0 +1,33 @@
+"""Results that a challenge's own scripts wrote, as evaluations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zeroevidence.data.formats.scores.summary import SummaryRow, read_summary
+from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import Evaluation, measured
+from zeroevidence.evaluation.rows.setup import Setup
+
+_METHOD = "as published"
+
+
+def read_published(path: str | Path) -> list[Evaluation]:
+    """The rows of a ``result_for_rank*`` or ``results*.csv`` file of a VoicePrivacy Challenge.
+
+    Equal error rates are attacks; word error rates and recall of emotions are utility. There are no intervals, and no
+    measure that scores would be needed for.
+    """
+    name = Path(path).name
+    return together([_evaluation(row, name) for row in read_summary(path)])
+
+
+def _evaluation(row: SummaryRow, name: str) -> Evaluation:
+    about = About(role="utility", speech=row.speech) if row.threat is None else About.against(row.threat)
+    return Evaluation(
+        metrics={one: measured(one, value, _METHOD) for one, value in row.measures.items()},
+        setup=Setup(recorded=f"{_METHOD}|{name}:{row.line}"),
+        labels=row.labels,
+        about=about,
+    )

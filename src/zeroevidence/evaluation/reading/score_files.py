@@ -1,0 +1,264 @@
+"""Score files in, evaluations out: which file goes with which key, and all rows together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from zeroevidence.data.direction import check_direction
+from zeroevidence.data.door import is_folder
+from zeroevidence.data.formats import Duplicates, Infinite, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.pooling import pooled
+from zeroevidence.data.scale import Scale
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.evaluation.scores.similarity import add_similarity
+from zeroevidence.uncertainty.draws import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """A score file, its key, and what is known about it.
+
+    Parameters
+    ----------
+    scores, key, speakers
+        Paths; "-" is standard input.
+    labels, about
+        What the row will be called, and what it is about.
+    dev
+        The file of other speakers that the search is calibrated on.
+    calibrate
+        The file of other speakers that turns scores into LLRs.
+    source
+        What was named to find it: itself, or the folder that it is in.
+    parts, pooled
+        Files whose scores are taken together, and the label that they differ by; then `scores` names them for people.
+    """
+
+    scores: str
+    key: str | None = None
+    speakers: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    dev: ScoreFile | None = None
+    calibrate: ScoreFile | None = None
+    source: str = ""
+    parts: tuple[ScoreFile, ...] = ()
+    pooled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How score files are to be read."""
+
+    file_format: str = "auto"
+    duplicates: Duplicates = "error"
+    allow_missing: bool = False
+    scale: Scale = field(default_factory=Scale)
+    infinite: Infinite = "refuse"
+
+    def read(self, file: ScoreFile) -> Loaded:
+        """The scores of one file, or of several that are taken together; distances are refused."""
+        if file.parts:
+            return pooled([self.read(part) for part in file.parts], file.pooled)
+        loaded = read_scores(
+            file.scores,
+            file.key,
+            format=self.file_format,
+            duplicates=self.duplicates,
+            allow_missing=self.allow_missing,
+            infinite=self.infinite,
+            speakers=file.speakers,
+        )
+        loaded = self.scale.of(loaded)
+        check_direction(loaded.data, file.scores)
+        return loaded
+
+    def problems(self, file: ScoreFile) -> list[Problem]:
+        """Everything that is wrong with one file."""
+        if file.parts:
+            return [problem for part in file.parts for problem in self.problems(part)]
+        found = diagnose(
+            file.scores,
+            file.key,
+            format=self.file_format,
+            duplicates=self.duplicates,
+            allow_missing=self.allow_missing,
+            infinite=self.infinite,
+            speakers=file.speakers,
+        )
+        if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
+            return found
+        try:
+            self.read(file)
+        except InputError as error:
+            return [error.problem]
+        return []
+
+
+def score_files(
+    scores: Sequence[str],
+    keys: Sequence[str] = (),
+    *,
+    speakers: str | None = None,
+    systems: Sequence[str] = (),
+    dev: Sequence[str] = (),
+    dev_keys: Sequence[str] = (),
+    calibrate: Sequence[str] = (),
+    calibrate_keys: Sequence[str] = (),
+) -> list[ScoreFile]:
+    """Score files with their keys; result folders of a VoicePrivacy challenge are opened up into theirs.
+
+    Parameters
+    ----------
+    scores, keys
+        Files, and one key for all or one for each.
+    speakers
+        Who speaks, where the key does not say.
+    systems
+        A name for each; made of the file names unless given.
+    dev, dev_keys, calibrate, calibrate_keys
+        Files of other speakers, one for all or one for each, and their keys.
+    """
+    files = _resolved(scores, keys, speakers, systems)
+    pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
+    return [replace(file, dev=one, calibrate=two) for file, (one, two) in zip(files, pairs, strict=True)]
+
+
+def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
+    """The development file of each of so many score files."""
+    found = _resolved(scores, keys, None, ()) if scores else [None]
+    if len(found) not in (1, number):
+        raise UsageError(
+            f"expected one development file, or one for each of the {number} score files, got {len(found)}"
+        )
+    return found if len(found) == number else [found[0]] * number
+
+
+def _resolved(
+    scores: Sequence[str], keys: Sequence[str], speakers: str | None, systems: Sequence[str]
+) -> list[ScoreFile]:
+    if len(keys) not in (0, 1, len(scores)):
+        raise UsageError(f"expected one key, or one for each of the {len(scores)} score files, got {len(keys)}")
+    if systems and len(systems) != len(scores):
+        raise UsageError(f"expected one name for each of the {len(scores)} systems, got {len(systems)}")
+    if list(scores).count("-") > 1:
+        raise UsageError("standard input (-) can be given once")
+    files = []
+    titles = systems or distinct_names(scores)
+    for index, path in enumerate(scores):
+        key = keys[index if len(keys) == len(scores) else 0] if keys else None
+        if path != "-" and is_folder(path):
+            for row in find_rows(path, key=key):
+                labels = {**row.labels, **({"system": systems[index]} if systems else {})}
+                found = None if row.speakers is None else str(row.speakers)
+                about = About.against(row.threat)
+                files.append(
+                    ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about, source=titles[index])
+                )
+        else:
+            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
+    return files
+
+
+def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
+    """Files that differ in one label alone, such as the sex of the people, as one file each.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    label
+        What they may differ in; the pooled file has the values with a plus between.
+
+    Examples
+    --------
+    >>> own = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
+    >>> [one.labels for one in pool_files(own, "sex")]
+    [{'system': 'a', 'sex': 'f+m'}]
+    """
+    if not any(label in file.labels for file in files):
+        known = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
+        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {known})")
+    groups: dict[Hashable, list[ScoreFile]] = {}
+    for file in files:
+        others = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
+        groups.setdefault((others, file.about.threat, file.source), []).append(file)
+    return [own[0] if len(own) == 1 else _pooled_file(own, label) for own in groups.values()]
+
+
+def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
+    if any(file.dev is not None for file in files):
+        raise UsageError("development scores calibrate a search, and pooled groups have none; leave them out")
+    labels = {**files[0].labels, label: "+".join(file.labels.get(label, "") for file in files)}
+    names = " + ".join(file.scores for file in files)
+    return replace(files[0], scores=names, labels=labels, parts=tuple(files), pooled=label)
+
+
+def distinct_names(paths: Sequence[str]) -> list[str]:
+    """File names without their ending, with as much of the path before them as it takes to tell them apart."""
+    parts = [_name_parts(path) for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return list(paths)
+
+
+def _name_parts(path: str) -> tuple[str, ...]:
+    """The parts of a path that may name a system: those of a file without its ending, of ``.`` those of the folder."""
+    if path == "-":
+        return ("stdin",)
+    place = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
+    return place.parts if place.is_dir() else place.with_suffix("").parts
+
+
+def evaluate_files(
+    files: Sequence[ScoreFile],
+    reading: Reading | None = None,
+    *,
+    options: Options | None = None,
+    prior: dict[str, float] | None = None,
+    workers: int = 1,
+    progress: Callable[[int], Progress | None] = lambda _: None,
+) -> list[Evaluation]:
+    """Evaluate one file after the other, and compare the rows where they belong together.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    reading
+        How to read them.
+    options, prior, workers
+        As in `evaluate`.
+    progress
+        Given the number of a file, what to call with the replicates done and wanted.
+    """
+    how = reading or Reading()
+
+    def evaluated(index: int) -> tuple[Evaluation, Scores]:
+        file = files[index]
+        loaded = how.read(file)
+        result = evaluate(
+            loaded,
+            dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
+            prior=prior,
+            labels=file.labels,
+            about=file.about,
+            options=options,
+            workers=workers,
+            progress=progress(index),
+        )
+        return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
+
+    return together(add_similarity([evaluated(index) for index in range(len(files))]))

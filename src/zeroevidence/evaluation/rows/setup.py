@@ -1,0 +1,195 @@
+"""How a row was computed, and the one line that makes its numbers reproducible."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from zeroevidence._typing import FloatArray
+from zeroevidence._version import __version__
+from zeroevidence.calibrate.rows import RowCalibration
+from zeroevidence.data.loosened import Loosened
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.measure.registry import Family
+from zeroevidence.measure.views import LinkabilityMethod
+
+_DIGITS = 16  # of a digest that a signature shows
+_COUNTED = ("target", "nontarget", "spoof")
+_ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSetup:
+    """How the scores of a search became likelihood ratios.
+
+    Parameters
+    ----------
+    calibration
+        The method that was fitted, or ``given`` for a weight that the caller named.
+    cross_fitted
+        Whether it was fitted on the other speakers of the same data instead of development data.
+    ddof, l2, balanced
+        As in `Options`.
+    scoring
+        How embeddings were compared, where the search started from these.
+    prior_given
+        Whether the identities had other probabilities than equal ones before.
+    folds
+        Where people were cross-validated, how many each fold has: people are searched, and exchanged under the null,
+        within their fold.
+    """
+
+    calibration: str
+    cross_fitted: bool = False
+    ddof: int = 0
+    l2: float = 0.0
+    balanced: bool = False
+    scoring: str | None = None
+    prior_given: bool = False
+    folds: tuple[int, ...] = ()
+
+    @classmethod
+    def fitted(cls, calibration: RowCalibration, options: Options, *, cross_fitted: bool, prior: bool) -> SearchSetup:
+        """The set-up of a calibration that was fitted with these options."""
+        return cls(calibration.name, cross_fitted, options.ddof, options.l2, options.balanced, prior_given=prior)
+
+    def __str__(self) -> str:
+        if self.calibration == "given":
+            return "weight given"
+        folds = f", {len(self.folds)} folds of people" if self.folds else ""
+        return self.calibration + (", cross-fitted by speaker" if self.cross_fitted else "") + folds
+
+
+@dataclass(frozen=True, slots=True)
+class LlrSetup:
+    """How scores became LLRs: the calibration, and SHA-256 of the scores that it was fitted on."""
+
+    calibration: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class TandemSetup:
+    """The costs of a tandem: the preset or its numbers, the form of the t-DCF and the convention for equal errors.
+
+    Thresholds are those that were set beforehand.
+    """
+
+    preset: str
+    form: str
+    convention: str
+    attack: str
+    phase: str | None = None
+    asv_threshold: float | None = None
+    cm_threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """What was left out or exchanged (speaker, identifier, score, ...) and how often."""
+
+    unit: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """All that a number depends on beside the code.
+
+    Parameters
+    ----------
+    families
+        Which families of measures were computed.
+    linkability, dcf_prior, omega
+        Settings of the one-to-one measures; `omega` where it is not 1.
+    search, tandem
+        Settings of these families.
+    llr
+        How the scores became LLRs, where they were calibrated on other data.
+    intervals, null, seed
+        What intervals and null rest on; None where there are none.
+    loosened
+        Rules of reading that were loosened.
+    data, dev
+        SHA-256 of the evaluated scores and of the development scores.
+    version
+        Of this package.
+    recorded
+        The signature as a file of an older format has it, where nothing else is known.
+    """
+
+    families: tuple[Family, ...] = ()
+    linkability: LinkabilityMethod | None = None
+    dcf_prior: float | None = None
+    omega: float | None = None
+    search: SearchSetup | None = None
+    tandem: TandemSetup | None = None
+    intervals: Resampling | None = None
+    null: Resampling | None = None
+    seed: int = 0
+    loosened: tuple[Loosened, ...] = ()
+    data: str | None = None
+    dev: str | None = None
+    version: str = __version__
+    recorded: str | None = None
+    llr: LlrSetup | None = None
+
+
+def signature(setup: Setup, counts: Mapping[str, int]) -> str:
+    """One line: what was computed, how, on which data, by which version."""
+    if setup.recorded is not None:
+        return setup.recorded
+    parts = ["ZE", "+".join(setup.families) or "nothing"]
+    if setup.linkability is not None:
+        parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}", f"dcf:{setup.dcf_prior:g}"]
+        parts += [] if setup.omega is None else [f"omega:{setup.omega:g}"]
+    if setup.llr is not None:
+        parts += [f"llr:{setup.llr.calibration}:sha256:{setup.llr.data[:_DIGITS]}"]
+    if setup.search is not None:
+        parts += _search_parts(setup.search)
+        parts += [f"search:{counts['trials']}x{counts['identities']}"]
+    if setup.tandem is not None:
+        costs = setup.tandem
+        parts += [f"preset:{costs.preset}", f"form:{costs.form}", f"eer:{costs.convention}", f"attack:{costs.attack}"]
+        parts += [] if costs.phase is None else [f"phase:{costs.phase}"]
+        set_before = (("asv-at", costs.asv_threshold), ("cm-at", costs.cm_threshold))
+        parts += [f"{name}:{value:g}" for name, value in set_before if value is not None]
+    parts += [] if setup.dev is None else [f"dev:sha256:{setup.dev[:_DIGITS]}"]
+    parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
+    parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]
+    parts += [f"spk:{counts.get('speakers', 'unknown')}"]
+    parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
+    parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
+    parts += [f"seed:{setup.seed}", *map(str, setup.loosened)]
+    parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
+    return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
+
+
+def _search_parts(search: SearchSetup) -> list[str]:
+    parts = [] if search.scoring is None else [f"scoring:{search.scoring}"]
+    parts += [f"rows:{search.calibration}{'+cross-fitted' if search.cross_fitted else ''}", f"ddof:{search.ddof}"]
+    parts += [f"l2:{search.l2:g}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
+    if search.folds:  # the scores of each were brought to mean 0 and deviation 1
+        parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:fold"]
+    return parts + ["prior:given"] * search.prior_given
+
+
+def joint_signature(signatures: Sequence[str], *more: str) -> str:
+    """One line for several rows: the row's own when there is one, else a digest of all; then what was done to them."""
+    if len(signatures) == 1 and not more:
+        return signatures[0]
+    together = hashlib.sha256("\n".join(signatures).encode()).hexdigest()
+    rows = [f"rows:{len(signatures)}", f"signatures:sha256:{together[:_DIGITS]}"]
+    return "|".join(["ZE", *rows, *more, f"v:{__version__}"])
+
+
+def digest(arrays: Iterable[FloatArray]) -> str:
+    """SHA-256 of values as little-endian doubles. Of sorted scores it is the same for any order of the trials."""
+    hasher = hashlib.sha256()
+    for values in arrays:
+        hasher.update(len(values).to_bytes(8, "little"))
+        for start in range(0, len(values), 1 << 16):
+            part = values[start : start + (1 << 16)].astype("<f8") + 0.0  # -0.0 and 0.0 are one score
+            hasher.update(part.data)
+    return hasher.hexdigest()

@@ -1,0 +1,1 @@
+"""Scores and searches in, rows of results out."""

@@ -1,0 +1,46 @@
+"""Scores into LLRs, by a calibration that other data were used for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from zeroevidence.calibrate.logistic import fit_logistic
+from zeroevidence.data.loaded import Loaded
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.rows.setup import LlrSetup, digest
+from zeroevidence.evaluation.scores.search import check_disjoint
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """How scores became LLRs, and whether speakers are known on both sides, so that they are known to be others."""
+
+    setup: LlrSetup
+    checked: bool
+
+
+def as_llrs(given: Loaded, on: Scores | ScoreMatrix | Loaded) -> tuple[Loaded, Calibrated]:
+    """The same scores as LLRs (natural logarithm), by a logistic calibration that was fitted on others.
+
+    Raises
+    ------
+    InputError
+        When both have speakers in common, or higher scores do not speak for targets in the data to fit on.
+    """
+    other = on.data if isinstance(on, Loaded) else on
+    check_disjoint(given.data, other)
+    pairs = other.to_scores() if isinstance(other, ScoreMatrix) else other
+    fit = fit_logistic(pairs.target, pairs.nontarget)
+    if fit.weight <= 0.0:
+        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
+    data = given.data
+    if isinstance(data, ScoreMatrix):
+        data = replace(data, scores=fit.llr(data.scores))
+    else:
+        data = replace(data, target=fit.llr(data.target), nontarget=fit.llr(data.nontarget))
+    setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
+    return replace(given, data=data), Calibrated(setup, given.data.speakers is not None and other.speakers is not None)

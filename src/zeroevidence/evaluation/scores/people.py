@@ -1,0 +1,108 @@
+"""What a search learned about each person, and whose names come up for everybody.
+
+In some spaces a few voices lie close to all others (hubs). Their names come up often whoever speaks, so that they are
+named in many of their own recordings is no sign that they were recognised; it accuses them wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, StrArray
+from zeroevidence.calibrate.rows import row_blocks
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.names import rows_of
+from zeroevidence.evaluation.rows.evaluation import Curve, Evaluation, People, Trials
+from zeroevidence.evaluation.scores.curves import as_curve, thinned
+from zeroevidence.uncertainty.exposure import exposed_people
+
+_MOST_PEOPLE = 1000
+_HUB_SHARE = 0.1
+_HUB_TIMES = 3.0
+
+
+def names_on_top(matrix: ScoreMatrix) -> StrArray:
+    """For each trial the person who scored strictly above all others, "" where nobody did."""
+    names = matrix.enrolment_names if matrix.enrolment_speakers is None else matrix.enrolment_speakers
+    found = np.zeros(len(matrix.mated), dtype=names.dtype)
+    for rows in row_blocks(*matrix.scores.shape):
+        part = matrix.scores[rows]
+        alone = np.count_nonzero(part == part.max(axis=1, keepdims=True), axis=1) == 1
+        found[rows] = np.where(alone, names[part.argmax(axis=1)], "")
+    return found
+
+
+def exposure_by_person(
+    trials: Trials, on_top: StrArray | None = None, compared: Mapping[str, int] | None = None
+) -> People:
+    """What the search learned about each speaker, the most exposed first and at most a thousand of them.
+
+    Parameters
+    ----------
+    trials
+        What each trial disclosed.
+    on_top
+        Whose name came up for each trial, to count how often it was the wrong one.
+    compared
+        With how many trials of others each person was compared; with all of them unless given.
+    """
+    risk = trials.by_speaker
+    linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
+    falsely = None
+    if on_top is not None:
+        named = rows_of(risk.speaker, on_top)
+        wrong = named[(named >= 0) & (named != risk.whose)]
+        times = np.bincount(wrong, minlength=len(risk.speaker))
+        others = len(trials.speaker) - risk.trials
+        if compared is not None:
+            others = np.array([compared.get(str(name), 0) for name in risk.speaker])
+        falsely = times / np.maximum(others, 1)
+    first = slice(_MOST_PEOPLE)
+    return People(
+        tuple(risk.speaker[first].tolist()),
+        tuple(risk.trials[first].tolist()),
+        tuple(risk.mean[first].tolist()),
+        tuple(risk.max[first].tolist()),
+        tuple(linked[first].tolist()),
+        None if falsely is None else tuple(falsely[first].tolist()),
+    )
+
+
+def exposed_curves(trials: Trials) -> dict[str, Curve]:
+    """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
+    found = exposed_people(trials.by_speaker.mean, choose=thinned)
+    return {
+        "people_above": as_curve(found.level, found.share),
+        "people_above_bound": as_curve(found.level, found.bound),
+    }
+
+
+def most_people_above(row: Evaluation, level: float) -> float | None:
+    """With 95 % confidence at most this share of people like these is exposed to more than a level of bits.
+
+    Examples
+    --------
+    >>> from zeroevidence.evaluation.rows.evaluation import Curve
+    >>> row = Evaluation({}, curves={"people_above_bound": Curve((0.1, 0.2, 3.0), (0.99, 0.75, 0.53))})
+    >>> [most_people_above(row, level) for level in (0.0, 1.0, 3.0)]
+    [1.0, 0.75, 0.53]
+    """
+    if "people_above_bound" not in row.curves:
+        return None
+    curve = row.curves["people_above_bound"]
+    at = int(np.searchsorted(curve.x, level, "right")) - 1
+    return 1.0 if at < 0 else curve.y[at]
+
+
+def hubs(people: People, identities: int) -> BoolArray:
+    """Whose names come up for everybody: for a tenth of the others' trials, and three times as often as by guessing.
+
+    Examples
+    --------
+    >>> hubs(People(("a", "b"), (4, 4), (1.0, 0.5), (2.0, 2.0), (0.8, 0.7), (0.01, 0.4)), 29).tolist()
+    [False, True]
+    """
+    falsely = np.zeros(len(people.speaker)) if people.falsely is None else np.array(people.falsely)
+    return np.asarray(falsely >= max(_HUB_SHARE, min(1.0, _HUB_TIMES / identities)))

@@ -1,0 +1,244 @@
+"""Intervals and nulls for the measures of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import Ranked
+from zeroevidence.data.folded import FoldedScores
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.evaluation.rows.evaluation import Measured
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.rows.replicates import Replicates, Sampled, SearchedTrials
+from zeroevidence.evaluation.rows.setup import Resampling
+from zeroevidence.evaluation.scores.folded import supposed_folds
+from zeroevidence.evaluation.scores.search import Search, lid_of_everyone
+from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.registry import MEASURES, IntervalRule
+from zeroevidence.measure.singling import firing_threshold
+from zeroevidence.measure.whole import ScoreView
+from zeroevidence.uncertainty.bias import is_biased
+from zeroevidence.uncertainty.cells import Placed, place
+from zeroevidence.uncertainty.clusters import Clusters, find_clusters
+from zeroevidence.uncertainty.draws import Progress, run_batches
+from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, PairNull, SearchNull, Supposed, nulls, pair_null
+from zeroevidence.uncertainty.pairs import PairResampler
+from zeroevidence.uncertainty.search import Everyone, SearchResampler
+
+_HALVES = 16  # and their complements
+# Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
+# fewer than a quantile needs, where chance moves their mean by less than a share of the interval. A maximum is not
+# waited for: chance decides what it is.
+_LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
+_PRECISE = 0.1
+
+
+class Told:
+    """Scores, whose they are, and where they lie among each other, found when first asked for."""
+
+    def __init__(self, scores: Scores, ranked: Ranked) -> None:
+        self.scores, self.ranked = scores, ranked
+
+    def find(self) -> None:
+        """Find both now, before several threads ask."""
+        _ = self.clusters, self.placed
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The people behind each score."""
+        return find_clusters(self.scores)
+
+    @cached_property
+    def placed(self) -> Placed:
+        """The cell of each score."""
+        return place(self.scores.target, self.scores.nontarget, self.ranked)
+
+
+def replicate(
+    told: Told,
+    view: ScoreView,
+    rows: ScoreMatrix | FoldedScores | None,
+    found: Search | None,
+    options: Options,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Replicates:
+    """Values of all measures on fewer people: without each of them, and on halves of them."""
+    pairs = PairResampler(
+        told.scores,
+        view.ranked,
+        view.settings,
+        most=options.intervals,
+        clusters=told.clusters,
+        placed=told.placed,
+    )
+    groups = pairs.groups
+    whose = Sampled(groups.clusters, groups.people, groups.shares)
+    left_out = _gathered(pairs.left_out, groups.number, workers, progress)
+    people, halves, unrecognised = dict.fromkeys(left_out, whose), pairs.halves(_HALVES), pairs.unrecognised()
+    if found is not None and rows is not None:
+        trials = _searched(found, rows, options)
+        of_search = _gathered(trials.left_out, trials.number)
+        people |= dict.fromkeys(of_search, _whose(trials, uniform=found.prior is None))
+        left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
+        unrecognised |= trials.unrecognised()
+    return Replicates(groups.unit, people, left_out, halves, unrecognised, told.scores)
+
+
+def _searched(found: Search, rows: ScoreMatrix | FoldedScores, options: Options) -> SearchResampler:
+    """A search on fewer people; beyond a size the enrolled identities stay as they are.
+
+    They also do where people were cross-validated: a fold that loses one of few identities is another search than the
+    folds that do not.
+    """
+    everyone = None
+    if isinstance(rows, FoldedScores):
+        return SearchResampler(
+            found.evidence, found.singled, found.trials.speaker, seed=options.seed, most=options.intervals
+        )
+    if rows.scores.size <= ROWS_LIMIT:
+        n = rows.scores.shape[1]
+        fires = np.empty(rows.scores.shape, dtype=bool)
+        for fold in found.folds:
+            fires[fold.rows] = rows.scores[fold.rows] > firing_threshold(fold.others, n)
+        prior = np.full(n, 1.0 / n) if found.prior is None else found.prior
+        everyone = Everyone(rows.scores, rows.mated, lid_of_everyone(rows, found, options), prior, fires)
+    return SearchResampler(
+        found.evidence, found.singled, rows.mated, seed=options.seed, most=options.intervals, everyone=everyone
+    )
+
+
+def _whose(trials: SearchResampler, *, uniform: bool = True) -> Sampled:
+    most = np.log2(trials.evidence.identities) if uniform else np.inf
+    return Sampled(trials.clusters, trials.people, trials.shares, float(most))
+
+
+def search_replicates(
+    evidence: RowEvidence,
+    singled: IntArray | None,
+    speakers: IntArray | StrArray,
+    options: Options,
+    trials: StrArray,
+) -> Replicates:
+    """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
+    drawn = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
+    left_out = _gathered(drawn.left_out, drawn.number)
+    people = dict.fromkeys(left_out, _whose(drawn))
+    searched = SearchedTrials(trials, speakers, evidence.identities)
+    return Replicates("speaker", people, left_out, drawn.halves(_HALVES), drawn.unrecognised(), search=searched)
+
+
+def _gathered(
+    draw: Callable[[int, int], dict[str, FloatArray]],
+    total: int,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, FloatArray]:
+    parts = list(run_batches(draw, total, workers=workers, progress=progress))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def with_intervals(
+    metrics: Mapping[str, Measured], rules: Mapping[str, IntervalRule], replicates: Replicates
+) -> dict[str, Measured]:
+    """The measures corrected for few people, with the bounds of their intervals."""
+    result = dict(metrics)
+    for name, one in metrics.items():
+        if name in replicates.left_out and name in rules and isinstance(one.value, float):
+            found = replicates.bounds(name, one.value, rules[name])
+            plain = one.value if is_biased(rules[name]) and found.low is not None else None
+            limits = {"low": found.low, "high": found.high, "spread": found.spread, "bound": found.bound}
+            result[name] = replace(one, value=found.value, plain=plain, **limits)  # type: ignore[arg-type]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class BegunNull:
+    """The null of pairs, and what the first simulated lists gave, where there are any."""
+
+    pairs: PairNull | ListNull
+    lists: tuple[dict[str, FloatArray], ...]
+
+
+def begin_null(told: Told, rows: ScoreMatrix | FoldedScores | None, options: Options) -> BegunNull:
+    """What is needed of the null whatever the intervals are."""
+    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=lambda: told.placed)
+    sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
+    return BegunNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
+
+
+def with_nulls(
+    metrics: Mapping[str, Measured],
+    begun: BegunNull,
+    rows: ScoreMatrix | FoldedScores | None,
+    found: Search | None,
+    options: Options,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Measured], Resampling]:
+    """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
+    observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
+    tested = frozenset(name for name in observed if MEASURES[name].tested)
+    pairs = begun.pairs
+    if isinstance(pairs, ListNull):
+        drawn = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), progress)
+        found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
+    else:
+        drawn = _gathered(pairs.draw, options.null, workers, progress)
+        found_nulls = nulls(observed, drawn, tested)
+    times = len(next(iter(drawn.values())))
+    if found is not None and rows is not None and sum(part.scores.size for part in rows.parts) <= ROWS_LIMIT:
+        supposed = _supposed(rows, found, options)
+        drawn = _gathered(SearchNull(supposed, found.evidence.identities, options.seed).draw, options.null)
+        found_nulls |= nulls(observed, drawn, tested)
+    known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
+    return {**metrics, **known}, Resampling(pairs.unit, times)
+
+
+def _list_sizes(most: int) -> list[int]:
+    """Numbers of lists that are drawn at once, of so many."""
+    return [min(_LISTS_AT_ONCE, most - start) for start in range(0, most, _LISTS_AT_ONCE)]
+
+
+def _lists(
+    null: ListNull,
+    begun: Sequence[dict[str, FloatArray]],
+    metrics: Mapping[str, Measured],
+    most: int,
+    progress: Progress | None,
+) -> dict[str, FloatArray]:
+    """Measures of simulated lists, as many as it takes, the first of which are there already."""
+    drawn: dict[str, FloatArray] = {}
+    for batch, size in enumerate(_list_sizes(most)):
+        part = begun[batch] if batch < len(begun) else null.draw(batch, size)
+        drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
+        done = len(next(iter(drawn.values())))
+        if progress is not None:
+            progress(done, most)
+        if done >= _LEAST_LISTS and all(_is_precise(values, metrics[name]) for name, values in drawn.items()):
+            break
+    return drawn
+
+
+def _is_precise(values: FloatArray, measured: Measured) -> bool:
+    """Whether the mean of the values is known by far better than what it is compared with."""
+    if measured.spread is None and measured.low is not None:
+        return True  # a maximum
+    if measured.low is None or measured.high is None:
+        return False
+    return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))
+
+
+def _supposed(rows: ScoreMatrix | FoldedScores, found: Search, options: Options) -> list[Supposed]:
+    """What each trial would show if somebody else were the true one, by fold of people."""
+    if isinstance(rows, FoldedScores):
+        return supposed_folds(rows, found.folds, options)
+    return [Supposed.ranked(rows, lid_of_everyone(rows, found, options))]

@@ -1,0 +1,169 @@
+"""Every speaker's own disclosure and error rate, with intervals, and whether speakers differ more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv, stdtrit
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.scores import Scores
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.measure.verification import eer
+from zeroevidence.uncertainty.clusters import find_clusters
+from zeroevidence.uncertainty.differing import Differing, differing
+from zeroevidence.uncertainty.spread import LEVEL
+
+_TAIL = (1.0 - LEVEL) / 2.0
+_COLUMNS = (
+    *("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive"),
+    *("targets", "nontargets", "eer", "eer_low", "eer_high"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnErrors:
+    """The equal error rate of each speaker's own comparisons.
+
+    Parameters
+    ----------
+    speaker, targets, nontargets
+        The speaker, and how many mated and other comparisons involve them, as enrolled or as heard.
+    eer, low, high
+        Their EER, and its 95 % interval for other recordings of the same speaker.
+    passed, whose
+        Of each target, the share of its speaker's other comparisons that score as high, and the speaker's place.
+    """
+
+    speaker: StrArray
+    targets: IntArray
+    nontargets: IntArray
+    eer: FloatArray
+    low: FloatArray
+    high: FloatArray
+    passed: FloatArray
+    whose: IntArray
+
+
+def own_errors(scores: Scores) -> OwnErrors | None:
+    """EERs by speaker; None where nobody said who was compared with whom.
+
+    The interval is Clopper and Pearson's for as many trials as there are targets, as though a speaker's recordings were
+    independent: of the other comparisons there are many more.
+
+    Examples
+    --------
+    >>> from zeroevidence.data.scores import Pairs
+    >>> people = ["ann", "bob"]
+    >>> targets, others = Pairs([0, 0, 1, 1], [0, 1, 2, 3]), Pairs([0, 0, 1, 1], [2, 3, 0, 1])
+    >>> found = own_errors(Scores([3.0, 2.0, 1.0, 0.5], [0.0, 0.7, 0.1, 0.2], targets, others, people, list("wxyz"),
+    ...                           people, ["ann", "ann", "bob", "bob"]))
+    >>> found.speaker.tolist(), found.eer.round(2).tolist(), found.passed.tolist()
+    (['ann', 'bob'], [0.0, 0.25], [0.0, 0.0, 0.0, 0.25])
+    """
+    clusters = find_clusters(scores)
+    if clusters is None:
+        return None
+    target = _sorted(clusters.target.enrolment, scores.target)
+    # a comparison of two people is one of each
+    sides = np.concatenate((clusters.nontarget.enrolment, clusters.nontarget.trial))
+    twice = np.concatenate((scores.nontarget, scores.nontarget))
+    apart = clusters.nontarget.enrolment != clusters.nontarget.trial
+    once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
+    nontarget = _sorted(sides[once], twice[once])
+    known = sorted(set(target) & set(nontarget))
+    rates = np.array([eer(target[one], nontarget[one]) for one in known])
+    numbers = np.array([len(target[one]) for one in known])
+    low, high = _limits(rates, numbers)
+    passed = [_passed(scores.target, clusters.target.enrolment, one, nontarget[one]) for one in known]
+    return OwnErrors(
+        clusters.names[known],
+        numbers,
+        np.array([len(nontarget[one]) for one in known]),
+        rates,
+        low,
+        high,
+        np.concatenate(passed) if passed else np.empty(0),
+        np.repeat(np.arange(len(known)), numbers),
+    )
+
+
+def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
+    """One line per speaker, the most exposed first: disclosure in a search, and their own EER; None without names."""
+    own = None if row.scores is None else own_errors(row.scores)
+    found: dict[str, dict[str, object]] = {}
+    if row.trials is not None:
+        risk = row.trials.by_speaker
+        error = _mean_errors(row.trials.lid, row.trials.speaker)
+        for i, name in enumerate(risk.speaker.tolist()):
+            mean, half = float(risk.mean[i]), error[name]
+            found[name] = {
+                "trials": int(risk.trials[i]),
+                "lid_mean": mean,
+                "lid_low": None if half is None else mean - half,
+                "lid_high": None if half is None else mean + half,
+                "lid_max": float(risk.max[i]),
+                "share_positive": float(risk.share_positive[i]),
+            }
+    if own is not None:
+        order = np.argsort(own.eer, kind="stable")
+        for i in order:
+            line = found.setdefault(str(own.speaker[i]), {})
+            line |= {"targets": int(own.targets[i]), "nontargets": int(own.nontargets[i]), "eer": float(own.eer[i])}
+            line |= {"eer_low": float(own.low[i]), "eer_high": float(own.high[i])}
+    if not found:
+        return None
+    return {"speaker": list(found), **{name: [line.get(name) for line in found.values()] for name in _COLUMNS}}
+
+
+def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, Differing]:
+    """Whether people differ more than chance, by measure: in what a trial discloses, and in who passes for them.
+
+    ``alid`` is of the LID of each trial. ``eer`` is of each target, the share of its speaker's other comparisons that
+    score as high; the mean of these over a speaker's targets is one minus the area under the speaker's own ROC.
+    """
+    found: dict[str, Differing | None] = {}
+    if row.trials is not None:
+        _, whose = np.unique(row.trials.speaker, return_inverse=True)
+        found["alid"] = differing(row.trials.lid, whose, seed=seed)
+    own = None if row.scores is None else own_errors(row.scores)
+    if own is not None:
+        found["eer"] = differing(own.passed, own.whose, seed=seed)
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
+    """The values of each, ascending."""
+    order = np.lexsort((values, whose))
+    names, starts = np.unique(whose[order], return_index=True)
+    return dict(zip(names.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
+
+
+def _passed(values: FloatArray, whose: IntArray, one: int, others: FloatArray) -> FloatArray:
+    own = values[whose == one]
+    passed: FloatArray = 1.0 - np.searchsorted(others, own, "left") / len(others)
+    return passed
+
+
+def _limits(rates: FloatArray, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's limits of rates over numbers of trials."""
+    errors = rates * numbers
+    with np.errstate(invalid="ignore"):
+        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, _TAIL), 0.0)
+        rest = np.maximum(numbers - errors, 1e-9)
+        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - _TAIL), 1.0)
+    return low, high
+
+
+def _mean_errors(lid: FloatArray, speakers: StrArray) -> Mapping[str, float | None]:
+    """Half the width of the interval of each speaker's mean; None of a single trial."""
+    names, whose = np.unique(speakers, return_inverse=True)
+    held = np.bincount(whose)
+    mean = np.bincount(whose, weights=lid) / held
+    squares = np.bincount(whose, weights=(lid - mean[whose]) ** 2)
+    halves: list[float | None] = []
+    for n, total in zip(held.tolist(), squares.tolist(), strict=True):
+        halves.append(None if n < 2 else float(-stdtrit(n - 1, _TAIL) * np.sqrt(total / (n - 1) / n)))
+    return dict(zip(names.tolist(), halves, strict=True))

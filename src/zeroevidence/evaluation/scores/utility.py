@@ -1,0 +1,260 @@
+"""What protected speech is still good for, with intervals by speaker: words, emotions, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.audio import audio_seconds
+from zeroevidence.data.speech import SEGMENT_RATE, Corpus, Utterance
+from zeroevidence.data.threat import Training
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
+from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
+from zeroevidence.uncertainty.draws import groups_of
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
+
+_KINDS = {"substitute": 0, "delete": 1, "insert": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a row of utility is called, whose speech it is of, and how intervals are made."""
+
+    labels: Mapping[str, str]
+    speech: Training
+    options: Options
+
+
+def evaluate_transcripts(
+    said: Mapping[str, str],
+    heard: Mapping[str, str],
+    *,
+    speakers: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    speech: Training = "anonymised",
+    options: Options | None = None,
+) -> Evaluation:
+    """Word error rate of a recogniser, and its parts: words that became others, were lost, or were added.
+
+    Words are compared as they are written; write both sides alike.
+
+    Parameters
+    ----------
+    said, heard
+        The words of each utterance, and those that the recogniser wrote.
+    speakers
+        Who speaks; intervals leave speakers out, or single utterances where nobody says.
+    labels, speech
+        What the row is called, and whether the recogniser heard original or anonymised speech.
+    options
+        Intervals and seed.
+
+    Raises
+    ------
+    MissingExtra
+        Without jiwer, which aligns the words.
+    """
+    names = _common(said, heard, "transcript")
+    silent = [name for name in names if not said[name].split()]
+    if silent:
+        raise InputError(f"no words in the transcript of {silent[0]!r}; expected what was said")
+    errors = word_errors([said[name] for name in names], [heard[name] for name in names])
+    how = Described(labels or {}, speech, options or Options())
+    counts = {"utterances": len(names), "words": int(errors[:, 3].sum())}
+    return utility_row(
+        errors, errors[:, 3], lambda sums: TranscriptView(*sums), who_speaks(names, speakers), counts, how
+    )
+
+
+def word_errors(said: Sequence[str], heard: Sequence[str]) -> FloatArray:
+    """For each utterance its substitutions, deletions, insertions, and the words that were said."""
+    try:
+        import jiwer
+    except ImportError:
+        raise MissingExtra("utility", "word error rates") from None
+    found = np.zeros((len(said), 4))
+    for place, chunks in enumerate(jiwer.process_words(list(said), list(heard)).alignments):
+        for one in chunks:
+            of_said, of_heard = one.ref_end_idx - one.ref_start_idx, one.hyp_end_idx - one.hyp_start_idx
+            found[place, 3] += of_said
+            if one.type in _KINDS:
+                found[place, _KINDS[one.type]] += max(of_said, of_heard)
+    return found
+
+
+def evaluate_classes(
+    truth: Mapping[str, str],
+    recognised: Mapping[str, str],
+    *,
+    speakers: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    speech: Training = "anonymised",
+    options: Options | None = None,
+) -> list[Evaluation]:
+    """Unweighted average recall of classes such as emotions, then the recall of each (label ``emotion``).
+
+    Parameters
+    ----------
+    truth, recognised
+        The class of each utterance, and the one that was recognised.
+    speakers, labels, speech, options
+        As in `evaluate_transcripts`.
+    """
+    names = _common(truth, recognised, "class")
+    classes = sorted({truth[name] for name in names})
+    total = np.array([[truth[name] == one for one in classes] for name in names], dtype=np.float64)
+    right = total * np.array([[recognised[name] == one for one in classes] for name in names])
+    who, how = who_speaks(names, speakers), Described(labels or {}, speech, options or Options())
+
+    def view(sums: FloatArray) -> RecallView:
+        return RecallView(*np.split(sums, 2))
+
+    counts = {"utterances": len(names)}
+    rows = [utility_row(np.hstack((right, total)), np.ones(len(names)), view, who, counts, how)]
+    for place, one in enumerate(classes):
+        mine = Described({**how.labels, "emotion": one}, speech, how.options)
+        columns = np.stack((right[:, place], total[:, place]), axis=1)
+        counts = {"utterances": int(total[:, place].sum())}
+        rows.append(utility_row(columns, total[:, place], view, who, counts, mine))
+    return rows
+
+
+def evaluate_lengths(
+    original: Corpus,
+    anonymised: Corpus,
+    *,
+    labels: Mapping[str, str] | None = None,
+    options: Options | None = None,
+) -> Evaluation:
+    """How much longer or shorter utterances became, as a share of how long they were."""
+    both = utterance_pairs(original, anonymised)
+    pairs = np.array([[_seconds(before), _seconds(after)] for before, after in both])
+    columns = np.stack((np.abs(pairs[:, 1] - pairs[:, 0]), pairs[:, 0]), axis=1)
+    names = [before.id for before, _ in both]
+    who = who_speaks(names, {before.id: before.speaker for before, _ in both})
+    how = Described(labels or {}, "anonymised", options or Options())
+    return utility_row(columns, pairs[:, 0], lambda sums: LengthView(*sums), who, {"utterances": len(names)}, how)
+
+
+def utterance_pairs(original: Corpus, anonymised: Corpus) -> list[tuple[Utterance, Utterance]]:
+    """Utterances that both corpora have, in alphabetical order."""
+    before, after = ({one.id: one for one in corpus.utterances} for corpus in (original, anonymised))
+    names = sorted(before.keys() & after.keys())
+    if not names:
+        raise InputError("no utterance is in both corpora; expected the same")
+    return [(before[name], after[name]) for name in names]
+
+
+def _seconds(utterance: Utterance) -> float:
+    """How long an utterance is, which may be a part of its file."""
+    end = audio_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
+    return end - (utterance.start or 0) / SEGMENT_RATE
+
+
+def _common(said: Mapping[str, str], heard: Mapping[str, str], what: str) -> list[str]:
+    """Utterances in alphabetical order; both sides must have the same."""
+    for here, there, words in ((said, heard, f"no recognised {what}"), (heard, said, f"no {what}")):
+        lacking = sorted(here.keys() - there.keys())
+        if lacking:
+            more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+            raise InputError(f"{words} for utterance {lacking[0]!r}{more}; expected the same utterances on both sides")
+    if not said:
+        raise InputError("no utterances; expected at least one")
+    return sorted(said)
+
+
+def who_speaks(names: Sequence[str], speakers: Mapping[str, str] | None) -> tuple[IntArray, str]:
+    """The number of whom to leave out for each utterance, and what that is."""
+    if speakers is None:
+        return np.arange(len(names)), "utterance"
+    unknown = [name for name in names if name not in speakers]
+    if unknown:
+        raise InputError(f"no speaker for utterance {unknown[0]!r}; expected one for every utterance")
+    return np.unique([speakers[name] for name in names], return_inverse=True)[1], "speaker"
+
+
+def utility_row(
+    columns: FloatArray,
+    weight: FloatArray,
+    view: Callable[[FloatArray], object],
+    who: tuple[IntArray, str],
+    counts: dict[str, int],
+    how: Described,
+) -> Evaluation:
+    """Measures of sums over utterances, with intervals from the sums without each speaker.
+
+    Parameters
+    ----------
+    columns, weight
+        What is summed, a row for each utterance, and how much each utterance counts.
+    view
+        What measures see of the sums.
+    who
+        As `who_speaks` says it.
+    counts, how
+        Of the row.
+    """
+    code, unit = who
+    sums = columns.sum(axis=0)
+    values = battery("utility", view(sums))
+    most, seed = how.options.intervals, how.options.seed
+    clusters = int(code.max()) + 1
+    spreads: dict[str, Spread] = {}
+    number = min(most, clusters)
+    flags: list[Flag] = []
+    if most:
+        people = effective_number(np.bincount(code, weights=weight).astype(np.float64))
+        flags = _flags(unit, clusters, people)
+    if most and clusters >= LEAST_PEOPLE:
+        group = groups_of(clusters, most, seed)[code]
+        without = [battery("utility", view(sums - columns[group == one].sum(axis=0))) for one in range(number)]
+        shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
+        spreads = _spreads(values, without, shares, people)
+    counted = counts | ({"speakers": clusters} if unit == "speaker" else {})
+    return Evaluation(
+        metrics={name: _measured(name, value, spreads.get(name), unit) for name, value in values.items()},
+        counts=counted,
+        setup=Setup(
+            families=("utility",),
+            intervals=Resampling(unit, number) if most else None,
+            seed=seed,
+            data=digest([columns.ravel()]),
+        ),
+        labels=how.labels,
+        about=About(role="utility", speech=how.speech),
+        flags=tuple(flags),
+    )
+
+
+def _spreads(
+    values: Mapping[str, float], without: Sequence[Mapping[str, float]], shares: FloatArray, people: float
+) -> dict[str, Spread]:
+    found = {
+        name: spread_of(value, np.array([one.get(name, np.nan) for one in without]), shares, people)
+        for name, value in values.items()
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _measured(name: str, value: float, spread: Spread | None, unit: str) -> Measured:
+    entry = MEASURES[name]
+    if spread is None:
+        return Measured(value, entry.unit)
+    low, high = (float(one) for one in np.clip(spread.limits(value), entry.low, entry.high))
+    return Measured(value, entry.unit, f"interval by {unit}", low, high, spread=spread)
+
+
+def _flags(unit: str, clusters: int, people: float) -> list[Flag]:
+    if unit == "utterance":
+        return [flag("speakers-unknown", unit=unit, remedy="name --speakers")]
+    return resampling_flags(unit, clusters, people)

@@ -1,0 +1,1 @@
+"""Scores of a tandem in, rows of results out."""

@@ -1,0 +1,351 @@
+"""Training of the flow: batches, class densities and early stopping stay on the device; needs only torch and NumPy.
+
+On a GPU one step is captured as a graph and replayed, with products in bfloat16 on request: launching many small
+kernels would otherwise take longer than running them. Covariances are diagonal in the latent space, so no covariance
+matrix is ever built.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from zeroevidence._typing import IntArray
+from zeroevidence.protect.attributes.flows.latent import Evidence
+from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
+from zeroevidence.protect.attributes.shared.networks import need_torch
+
+_WARM_UP = 3  # steps before a graph is captured
+_PAPER_BATCH = 64  # to which the rate of the moving averages belongs
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to train."""
+
+    epochs: int = 100
+    patience: int = 10
+    batch: int = 64
+    learning_rate: float = 1e-4
+    decay_rate: bool = False  # lower the learning rate along half a cosine, after a short rise
+    weight_decay: float = 0.0
+    alpha: float = 0.99  # of the moving averages of the class densities, per 64 vectors
+    bfloat16: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Loss on held-out vectors (negative log-likelihood, in nats per vector) before training and after each epoch."""
+
+    losses: tuple[float, ...]
+    best: int  # the epoch whose state was kept
+    diverged: bool = False  # no state with finite weights and loss was reached
+    mus: tuple[float, ...] = ()  # mean evidence of the concealed attribute, in nats, at the same times
+
+
+class Densities(Protocol):
+    """Latent class densities as tensors that follow the data."""
+
+    leading: int  # coordinates that stand before all others
+
+    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
+        """Negative log-likelihood of each vector."""
+
+    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
+        """Move towards what a batch is like."""
+
+    def evidence(self) -> list[Evidence] | list[ClassGaussians]:
+        """As they are now, for each attribute."""
+
+    def state(self) -> list[Any]:
+        """Copies of all tensors."""
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Put copies back."""
+
+
+class ClassDensities:
+    """Latent class densities of one attribute or several, as tensors that follow the data by moving averages."""
+
+    def __init__(self, blocks: Sequence[tuple[Any, float]], device: Any) -> None:
+        """Start from `blocks`: the class means (K x K-1) and the variance of each attribute."""
+        torch = need_torch("a normalising flow")
+        self.means = [torch.as_tensor(means, dtype=torch.float32, device=device).clone() for means, _ in blocks]
+        self.variances = [torch.tensor(float(v), dtype=torch.float32, device=device) for _, v in blocks]
+        self.leading = sum(means.shape[1] for means in self.means)
+
+    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
+        """Negative log-likelihood of each vector; `labels` has a column per attribute."""
+        start, total = 0, -log_det
+        for a, (means, variance) in enumerate(zip(self.means, self.variances, strict=True)):
+            part = z[:, start : start + means.shape[1]]
+            start += means.shape[1]
+            total = total + 0.5 * ((part - means[labels[:, a]]) ** 2).sum(dim=1) / variance
+            total = total + 0.5 * means.shape[1] * variance.log()
+        return total + 0.5 * (z[:, self.leading :] ** 2).sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi)
+
+    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
+        """Move towards the maximum-likelihood values of a batch: eq. 6 for two classes, class means for more."""
+        torch = need_torch("a normalising flow")
+        start = 0
+        for a, (means, variance) in enumerate(zip(self.means, self.variances, strict=True)):
+            part = z[:, start : start + means.shape[1]]
+            start += means.shape[1]
+            if len(means) == 2:
+                square = (weights * part[:, 0] ** 2).sum() / weights.sum()
+                mu = alpha * means[1, 0] + (1.0 - alpha) * (torch.sqrt(1.0 + square) - 1.0)
+                mu = mu.clamp(min=1e-6)
+                means.copy_(torch.stack([-mu, mu])[:, None])
+                variance.copy_(2.0 * mu)
+            else:
+                share = torch.nn.functional.one_hot(labels[:, a], len(means)).to(part.dtype) * weights[:, None]
+                count = share.sum(dim=0)[:, None]
+                found = torch.where(count > 0.0, share.T @ part / count.clamp(min=1e-12), means)
+                means.lerp_(found, 1.0 - alpha)
+
+    def evidence(self) -> list[Evidence]:
+        """As they are now, for each attribute."""
+        return [
+            Evidence(means.double().cpu().numpy(), float(variance))
+            for means, variance in zip(self.means, self.variances, strict=True)
+        ]
+
+    def state(self) -> list[Any]:
+        """Copies of all tensors."""
+        return [tensor.clone() for tensor in (*self.means, *self.variances)]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Put copies back."""
+        for tensor, kept in zip((*self.means, *self.variances), state, strict=True):
+            tensor.copy_(kept)
+
+
+class SpreadDensities:
+    """Two classes with a mean and variances of their own in all coordinates, which follow the data by moving averages.
+
+    In each coordinate the means keep their middle at zero and the variances a product of one: the flow could stretch
+    both at no cost otherwise.
+    """
+
+    leading = 0
+
+    def __init__(self, start: ClassGaussians, order: IntArray, shrinkage: float, device: Any) -> None:
+        """Start from these; the network has their coordinates in that order.
+
+        A share of each variance, `shrinkage`, is always that of both classes.
+        """
+        torch = need_torch("a normalising flow")
+        self.order, self.shrinkage = order, shrinkage
+        self.means, self.variances = (
+            torch.as_tensor(part[:, order], dtype=torch.float32, device=device)
+            for part in (start.means, start.variances)
+        )
+        self.seen = self.variances.clone()  # before shrinking
+
+    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
+        """Negative log-likelihood of each vector."""
+        of = labels[:, 0]
+        total = (z - self.means[of]) ** 2 / self.variances[of] + self.variances.log()[of]
+        return 0.5 * total.sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi) - log_det
+
+    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
+        """Move towards means and variances of a batch."""
+        torch = need_torch("a normalising flow")
+        of = labels[:, 0]
+        share = torch.nn.functional.one_hot(of, 2).to(z.dtype) * weights[:, None]
+        count = share.sum(dim=0)[:, None]
+        there, count = count > 0.0, count.clamp(min=1e-12)
+        square = torch.where(there, share.T @ (z - self.means[of]) ** 2 / count, self.seen)
+        means = torch.lerp(self.means, torch.where(there, share.T @ z / count, self.means), 1.0 - alpha)
+        self.seen.lerp_(square, 1.0 - alpha)
+        shrunk = torch.lerp(self.seen, self.seen.mean(dim=0), self.shrinkage)
+        scale = shrunk.log().mean(dim=0).exp()
+        self.variances.copy_(shrunk / scale)
+        self.means.copy_((means - means.mean(dim=0)) / scale.sqrt())
+
+    def evidence(self) -> list[ClassGaussians]:
+        """As they are now, in the order of the coordinates that were given."""
+        back = np.argsort(self.order)
+        means, variances = (part.double().cpu().numpy()[:, back] for part in (self.means, self.variances))
+        return [ClassGaussians(means, variances)]
+
+    def state(self) -> list[Any]:
+        """Copies of all tensors."""
+        return [self.means.clone(), self.variances.clone(), self.seen.clone()]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Put copies back."""
+        for tensor, kept in zip((self.means, self.variances, self.seen), state, strict=True):
+            tensor.copy_(kept)
+
+
+@dataclass(slots=True)
+class Data:
+    """Vectors, labels (n x attributes) and weights on one device."""
+
+    x: Any
+    labels: Any
+    weights: Any
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+def train(
+    network: Any,
+    densities: Densities,
+    data: Data,
+    held: Data | None,
+    recipe: Recipe,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> History:
+    """Maximise the likelihood; with held-out vectors, keep the state that they find most likely, the start included.
+
+    Training ends early after `patience` epochs without gain, and as soon as the weights are no longer finite.
+    """
+    torch = need_torch("a normalising flow")
+    batch = min(recipe.batch, len(data))
+    steps_per_epoch = max(1, len(data) // batch)
+    generator = torch.Generator(device=data.x.device).manual_seed(recipe.seed)
+    step = _Step(torch, network, densities, data, recipe, batch, steps_per_epoch * recipe.epochs)
+    losses = [held_out_loss(network, densities, held)] if held is not None else []
+    mus = [densities.evidence()[0].mu]
+    best, kept = 0, _copy(network, densities)
+    for epoch in range(1, recipe.epochs + 1):
+        order = torch.randperm(len(data), generator=generator, device=data.x.device)
+        for number in range(steps_per_epoch):
+            step(order[number * batch : (number + 1) * batch])
+        if progress is not None:
+            progress(epoch, recipe.epochs)
+        mus.append(densities.evidence()[0].mu)
+        if held is None:
+            if not _finite(torch, network):
+                break
+            continue
+        losses.append(held_out_loss(network, densities, held))
+        if losses[-1] < losses[best]:
+            best, kept = epoch, _copy(network, densities)
+        elif epoch - best >= recipe.patience or not math.isfinite(losses[-1]):
+            break
+    if held is None:
+        return History((), recipe.epochs, not _finite(torch, network), tuple(mus))
+    network.load_state_dict(kept[0])
+    densities.restore(kept[1])
+    return History(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
+
+
+def held_out_loss(network: Any, densities: Densities, held: Data, rows: int = 65536) -> float:
+    """Weighted mean of the negative log-likelihood, in the precision of the vectors."""
+    torch = need_torch("a normalising flow")
+    total = weight = 0.0
+    with torch.no_grad():
+        for start in range(0, len(held), rows):
+            part = slice(start, start + rows)
+            z, log_det = network(held.x[part])
+            weights = held.weights[part]
+            total += float((weights * densities.loss(z, held.labels[part], log_det)).sum())
+            weight += float(weights.sum())
+    return total / weight
+
+
+class _Step:
+    """One step of the optimiser; on a GPU the same step captured once and replayed."""
+
+    def __init__(
+        self,
+        torch: Any,
+        network: Any,
+        densities: Densities,
+        data: Data,
+        recipe: Recipe,
+        batch: int,
+        steps: int,
+    ) -> None:
+        self.torch, self.network, self.densities, self.data, self.recipe = torch, network, densities, data, recipe
+        self.alpha = recipe.alpha ** (batch / _PAPER_BATCH)
+        self.on_gpu = data.x.is_cuda
+        self.rate = torch.tensor(recipe.learning_rate, device=data.x.device)
+        self.optimiser = torch.optim.AdamW(
+            network.parameters(),
+            lr=self.rate if self.on_gpu else recipe.learning_rate,
+            weight_decay=recipe.weight_decay,
+            fused=self.on_gpu or None,
+            capturable=self.on_gpu,
+        )
+        self.rows = torch.zeros(batch, dtype=torch.int64, device=data.x.device)
+        self.number, self.steps = 0, steps
+        self.graph: Any = None
+        self.fresh = _copy(network, densities)
+
+    def __call__(self, rows: Any) -> None:
+        rate = self._rate()
+        self.number += 1
+        if not self.on_gpu:
+            for group in self.optimiser.param_groups:
+                group["lr"] = rate
+            self.rows = rows
+            self._work()
+            return
+        if self.graph is None:
+            self._capture(rows)
+        self.rows.copy_(rows)
+        self.rate.fill_(rate)
+        self.graph.replay()
+
+    def _rate(self) -> float:
+        if not self.recipe.decay_rate:
+            return self.recipe.learning_rate
+        rise = max(1, min(self.steps // 20, 500))
+        if self.number < rise:
+            return self.recipe.learning_rate * (self.number + 1) / rise
+        along = (self.number - rise) / max(1, self.steps - rise)
+        return self.recipe.learning_rate * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * along)))
+
+    def _work(self) -> None:
+        torch, data, rows = self.torch, self.data, self.rows
+        x, labels, weights = (part.index_select(0, rows) for part in (data.x, data.labels, data.weights))
+        cast: Any = (
+            torch.autocast(data.x.device.type, torch.bfloat16) if self.recipe.bfloat16 else contextlib.nullcontext()
+        )
+        with cast:
+            z, log_det = self.network(x)
+        loss = (weights * self.densities.loss(z, labels, log_det)).sum() / weights.sum()
+        self.optimiser.zero_grad(set_to_none=not self.on_gpu)
+        loss.backward()
+        self.optimiser.step()
+        with torch.no_grad():
+            self.densities.follow(z.detach(), labels, weights, self.alpha)
+
+    def _capture(self, rows: Any) -> None:
+        """Warm up on a side stream, take the steps back, and capture one."""
+        torch = self.torch
+        self.rows.copy_(rows)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(_WARM_UP):
+                self._work()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self._work()
+        self.network.load_state_dict(self.fresh[0])
+        self.densities.restore(self.fresh[1])
+        for state in self.optimiser.state.values():
+            for value in state.values():
+                value.zero_()
+
+
+def _finite(torch: Any, network: Any) -> bool:
+    return bool(torch.stack([value.isfinite().all() for value in network.parameters()]).all())
+
+
+def _copy(network: Any, densities: Densities) -> tuple[dict[str, Any], list[Any]]:
+    return {name: value.detach().clone() for name, value in network.state_dict().items()}, densities.state()

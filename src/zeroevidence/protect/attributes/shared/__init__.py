@@ -1,0 +1,1 @@
+"""What attribute protectors share: the estimator interface, weights, covariances, noise, networks."""

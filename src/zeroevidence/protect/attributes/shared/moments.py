@@ -1,0 +1,142 @@
+"""Means and covariances of classes and people, and the Gaussian maps that bring classes to a common one.
+
+People count alike within a class, and classes count alike. Where no two vectors are of one person, all spread within a
+class is spread between people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.errors import UsageError
+
+if TYPE_CHECKING:
+    from zeroevidence.protect.attributes.shared.transformers import Training
+
+Shrinkage: TypeAlias = float | Literal["auto"]
+_FLOOR = 1e-10  # of the largest variance: directions with less count as having that much
+_STEPS = 100
+_CLOSE = 1e-12  # of the barycentre: it no longer moves
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """What classes and people are like.
+
+    Parameters
+    ----------
+    means
+        Of the classes, K x d.
+    between
+        Covariance of the people of a class, for each class, K x d x d.
+    within
+        Covariance of the vectors of one person, for each class, K x d x d; zeros where nobody has two vectors.
+    people
+        Number of people.
+    """
+
+    means: FloatArray
+    between: FloatArray
+    within: FloatArray
+    people: int
+
+    def classes(self, shrinkage: float) -> FloatArray:
+        """Covariance of each class, of which this share is that of all classes."""
+        own = self.between + self.within
+        found: FloatArray = (1.0 - shrinkage) * own + shrinkage * own.mean(axis=0)
+        return found
+
+    def all(self) -> FloatArray:
+        """Covariance within classes, the mean over classes."""
+        found: FloatArray = (self.between + self.within).mean(axis=0)
+        return found
+
+
+def class_moments(data: Training) -> Moments:
+    """Means and covariances of the first attribute's classes."""
+    labels = data.labels[:, 0]
+    means, between, within = [], [], []
+    for k in range(int(labels.max()) + 1):
+        x, people = data.x[labels == k], data.people[labels == k]
+        centres, inside = _people(x, people)
+        mean = centres.mean(axis=0)
+        away = centres - mean
+        means.append(mean)
+        between.append(away.T @ away / max(1, len(centres) - 1))
+        within.append(inside.T @ inside / max(1, len(x) - len(centres)))
+    return Moments(np.stack(means), np.stack(between), np.stack(within), len(np.unique(data.people)))
+
+
+def within_covariance(data: Training) -> FloatArray:
+    """Covariance of the vectors of one person, shrunk; within classes where nobody has two vectors."""
+    from sklearn.covariance import ledoit_wolf
+
+    centres, inside = _people(data.x, data.people)
+    free = len(inside) - len(centres)
+    if free == 0:
+        inside = data.x - class_moments(data).means[data.labels[:, 0]]
+        free = max(1, len(inside) - 2)
+    covariance, _ = ledoit_wolf(inside, assume_centered=True)
+    scaled: FloatArray = covariance * (len(inside) / free)
+    return scaled
+
+
+def shrunk(covariance: FloatArray, share: float) -> FloatArray:
+    """A covariance of which this share is replaced by a multiple of the identity with the same trace."""
+    if not 0.0 <= share <= 1.0:
+        raise UsageError(f"shrinkage: expected auto, or a share from 0 to 1, got {share!r}")
+    size = len(covariance)
+    found: FloatArray = (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
+    return found
+
+
+def shrinking_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
+    """The share itself or, for ``auto``, that of Ledoit and Wolf for centred rows."""
+    if shrinkage == "auto":
+        from sklearn.covariance import ledoit_wolf_shrinkage
+
+        return float(ledoit_wolf_shrinkage(rows, assume_centered=True))
+    if not 0.0 <= shrinkage <= 1.0:
+        raise UsageError(f"shrinkage: expected auto, or a share from 0 to 1, got {shrinkage!r}")
+    return float(shrinkage)
+
+
+def barycentre(covariances: FloatArray) -> FloatArray:
+    """The covariance that is nearest to several in the sense of optimal transport (Álvarez-Esteban et al. 2016)."""
+    found: FloatArray = covariances.mean(axis=0)
+    for _ in range(_STEPS):
+        root, inverse = _roots(found)
+        middle = np.mean([_roots(root @ one @ root)[0] for one in covariances], axis=0)
+        new: FloatArray = inverse @ middle @ middle @ inverse
+        moved = np.linalg.norm(new - found)
+        found = np.asarray((new + new.T) / 2.0)
+        if moved <= _CLOSE * np.linalg.norm(found):
+            break
+    return found
+
+
+def transport_map(source: FloatArray, target: FloatArray) -> FloatArray:
+    """The symmetric matrix that takes a Gaussian of one covariance to one of another by the shortest way."""
+    root, inverse = _roots(source)
+    found: FloatArray = inverse @ _roots(root @ target @ root)[0] @ inverse
+    return found
+
+
+def _roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The symmetric root of a covariance, and its inverse."""
+    values, directions = np.linalg.eigh(covariance)
+    sides = np.sqrt(np.maximum(values, max(_FLOOR * values[-1], np.finfo(float).tiny)))
+    return (directions * sides) @ directions.T, (directions / sides) @ directions.T
+
+
+def _people(x: FloatArray, people: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The mean vector of each person, and what each vector is apart from that."""
+    _, who, counts = np.unique(people, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), x.shape[1]))
+    np.add.at(sums, who, x)
+    centres = sums / counts[:, None]
+    return centres, x - centres[who]

@@ -1,0 +1,93 @@
+"""One registry for everything that there may be several of: measures, formats, back-ends, attackers, figures.
+
+An entry registers itself in the module that defines it. The modules of the registry's package are imported when the
+registry is first read, so a new entry is one new file. A plug-in adds its entry from anywhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
+
+from zeroevidence.errors import UsageError
+
+
+class Named(Protocol):
+    """What every entry has."""
+
+    @property
+    def name(self) -> str:
+        """What options, files and messages call it."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Mapping[str, T]):
+    """Entries by name.
+
+    Parameters
+    ----------
+    noun
+        What messages call an entry, as in "unknown back-end 'svm'".
+    package
+        The package whose modules add entries; None where all are added by hand.
+    order
+        Sort key of the entries; by default they keep the order in which they were added.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> colours = Registry("colour")
+    >>> red = colours.add(SimpleNamespace(name="red"))
+    >>> colours.find("red") is red
+    True
+    >>> colours.find("blue")
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: unknown colour 'blue'; expected red
+    """
+
+    def __init__(self, noun: str, *, package: str | None = None, order: Callable[[T], Any] | None = None) -> None:
+        self._noun, self._package, self._order = noun, package, order
+        self._entries: dict[str, T] = {}
+
+    def add(self, entry: T) -> T:
+        """Add an entry and return it; a name that is taken is refused."""
+        if entry.name in self._entries:
+            raise UsageError(f"there is already a {self._noun} called {entry.name!r}; expected another name")
+        self._entries[entry.name] = entry
+        if self._order is not None:
+            self._entries = {item.name: item for item in sorted(self._entries.values(), key=self._order)}
+        return entry
+
+    def remove(self, name: str) -> T:
+        """Take out an entry and return it."""
+        self._load()  # so that its module does not add it again later
+        return self._entries.pop(name)
+
+    def find(self, name: str) -> T:
+        """Return the entry of that name, or raise an error that lists the names there are."""
+        try:
+            return self[name]
+        except KeyError:
+            raise UsageError(f"unknown {self._noun} {name!r}; expected {', '.join(self)}") from None
+
+    def __getitem__(self, name: str) -> T:
+        return self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._load())
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def _load(self) -> dict[str, T]:
+        """Import the modules of the package once, and return the entries."""
+        package, self._package = self._package, None
+        if package is not None:
+            for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+                importlib.import_module(f"{package}.{module.name}")
+        return self._entries

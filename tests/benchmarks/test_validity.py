@@ -1,0 +1,58 @@
+"""The benchmark of validity: three cells hold, the page is made, and nothing but NumPy and SciPy is needed."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def validity(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    spec = importlib.util.spec_from_file_location("validity", BENCHMARKS / "validity.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "validity", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_three_cells_hold():
+    """In a process in which the libraries of the other parts cannot be imported."""
+    program = (
+        "import runpy, sys\n"
+        "sys.modules.update(dict.fromkeys(('click', 'polars', 'rich', 'torch', 'matplotlib', 'sklearn')))\n"
+        f"sys.path.insert(0, {str(BENCHMARKS)!r})\n"
+        "sys.argv = ['validity.py', '--quick']\n"
+        f"runpy.run_path({str(BENCHMARKS / 'validity.py')!r}, run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "all three hold"), done.stderr
+
+
+def test_every_part_makes_its_section(validity, tmp_path):
+    cells = [
+        validity.Cell("coverage", "heavy", "medium", 10, 2),
+        validity.Cell("lists", "zipf", "medium", 10, 2),
+        validity.Cell("null", "equal", "matrix", 10, 2),
+        validity.Cell("null", "equal", "complete list", 10, 2, 3),
+        validity.Cell("compare", "equal", "medium", 10, 2, 2),
+        validity.Cell("tandem", "equal", "medium", 10, 2, 6),
+    ]
+    results = tmp_path / "results.jsonl"
+    lines = validity.run(cells, 1, results)
+    text = validity.page(lines, len(lines))
+    for title in ("Coverage", "Length", "Bias", "Coverage in lists of trials", "P-values", "Comparisons"):
+        assert f"## {title}\n" in text
+    assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in cells]
+    assert validity.run(cells, 1, results) == lines
+
+
+def test_few_people_are_not_given_an_interval(validity):
+    (line,) = validity.run([validity.Cell("coverage", "equal", "medium", 8, 2)], 1, None)
+    assert {one["coverage"] for one in line["found"].values()} == {None}
+    assert "not given" in validity.page([line], 1)

@@ -1,0 +1,53 @@
+"""Results as a condition of a build."""
+
+import pytest
+
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.finding.gate import Gate
+from zeroevidence.evaluation.rows.flags import FLAGS, flag
+
+ROW = Evaluation({"eer": Measured(0.25, "rate"), "tag": Measured("B", "category")}, labels={"system": "ours"})
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("eer>0.2", True), ("eer > 0.25", False), ("eer>=0.25", True), ("eer<0.3", True), ("eer<=2e-1", False)],
+)
+def test_a_condition_that_holds_is_a_line(text, holds):
+    lines = Gate.parse(text).failures([ROW, ROW])
+    assert len(lines) == 2 * holds
+    assert all(line.startswith("gate failed: ours: eer = 0.25 ") for line in lines)
+
+
+@pytest.mark.parametrize("text", ["eer", "eer=1", "eer>x", "eer>1.2.3", "nonsense>1"])
+def test_what_is_no_condition_is_refused(text):
+    with pytest.raises(UsageError):
+        Gate.parse(text)
+
+
+@pytest.mark.parametrize(("text", "reason"), [("d_ece>1", "ours has no d_ece"), ("tag>1", "not a single number")])
+def test_a_row_that_cannot_be_judged_does_not_pass(text, reason):
+    with pytest.raises(UsageError, match=reason):
+        Gate.parse(text).failures([ROW])
+
+
+@pytest.mark.parametrize("code", [code for code, (severity, _) in FLAGS.items() if severity == "fault"])
+def test_a_row_with_a_fault_does_not_pass(code):
+    words = {"measure": "EER", "kind": "targets"} if code == "eer-above-half" else {}
+    wrong = Evaluation({"eer": Measured(0.9, "rate")}, labels={"system": "turned"}, flags=(flag(code, **words),))
+    assert Gate.parse("eer<0.3").failures([ROW, wrong])[1:] == [
+        f"gate failed: turned: eer cannot be judged because of {code}"
+    ]
+
+
+def test_a_warning_does_not_fail():
+    warned = Evaluation({"eer": Measured(0.4, "rate")}, flags=(flag("no-intervals", speakers=3),))
+    assert Gate.parse("eer<0.3").failures([warned]) == []
+
+
+@pytest.mark.parametrize(("low", "passes"), [(0.45, True), (0.51, False), (None, False)])
+def test_an_eer_that_is_above_half_by_chance_may_pass(low, passes):
+    turned = flag("eer-above-half", measure="EER", kind="targets")
+    row = Evaluation({"eer": Measured(0.52, "rate", low=low, high=0.6)}, flags=(turned,))
+    assert (Gate.parse("eer<0.3").failures([row]) == []) == passes

@@ -1,0 +1,295 @@
+"""Plans against people simulated in another way: lengths, numbers of people, pilots."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import zeroevidence as ze
+from zeroevidence.evaluation.planning.pilot import strongest_attack
+from zeroevidence.evaluation.planning.simulated import Design, shift_of, simulated, truth
+
+PATH = Path(__file__).resolve().parents[3] / "benchmarks" / "validity_designs.py"
+BOUND = 0.27
+SHOW = {"d_ece": BOUND, "eer": 0.1, "linkability": 0.3}
+
+
+@pytest.fixture(scope="module")
+def designs():
+    """The generator of the benchmark of validity."""
+    spec = importlib.util.spec_from_file_location("validity_designs", PATH)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["validity_designs"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["validity_designs"]
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return ze.plan(20, 10, leak=0.2, show=SHOW, simulations=10)
+
+
+@pytest.fixture(scope="module")
+def others(designs, plan):
+    """As many people, from the other generator, whose scores have another variance."""
+    effects = designs.DESIGNS["equal"]
+    scale = np.sqrt(effects.enrolment**2 * 4 + effects.chance**2)
+
+    def rows(people, times):
+        return [
+            ze.evaluate(designs.matrix(effects, plan.basis.shift * scale, people, (77, people, i)), null=0)
+            for i in range(times)
+        ]
+
+    return rows
+
+
+def test_truth_of_one_comparison():
+    found = truth(Design(20), 1.3)
+    assert found["eer"] == pytest.approx(norm.cdf(-0.65), abs=1e-4)
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.standard_normal((2, 200_000))
+    assert found["d_ece"] == pytest.approx(ze.d_ece(target + 1.3, nontarget), abs=0.004)
+    assert found["linkability"] == pytest.approx(ze.linkability(target + 1.3, nontarget), abs=0.01)
+
+
+@pytest.mark.parametrize("between", [0.0, 0.5, 0.9])
+def test_truth_of_a_search(between):
+    design = Design(20, between=between)
+    within = np.sqrt(1.0 - design.of_person**2 - design.of_recording**2)
+    first, _ = quad(lambda x: norm.pdf(x - 1.3 / within) * norm.cdf(x) ** 19, -10, 20)
+    assert truth(design, 1.3)["top1"] == pytest.approx(first, abs=0.015)
+
+
+@pytest.mark.parametrize(("name", "value"), [("d_ece", 0.2), ("eer", 0.25), ("linkability", 0.4), ("alid", 0.5)])
+def test_leak_is_what_was_stated(name, value):
+    design = Design(24)
+    assert truth(design, shift_of(design, name, value))[name] == pytest.approx(value, abs=0.005)
+
+
+@pytest.mark.parametrize(("name", "value"), [("d_ece", 0.0), ("eer", 0.5), ("alid", 0.0), ("top1", 1 / 24)])
+def test_nothing_leaks_without_a_shift(name, value):
+    assert shift_of(Design(24), name, value) == 0.0
+
+
+def test_simulated_people_have_the_stated_effects():
+    design = Design(60, 6, between=0.6)
+    scores = simulated(design, 0.0, 0, 0).scores.reshape(60, 6, 60)
+    assert scores.var() == pytest.approx(1.0, abs=0.12)
+    # two recordings of one person against one enrolment share what people are, but not the recording
+    shared = np.mean([np.cov(scores[:, i].ravel(), scores[:, j].ravel())[0, 1] for i, j in ((0, 1), (2, 3), (4, 5))])
+    assert shared == pytest.approx(0.6, abs=0.12)
+
+
+def test_uneven_people_speak_as_often_on_average():
+    counts = Design(30, 10, uneven=True).recordings()
+    assert counts.mean() == pytest.approx(10, abs=0.5)
+    assert counts[0] > 10 * counts[-1]
+
+
+def test_expected_length_is_that_of_other_simulated_people(plan, others):
+    rows = others(20, 20)
+    for one in plan.expected:
+        lengths = [row[one.measure].high - row[one.measure].low for row in rows]
+        assert one.length == pytest.approx(np.mean(lengths), rel=0.2), one.measure
+        assert one.low <= one.truth <= one.high
+
+
+def test_limits_are_one_sided_on_the_side_of_the_attacker(plan):
+    for one in plan.expected:
+        falls = one.measure in ("eer", "cllr_min")
+        assert (one.low < one.limit < one.value) if falls else (one.value < one.limit < one.high), one.measure
+
+
+def test_what_a_leak_shows(plan):
+    assert plan.found == 1.0
+    assert plan["d_ece"].power == 1.0
+    assert plan["eer"].power is None
+    assert (plan["alid"].bound, plan["alid"].shown) == (None, None)
+    with pytest.raises(KeyError, match="lid_max"):
+        plan["lid_max"]
+
+
+def test_people_needed_show_it(plan, others):
+    """With the number that is needed about 80 % show it, with half of them clearly fewer."""
+    needed = plan.wanted[0].needed
+    assert (plan.wanted[0].measure, plan.wanted[0].bound) == ("d_ece", BOUND)
+    assert 15 < needed.low <= needed.people <= needed.high < 80
+    enough = [row["d_ece"].spread.at_most(float(row["d_ece"])) <= BOUND for row in others(needed.people, 24)]
+    too_few = [row["d_ece"].spread.at_most(float(row["d_ece"])) <= BOUND for row in others(needed.people // 2, 24)]
+    assert 0.6 <= np.mean(enough) <= 0.97
+    assert np.mean(too_few) < np.mean(enough) - 0.15
+
+
+def test_a_bound_beyond_the_truth_is_not_reached(plan):
+    by_name = {one.measure: one.needed for one in plan.wanted}
+    assert by_name["linkability"].unreachable == "never"
+    assert by_name["eer"].people == 10
+
+
+def test_same_seed_same_plan_whatever_the_workers():
+    seen = []
+    alone = ze.plan(12, 3, leak=0.1, simulations=2, seed=5, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
+    assert ze.plan(12, 3, leak=0.1, simulations=2, seed=5, workers=2) == alone
+    assert ze.plan(12, 3, leak=0.1, simulations=2, seed=6) != alone
+
+
+def test_false_alarms_where_nothing_leaks():
+    nothing = ze.plan(12, 3, leak=0.0, simulations=6)
+    assert nothing.basis.shift == 0.0
+    assert nothing.found <= 0.4
+    assert nothing["d_ece"].truth == 0.0
+
+
+def test_uneven_people_make_long_intervals():
+    even, uneven = (ze.plan(16, 4, leak=0.2, uneven=one, simulations=3) for one in (False, True))
+    assert uneven["eer"].length > 1.2 * even["eer"].length
+
+
+def pilots(people, times, shift=1.4):
+    design = Design(people, 8)
+    return [ze.evaluate(simulated(design, shift, 3, i), null=0) for i in range(times)]
+
+
+def test_pilots_foretell_larger_recordings():
+    """On average; one pilot knows its own lengths only roughly."""
+    found = [ze.plan_from_pilot(row, 80) for row in pilots(20, 12)]
+    larger = pilots(80, 6)
+    for name in ("eer", "d_ece", "linkability", "top1"):
+        foretold = np.mean([one[name].length for one in found])
+        assert foretold == pytest.approx(np.mean([row[name].high - row[name].low for row in larger]), rel=0.2), name
+
+
+def test_a_pilot_of_as_many_people_foretells_itself():
+    (row,) = pilots(12, 1)
+    found = ze.plan_from_pilot(row, show={"d_ece": 0.7, "eer": 0.45})
+    assert found.people == 12
+    for one in found.expected:
+        assert (one.value, one.low, one.high) == (float(row[one.measure]), row[one.measure].low, row[one.measure].high)
+    assert found["d_ece"].shown > 0.99
+    assert found["eer"].shown < 0.01
+    never = {one.measure: one.needed.unreachable for one in found.wanted}
+    assert never == {"d_ece": None, "eer": "never"}
+
+
+def test_limits_of_a_falling_measure_use_its_lower_side():
+    (row,) = pilots(20, 1)
+    found = ze.plan_from_pilot(row, 200, show={"eer": 0.2})
+    needed = found.wanted[0].needed.people
+    at = ze.plan_from_pilot(row, needed, show={"eer": 0.2})["eer"]
+    before = ze.plan_from_pilot(row, int(0.95 * needed), show={"eer": 0.2})["eer"]
+    assert before.shown < 0.8 <= at.shown
+
+
+def test_the_strongest_attack_of_a_pilot_is_planned_for():
+    weak, strong = (
+        ze.evaluate(simulated(Design(12, 4), shift, 0, 0), null=0, labels={"system": name})
+        for name, shift in (("weak", 0.5), ("strong", 3.0))
+    )
+    assert strongest_attack([weak, strong]).labels["system"] == "strong"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"people": 1}, "people: expected a whole number from 10 on, because fewer give no intervals, got 1"),
+        ({"people": 30.5}, "people: expected a whole number"),
+        ({"utterances": 0}, "utterances: expected a whole number from 1 on, got 0"),
+        ({"leak": 2.0}, "d_ece: expected a value from 0 to 0.721, got 2"),
+        ({"leak": -0.1}, "d_ece: expected a value from 0 to 0.721, got -0.1"),
+        ({"leak": float("nan")}, "d_ece: expected a value from 0 to 0.721, got nan"),
+        ({"leak": 0.7, "measure": "eer"}, "eer: expected a value from 0 to 0.5, got 0.7"),
+        ({"measure": "magic"}, "unknown measure 'magic'"),
+        ({"measure": "lid_max"}, "lid_max cannot be planned for; expected one of eer, .*d_ece"),
+        ({"measure": "cllr"}, "cllr cannot be planned for"),
+        ({"show": {"worst_case": 1.0}}, "worst_case cannot be planned for"),
+        ({"show": {"d_ece": -1.0}}, "d_ece: expected a bound from 0 to 0.7213, got -1"),
+        ({"power": 1.0}, "power: expected a number from 0.5 to below 1, got 1.0"),
+        ({"between": 1.0}, "between: expected a number from 0 to below 1, got 1.0"),
+        ({"simulations": 1}, "simulations: expected a whole number from 2 on, got 1"),
+        ({"seed": -1}, "seed: expected a whole number from 0 on, got -1"),
+        ({"people": 5000}, "5000 people with 10 utterances each are 250000000 scores to simulate"),
+    ],
+)
+def test_plans_that_make_no_sense_are_refused(settings, said):
+    with pytest.raises(ze.UsageError, match=said):
+        ze.plan(**{"leak": 0.2, **settings})
+
+
+def test_pilots_that_tell_nothing_are_refused():
+    with pytest.raises(ze.InputError, match="the pilot has 6 people, too few to plan from; expected at least 10"):
+        ze.plan_from_pilot(pilots(6, 1)[0])
+    rng = np.random.default_rng(0)
+    with pytest.raises(ze.InputError, match="does not say whose the recordings are"):
+        ze.plan_from_pilot(ze.evaluate(rng.normal(1.0, 1.0, 50), rng.normal(0.0, 1.0, 50), null=0))
+    without = ze.evaluate(simulated(Design(12, 2), 1.0, 0, 0), intervals=0, null=0)
+    with pytest.raises(ze.InputError, match="has no intervals to plan from"):
+        ze.plan_from_pilot(without)
+    (row,) = pilots(12, 1)
+    with pytest.raises(ze.InputError, match="the pilot has no interval of lid_max; expected one of eer"):
+        ze.plan_from_pilot(row, show={"lid_max": 1.0})
+    with pytest.raises(ze.UsageError, match="unknown measure 'magic'"):
+        ze.plan_from_pilot(row, show={"magic": 1.0})
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return ze.plan_comparison(16, 6, leak=0.1, difference=0.15, simulations=6)
+
+
+def test_systems_are_told_apart_by_as_many_people_as_planned(comparison, designs):
+    """Systems of the other generator, which share half of their variance, with the number of people that is needed."""
+    effects = designs.DESIGNS["equal"]
+    scale = np.sqrt(effects.enrolment**2 * 4 + effects.chance**2)
+    shifts = [scale * shift_of(Design(16), "d_ece", leak) for leak in (0.1, 0.25)]
+    n = comparison.needed.people
+    assert comparison.needed.low <= n <= comparison.needed.high < 40
+    told = []
+    for i in range(12):
+        common = designs.matrix(effects, 0.0, n, (5, i))
+        rows = []
+        for system, shift in enumerate(shifts):
+            scores = (common.scores + designs.matrix(effects, 0.0, n, (6, i, system)).scores) / np.sqrt(2.0)
+            scores[np.arange(len(scores)), common.mated] += shift
+            data = ze.ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
+            rows.append(ze.evaluate(data, null=0, labels={"system": str(system)}))
+        told.append(ze.compare(rows, ["d_ece"])[0].pairs[0].difference.p_value <= 0.05)
+    assert 0.5 <= np.mean(told) <= 1.0
+
+
+def test_differences_of_a_planned_comparison(comparison):
+    assert comparison.low < comparison.difference == 0.15 < comparison.high
+    assert comparison.length == comparison.high - comparison.low
+    falling = ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2, workers=2)
+    assert falling.low < falling.difference == -0.2 < falling.high
+    assert falling == ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2)
+
+
+def test_systems_that_share_more_are_told_apart_by_fewer_people():
+    needed = [
+        ze.plan_comparison(12, 3, leak=0.1, difference=0.3, shared=shared, simulations=2).needed.people
+        for shared in (0.0, 0.9)
+    ]
+    assert needed[1] < needed[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"difference": 0.0}, "difference: expected a number above 0, got 0.0"),
+        ({"difference": 1.0}, "d_ece: expected a value from 0 to 0.721, got 1.2"),
+        ({"shared": 1.0}, "shared: expected a number from 0 to below 1, got 1.0"),
+        ({"measure": "lid_max"}, "lid_max cannot be planned for"),
+        ({"measure": "magic"}, "unknown measure 'magic'"),
+        ({"people": 2}, "people: expected a whole number from 10 on"),
+    ],
+)
+def test_comparisons_that_make_no_sense_are_refused(settings, said):
+    with pytest.raises(ze.UsageError, match=said):
+        ze.plan_comparison(**{"leak": 0.2, "difference": 0.1, **settings})

@@ -1,0 +1,398 @@
+"""The order of lines changes nothing: folds, exchanged people and halves of them follow names."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.fuzz.seeds import run
+from tests.onnx_bytes import model as onnx_model
+from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
+from zeroevidence.calibrate.rows import speaker_folds
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.linked import read_linked
+from zeroevidence.data.order import in_name_order, name_ranks
+from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.evaluation.reading.results import read_results, to_json
+from zeroevidence.evaluation.scores.search import average_disclosure
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.linkage.crossfit import calibrate_search
+from zeroevidence.linkage.pairing import pair
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.assessment.utility import verification
+
+
+def shuffled(path, into, seed):
+    lines = path.read_text().splitlines(keepends=True)
+    into.write_text("".join(lines[i] for i in np.random.default_rng(seed).permutation(len(lines))))
+    return into
+
+
+def numbers(result):
+    return json.loads(to_json([result]))
+
+
+def files(folder, *, rows, seed=0):
+    """Scores of ten people against each other, in rows or as a list of single comparisons."""
+    rng = np.random.default_rng(seed)
+    people = [f"p{i}" for i in rng.permutation(12)]
+    scores, key = [], []
+    for trial in rng.permutation(60):
+        own = people[trial % len(people)]
+        for enrolled in people if rows else rng.choice(people, 7, replace=False):
+            mated = enrolled == own
+            scores.append(f"{enrolled} u{trial} {rng.normal(2.0 * mated):.3f}\n")
+            key.append(f"{enrolled} u{trial} {'target' if mated else 'nontarget'}\n")
+    (folder / "a.scores").write_text("".join(scores))
+    (folder / "a.key").write_text("".join(key))
+    return folder / "a.scores", folder / "a.key"
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["rows", "list"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_lines_in_any_order_give_the_same_numbers(tmp_path, rows, seed):
+    scores, key = files(tmp_path, rows=rows, seed=seed)
+    expected = evaluate(read_scores(scores, key=key), intervals=50, null=50)
+    other = shuffled(scores, tmp_path / "b.scores", seed), shuffled(key, tmp_path / "b.key", seed + 1)
+    found = evaluate(read_scores(other[0], key=other[1]), intervals=50, null=50)
+    assert numbers(found) == numbers(expected)
+
+
+def test_a_file_compared_with_itself_in_another_order_shows_no_difference(tmp_path):
+    scores, key = files(tmp_path, rows=True)
+    other = shuffled(scores, tmp_path / "b.scores", 1), shuffled(key, tmp_path / "b.key", 2)
+    one, two = (
+        evaluate(read_scores(path, key=of), intervals=50, null=0, labels={"system": name})
+        for name, path, of in (("a", scores, key), ("b", *other))
+    )
+    for found in compare([one, two], ["alid", "top1", "eer", "linkability", "singling_out"]):
+        (only,) = found.pairs
+        assert only.difference.value == 0.0, found.measure
+
+
+def test_development_scores_in_any_order_give_the_same_numbers(tmp_path):
+    scores, key = files(tmp_path, rows=True)
+    (tmp_path / "dev").mkdir()
+    for path in files(tmp_path / "dev", rows=True, seed=1):
+        path.write_text(path.read_text().replace("p", "d").replace("u", "v"))
+    dev = tmp_path / "dev" / "a.scores", tmp_path / "dev" / "a.key"
+    other = shuffled(dev[0], tmp_path / "b.scores", 1), shuffled(dev[1], tmp_path / "b.key", 2)
+    one, two = (
+        evaluate(read_scores(scores, key=key), dev=read_scores(of[0], key=of[1]), intervals=20, null=20)
+        for of in (dev, other)
+    )
+    assert numbers(one) == numbers(two)
+
+
+def test_unnamed_scores_in_any_order_give_the_same_numbers():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(0.0, 1.0, 200)
+    one = evaluate(Scores(target, nontarget), intervals=50, null=50)
+    two = evaluate(Scores(rng.permutation(target), rng.permutation(nontarget)), intervals=50, null=50)
+    assert numbers(one) == numbers(two)
+
+
+def matrix(seed=0):
+    rng = np.random.default_rng(seed)
+    mated = np.arange(60) % 12
+    return ScoreMatrix(
+        rng.normal(size=(60, 12)) + 2.0 * np.eye(12)[mated],
+        mated,
+        trials=[f"u{i}" for i in range(60)],
+        enrolments=[f"p{i}" for i in range(12)],
+    )
+
+
+def reordered(given, seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(len(given.mated)), rng.permutation(given.scores.shape[1])
+    return ScoreMatrix(
+        given.scores[rows][:, columns],
+        np.argsort(columns)[given.mated[rows]],
+        trials=given.trials[rows],
+        enrolments=given.enrolments[columns],
+    )
+
+
+def test_rows_and_columns_of_a_matrix_may_stand_anywhere():
+    given = matrix()
+    other = reordered(given, 7)
+    assert numbers(evaluate(given, intervals=20, null=20)) == numbers(evaluate(other, intervals=20, null=20))
+    assert average_disclosure(given) == average_disclosure(other)
+    ordered = in_name_order(other)
+    assert all(a < b for a, b in pairwise(ordered.trials))
+    assert all(a < b for a, b in pairwise(ordered.enrolments))
+    at = {name: i for i, name in enumerate(given.trials)}
+    assert [given.mated_names[at[name]] for name in ordered.trials] == ordered.mated_names.tolist()
+
+
+def test_the_table_of_trials_stays_in_the_order_of_the_caller():
+    given = reordered(matrix(), 3)
+    found = evaluate(given, intervals=0, null=0).trials
+    assert found.trial.tolist() == given.trials.tolist()
+    assert found.speaker.tolist() == given.mated_names.tolist()
+
+
+def test_a_trial_whose_speaker_is_not_enrolled_stays_so():
+    given = ScoreMatrix([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [1, 0, -1], enrolments=["b", "a"], trials=["3", "2", "1"])
+    ordered = in_name_order(given)
+    assert ordered.mated.tolist() == [-1, 1, 0]
+    assert in_name_order(ordered) is ordered
+
+
+def test_pairs_that_were_compared_twice_are_sorted_by_score():
+    from zeroevidence.data.scores import Pairs
+
+    one = Scores([1.0, 0.5], [0.0], Pairs([0, 0], [0, 0]), Pairs([1], [0]), enrolments=["b", "a"], trials=["t"])
+    assert in_name_order(one).target.tolist() == [0.5, 1.0]
+    assert in_name_order(one).nontarget_pairs.enrolment.tolist() == [0]
+
+
+def test_folds_follow_names():
+    names = np.array([f"p{i}" for i in range(20)])
+    order = np.random.default_rng(0).permutation(20)
+    one, two = speaker_folds(name_ranks(names)), speaker_folds(name_ranks(names[order]))
+    assert [set(names[f]) for f in one] == [set(names[order][f]) for f in two]
+
+
+def test_embeddings_in_any_order_are_calibrated_alike():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(12, 6))
+    enrol = Embeddings(
+        centres + 0.3 * rng.normal(size=(12, 6)), [f"e{i}" for i in range(12)], [f"p{i}" for i in range(12)]
+    )
+    trial = Embeddings(
+        np.repeat(centres, 4, axis=0) + rng.normal(size=(48, 6)),
+        [f"t{i}" for i in range(48)],
+        [f"p{i // 4}" for i in range(48)],
+    )
+    found = []
+    for seed in (None, 1, 2):
+        rows, columns = (np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n) for n in (48, 12))
+        search = pair(trial.take(rows), enrol.take(columns))
+        calibration = calibrate_search(search)
+        found.append(calibration.weight[np.argsort(search.trial.ids)])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-6)
+
+
+def test_trials_of_a_tandem_may_stand_anywhere():
+    rng = np.random.default_rng(0)
+
+    def trials(mean, attacks=False):
+        scores = rng.normal(mean, 1.0, 200).round(1)  # many ties
+        speakers = np.array([f"s{i % 15}" if i % 4 else "" for i in range(200)])  # enough for intervals
+        return scores, speakers, rng.choice(["A1", "A2"], 200) if attacks else None
+
+    parts = {"cm_bonafide": trials(2.0), "cm_spoof": trials(0.0, attacks=True)}
+
+    def evaluated(seed):
+        order = np.arange(200) if seed is None else np.random.default_rng(seed).permutation(200)
+        made = {
+            name: TrialScores(scores[order], speakers[order], attacks=None if attacks is None else attacks[order])
+            for name, (scores, speakers, attacks) in parts.items()
+        }
+        return [numbers(row) for row in evaluate_tandem(TandemScores(**made), by_attack=True, intervals=20)]
+
+    first = evaluated(None)
+    assert first[0]["rows"][0]["metrics"]["cm_eer"]["low"] is not None
+    assert first == evaluated(1) == evaluated(2)
+
+
+def people(folder, seed, name):
+    """Embeddings of people of two sexes and many ages in some order."""
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in range(30)], 6)
+    sex = np.repeat(["f", "m"] * 15, 6)
+    vectors = np.repeat(rng.normal(size=(30, 8)), 6, axis=0) + 0.5 * rng.normal(size=(180, 8))
+    vectors[:, 0] += np.where(sex == "f", 1.0, -1.0)
+    order = np.arange(180) if seed is None else np.random.default_rng(seed).permutation(180)
+    ids = np.array([f"u{i:03d}" for i in range(180)])
+    age = np.repeat(rng.permutation(30) + 20, 6)
+    np.savez(
+        folder / name, vectors=vectors[order], speaker=who[order], sex=sex[order], age=age[order], utterance=ids[order]
+    )
+    return folder / name
+
+
+def done(*words):
+    code, out, err = run(*map(str, words))
+    assert code == 0, err
+    return out
+
+
+@pytest.mark.parametrize("protector", ["inlp", "transport", "flow"])
+def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protector):
+    pytest.importorskip("safetensors")
+    more = ()
+    if protector == "flow":
+        pytest.importorskip("torch")
+        more = ("--set", "epochs=2")
+    for name, seed in (("a", None), ("b", 5)):
+        file = people(tmp_path, seed, f"{name}.npz")
+        words = ("--attribute", "sex", "--protector", protector, *more)
+        done("protect", "fit", file, *words, "-o", tmp_path / name)
+    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
+    assert one == two
+
+
+def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    words = ("--attribute", "sex", "--protector", "leace", "--attacker", "lda", "--attacker", "logistic")
+    words += ("--intervals", "20", "--null", "20", "-f", "json")
+    found = []
+    for place, seed in (("a", None), ("b", 5)):
+        (tmp_path / place).mkdir()
+        found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words))
+    assert found[0] == found[1]
+
+
+def test_what_is_left_of_a_number_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    words = ("--attribute", "age", "--continuous", "--protector", "conditional", "--intervals", "20", "--null", "20")
+    found = []
+    for place, seed in (("a", None), ("b", 5)):
+        (tmp_path / place).mkdir()
+        found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words, "-f", "json"))
+    assert found[0] == found[1]
+
+
+def test_verification_by_what_is_left_enrols_by_name():
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in range(24)], 6)
+    ids = np.array([f"u{i:03d}" for i in rng.permutation(144)])
+    given = Embeddings(np.repeat(rng.normal(size=(24, 6)), 6, axis=0) + rng.normal(size=(144, 6)), ids, who)
+    train, test = given.take(who < "s12"), given.take(who >= "s12")
+    one, two = (
+        verification(train, {"test": test.take(order)}, Options(intervals=20, null=0), {})
+        for order in (np.arange(72), rng.permutation(72))
+    )
+    assert numbers(one) == numbers(two)
+
+
+def test_groups_of_your_own_are_put_in_order():
+    groups = [
+        Embeddings(np.arange(12.0).reshape(6, 2), list("fbdace"), [f"{name}{i % 3}" for i in range(6)])
+        for name in ("train", "attack", "test")
+    ]
+    roles = Roles(*groups)
+    for given, found in zip(groups, (roles.train, roles.attack, roles.test), strict=True):
+        assert found.ids.tolist() == ["a", "f", "b", "c", "d", "e"]
+        np.testing.assert_array_equal(found.vectors[1], given.vectors[0])
+
+
+def test_a_table_of_a_search_may_stand_in_any_order(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {
+        "trial": np.array([f"u{i:02d}" for i in range(20)]),
+        "speaker": np.array([f"s{i % 5}" for i in range(20)]),
+        "lid": rng.normal(size=20),
+        "greater": rng.integers(0, 4, 20),
+        "equal": np.zeros(20, dtype=np.int64),
+    }
+    found = []
+    for order in (np.arange(20), rng.permutation(20)):
+        pl.DataFrame({name: values[order] for name, values in columns.items()}).write_csv(tmp_path / "trials.csv")
+        found.append(read_linked(tmp_path, 5))
+    for name in columns:
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+def audited(seed):
+    """What an audit of embeddings from Python finds, of people whose names are in another order than their vectors'."""
+    rng = np.random.default_rng(0)
+    who = np.repeat([f"s{i:02d}" for i in rng.permutation(36)], 6)
+    ids = np.array([f"u{i:03d}" for i in rng.permutation(216)])
+    vectors = np.repeat(rng.normal(size=(36, 6)), 6, axis=0) + 0.7 * rng.normal(size=(216, 6))
+    split = np.array(["train", "dev", "eval"])[np.char.lstrip(who, "s").astype(int) % 3]
+    role = np.tile(["enrol", "enrol", "trial", "trial", "trial", "trial"], 36)
+    order = np.arange(216) if seed is None else np.random.default_rng(seed).permutation(216)
+    both = [
+        EmbeddingSets.from_roles(Embeddings(one[order], ids[order], who[order]), split[order], role[order])
+        for one in (vectors, vectors + 0.5 * rng.normal(size=(216, 6)))
+    ]
+    found = audit(*both, backends=["plda"], options=Options(intervals=20, null=20))
+    return to_json(found.rows)
+
+
+def test_an_audit_from_python_does_not_depend_on_the_order_of_embeddings():
+    assert audited(None) == audited(5)
+
+
+def test_embeddings_that_nobody_named_keep_their_places():
+    """There is nothing to put them in order by: their numbers change with their places."""
+    bare = Embeddings(np.random.default_rng(0).normal(size=(4, 2)), speakers=["b", "a", "b", "a"])
+    assert in_name_order(bare) is bare
+    named = in_name_order(Embeddings(bare.vectors, ["u4", "u3", "u2", "u1"], bare.speakers))
+    assert named.ids.tolist() == ["u1", "u3", "u2", "u4"]
+    np.testing.assert_array_equal(named.vectors, bare.vectors[[3, 1, 2, 0]])
+
+
+def test_a_search_does_not_depend_on_the_order_of_embeddings(tmp_path):
+    rows = []
+    for name, seed in (("a", None), ("b", 5)):
+        file = people(tmp_path, seed, f"{name}.npz")
+        done("link", "--enrol", file, "--trial", file, "-o", tmp_path / name)
+        rows.append(read_results(tmp_path / name)[0])
+    assert rows[0].counts == rows[1].counts
+    for name, one in rows[0].metrics.items():
+        if one.number is not None:
+            assert rows[1][name].number == pytest.approx(one.number, rel=1e-9), name
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The same speech, listed in two orders, and a speaker encoder."""
+    pytest.importorskip("soundfile")
+    pytest.importorskip("onnxruntime")
+    from zeroevidence.data.audio import write_audio
+
+    rng = np.random.default_rng(0)
+    time = np.arange(6400) / 16_000
+    lines = []
+    for person in range(12):
+        for number in range(4):
+            wave = sum(
+                (0.5 + 0.03 * person) ** h * np.sin(2 * np.pi * (90 + 13 * person) * h * time) for h in range(1, 9)
+            )
+            write_audio(tmp_path / f"p{person}_{number}.wav", 0.1 * wave + 0.02 * rng.normal(size=len(time)))
+            lines.append(f"p{person}_{number}\tp{person}\tp{person}_{number}.wav\n")
+    for name, seed in (("a", None), ("b", 5)):
+        order = range(len(lines)) if seed is None else np.random.default_rng(seed).permutation(len(lines))
+        text = "utterance\tspeaker\tpath\n" + "".join(lines[i] for i in order)
+        (tmp_path / f"{name}.tsv").write_text(text)
+    card = {"sample_rate": 16000, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
+    (tmp_path / "bands.onnx").write_bytes(onnx_model())
+    (tmp_path / "bands.json").write_text(json.dumps({**card, "file": "bands.onnx", "dim": 80}))
+    return tmp_path
+
+
+def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
+    pytest.importorskip("torch")
+    words = ("--protect", "mcadams", "--extractor", tables / "bands.json", "--attacker", "semi-informed")
+    words += ("--backend", "plda", "--intervals", "20", "--null", "20", "--cache", tables / "cache")
+    found = []
+    for name in "ab":
+        (tables / "speech.tsv").write_text((tables / f"{name}.tsv").read_text())
+        done("audit", tables / "speech.tsv", *words, "-o", tables / f"out{name}")
+        found.append((tables / f"out{name}" / "result.json").read_text())
+    assert found[0] == found[1]
+
+
+def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    pytest.importorskip("safetensors")
+    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
+        save_onnx(ARCHITECTURES["campplus"].make(**sizes), tables / "small.onnx")
+    card = json.loads((tables / "bands.json").read_text())
+    (tables / "small.json").write_text(json.dumps({**card, "file": "small.onnx", "dim": 12}))
+    words = ("--extractor", tables / "small.json", "--device", "cpu", "--epochs", "2")
+    for name in "ab":
+        done("train-attacker", tables / f"{name}.tsv", *words, "-o", tables / f"out{name}")
+    one, two = ((tables / f"out{name}" / "attacker.onnx").read_bytes() for name in "ab")
+    assert one == two

@@ -1,0 +1,285 @@
+"""One-to-N evaluation end to end: published matrices, what is left out, what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.data.formats import read_scores
+from zeroevidence.data.matrix import searchable
+from zeroevidence.data.scores import Pairs
+from zeroevidence.evaluation.scores.search import search
+
+QUICK = ze.Options(intervals=0, null=0)
+
+
+def evaluate(data, options=QUICK, **more):
+    """Without intervals and nulls, which are tested elsewhere."""
+    return ze.evaluate(data, options=options, **more)
+
+
+def simulated(n_speakers=12, per_speaker=10, separation=2.0, seed=0, prefix="s"):
+    rng = np.random.default_rng(seed)
+    mated = np.repeat(np.arange(n_speakers), per_speaker)
+    scores = rng.normal(size=(len(mated), n_speakers))
+    scores[np.arange(len(mated)), mated] += separation
+    names = np.array([f"{prefix}{i}" for i in range(n_speakers)])
+    return ze.ScoreMatrix(
+        scores,
+        mated,
+        trials=[f"{prefix}u{i}" for i in range(len(mated))],
+        enrolments=names,
+        trial_speakers=names[mated],
+        enrolment_speakers=names,
+    )
+
+
+def test_every_row_of_the_reference(shared):
+    home = shared / "scores" / "vpc2020"
+    rows = json.loads((home / "reference_lid.json").read_text())
+    assert len(rows) == 12
+    for row in rows:
+        dev, scores = (
+            read_scores(home / row["condition"] / f"{row['enrol_trial']}_{sex}.scores", home / f"trials_{sex}").data
+            for sex in (row["dev"], row["eval"])
+        )
+        result = evaluate(scores, dev=dev)
+        assert (result.counts["trials"], result.counts["identities"]) == (row["T"], row["N"])
+        for name in ("alid", "pdr", "ndr", "lid_pos", "lid_neg", "lid_max", "top1"):
+            assert result.metrics[name].value == pytest.approx(row[name], abs=1e-4), name
+        assert result.metrics["link_probability"].value == pytest.approx(row["pi_link"], abs=1e-9)
+        for name in ("mean_rank_disclosure", "max_rank_disclosure"):
+            assert result.metrics[name].value == pytest.approx(row[name], abs=1e-4)
+        from zeroevidence.calibrate.rows import fit_rows
+
+        matrix, left_out = searchable(dev)
+        fit = fit_rows(matrix.scores, matrix.mated)
+        assert fit.weight == pytest.approx(row["w"], abs=1e-4)
+        assert fit.bias == pytest.approx(row["b"], abs=1e-4)
+        assert left_out == {"not_enrolled": 762 - 449}
+
+
+def test_four_by_four_example():
+    matrix = ze.ScoreMatrix(
+        [[0.9, 0.8, 0.8, 0.8], [0.7, 0.6, 0.6, 0.6], [0.4, 0.5, 0.4, 0.4], [0.2, 0.2, 0.3, 0.2]], [0, 0, 1, 2]
+    )
+    result = evaluate(matrix)
+    assert result.metrics["eer"].value == 0.5
+    assert result.metrics["eer_rocch"].value == pytest.approx(0.375)
+    assert result.metrics["d_ece"].value == pytest.approx(0.1803368801, abs=1e-10)
+    assert result.metrics["top1"].value == 1.0
+    assert result.metrics["link_probability"].value == 1.0
+
+
+def test_identity_of_the_parts():
+    result = evaluate(simulated(), dev=simulated(seed=1, prefix="d"))
+    m = {name: metric.value for name, metric in result.metrics.items()}
+    assert m["alid"] == pytest.approx(m["pdr"] * m["lid_pos"] + m["ndr"] * m["lid_neg"])
+    assert m["lid_max"] <= np.log2(12)
+    assert m["identification_rate"] == pytest.approx(m["top1"])
+
+
+def test_without_development_data_it_is_cross_fitted_and_says_so():
+    matrix = simulated(40, 20)
+    crossed = evaluate(matrix)
+    assert crossed.metrics["alid"].method == "logistic, cross-fitted by speaker"
+    assert "|rows:logistic+cross-fitted|" in crossed.signature
+    developed = evaluate(matrix, dev=simulated(40, 20, seed=1, prefix="d"))
+    assert developed.metrics["alid"].method == "logistic"
+    assert "|dev:sha256:" in developed.signature
+    assert crossed.metrics["alid"].value == pytest.approx(developed.metrics["alid"].value, rel=0.03)
+
+
+def test_shared_speakers_are_refused():
+    with pytest.raises(ze.InputError, match=r"share 12 speaker\(s\), among them 's0'"):
+        evaluate(simulated(), dev=simulated(seed=1))
+
+
+def test_a_speaker_enrolled_twice_is_refused():
+    with pytest.raises(ze.InputError, match="speaker 'a' is enrolled more than once"):
+        evaluate(ze.ScoreMatrix([[1.0, 0.0, 0.5]], [0], enrolment_speakers=["a", "b", "a"]))
+
+
+def test_permuting_rows_and_columns_changes_nothing():
+    matrix = simulated()
+    rng = np.random.default_rng(3)
+    rows, columns = rng.permutation(len(matrix.mated)), rng.permutation(matrix.scores.shape[1])
+    moved = ze.ScoreMatrix(
+        matrix.scores[rows][:, columns],
+        np.argsort(columns)[matrix.mated[rows]],
+        trials=matrix.trials[rows],
+        enrolments=matrix.enrolments[columns],
+        trial_speakers=matrix.trial_speakers[rows],
+        enrolment_speakers=matrix.enrolment_speakers[columns],
+    )
+    dev = simulated(seed=1, prefix="d")
+    one, two = evaluate(matrix, dev=dev), evaluate(moved, dev=dev)
+    assert one.signature == two.signature
+    for name in ("alid", "pdr", "lid_max", "top1", "mean_rank_disclosure", "link_probability", "singling_out"):
+        assert one.metrics[name].value == pytest.approx(two.metrics[name].value, abs=1e-12), name
+
+
+def as_scores(matrix, drop=()):
+    scores = matrix.to_scores()
+    keep = np.array(
+        [
+            (e, t) not in drop
+            for e, t in zip(
+                scores.enrolments[scores.nontarget_pairs.enrolment],
+                scores.trials[scores.nontarget_pairs.trial],
+                strict=True,
+            )
+        ]
+    )
+    return ze.Scores(
+        scores.target,
+        scores.nontarget[keep],
+        scores.target_pairs,
+        Pairs(scores.nontarget_pairs.enrolment[keep], scores.nontarget_pairs.trial[keep]),
+        scores.enrolments,
+        scores.trials,
+        scores.enrolment_speakers,
+        scores.trial_speakers,
+    )
+
+
+def test_incomplete_rows_are_left_out_and_counted():
+    matrix = simulated()
+    dev = simulated(seed=1, prefix="d")
+    result = evaluate(as_scores(matrix, drop={("s3", "su0"), ("s4", "su0"), ("s0", "su50")}), dev=dev)
+    assert result.counts["incomplete"] == 2
+    assert result.counts["trials"] == 118
+    kept = np.delete(np.arange(120), [0, 50])
+    assert result.metrics["alid"].value == pytest.approx(evaluate(matrix.take(kept), dev=dev).metrics["alid"].value)
+
+
+def test_trials_of_strangers_are_left_out_and_counted():
+    matrix = simulated()
+    mated = matrix.mated.copy()
+    mated[:7] = -1
+    result = evaluate(ze.ScoreMatrix(matrix.scores, mated), dev=simulated(seed=1, prefix="d"))
+    assert result.counts["not_enrolled"] == 7
+    assert result.counts["trials"] == 113
+    assert result.counts["target"] == 113
+
+
+def test_scores_that_form_no_rows_have_no_search():
+    # pairs of utterances, each compared with few others
+    pairs = Pairs([0, 1], [0, 1])
+    sparse = ze.Scores([1.0, 2.0], [0.0, 0.5], pairs, Pairs([2, 3], [2, 3]), list("abcd"), list("wxyz"))
+    result = evaluate(sparse)
+    assert "alid" not in result.metrics
+    assert result.signature.startswith("ZE|one-to-one|")
+    with pytest.raises(ze.InputError, match="development scores do not form rows"):
+        evaluate(simulated(), dev=sparse)
+
+
+def test_one_trial_needs_development_data():
+    single = ze.ScoreMatrix([[0.9, 0.7, 0.4]], [0])
+    assert "alid" not in evaluate(single).metrics
+    result = evaluate(single, dev=simulated())
+    assert result.counts["trials"] == 1
+    assert result.metrics["top1"].value == 1.0
+
+
+def test_infinite_scores_are_refused_with_their_place():
+    scores = simulated().scores.copy()
+    scores[3, 2] = np.inf
+    with pytest.raises(ze.InputError, match="trial 3, identity 2: a search needs finite scores, got inf"):
+        evaluate(ze.ScoreMatrix(scores, simulated().mated), dev=simulated(seed=1, prefix="d"))
+
+
+def test_constant_matrix_discloses_nothing():
+    matrix = ze.ScoreMatrix(np.full((6, 3), 0.1), [0, 1, 2, 0, 1, 2])
+    metrics = evaluate(matrix).metrics
+    for name in ("alid", "lid_max", "pdr", "link_probability"):
+        assert metrics[name].value == 0.0, name
+    assert metrics["mean_rank_disclosure"].value == pytest.approx(0.0, abs=1e-12)
+    assert metrics["top1"].value == pytest.approx(1 / 3)
+
+
+def test_prior_is_matched_by_name():
+    matrix, dev = simulated(), simulated(seed=1, prefix="d")
+    uniform = {f"s{i}": 1 / 12 for i in range(12)}
+    plain = evaluate(matrix, dev=dev)
+    given = evaluate(matrix, dev=dev, prior=uniform)
+    assert given.metrics["alid"].value == pytest.approx(plain.metrics["alid"].value)
+    assert "|prior:given|" in given.signature
+    with pytest.raises(ze.InputError, match="'s11' is enrolled but has no probability"):
+        evaluate(matrix, dev=dev, prior={f"s{i}": 1 / 11 for i in range(11)})
+    with pytest.raises(ze.InputError, match="'x' has a probability but is not enrolled"):
+        evaluate(matrix, dev=dev, prior={**uniform, "x": 0.1})
+
+
+@pytest.mark.parametrize("method", ["temperature", "pav", "density", "auto"])
+def test_other_calibrations_run_and_are_named(method):
+    result = evaluate(
+        simulated(), dev=simulated(seed=1, prefix="d"), options=ze.Options(calibration=method, intervals=0, null=0)
+    )
+    assert method in result.metrics["alid"].method
+    assert result.metrics["alid"].value > 0.5
+
+
+def test_curves_and_trials():
+    matrix, dev = simulated(), simulated(seed=1, prefix="d")
+    result = evaluate(matrix, dev=dev)
+    link = result.curves["link_probability_over_identities"]
+    assert link.x[-1] == 12
+    assert link.y[-1] == pytest.approx(result.metrics["link_probability"].value)
+    assert link.baseline[0] == 0.5
+    assert result.curves["singling_out_over_identities"].y[-1] == pytest.approx(result.metrics["singling_out"].value)
+    assert result.curves["cmc"].y[0] == pytest.approx(result.metrics["top1"].value)
+    assert result.curves["singling_out_over_identities"].baseline[:2] == pytest.approx((0.5, 0.421875))
+    assert result.trials.lid.mean() == pytest.approx(result.metrics["alid"].value)
+    assert result.trials.speaker.tolist() == matrix.trial_speakers.tolist()
+    assert str(search(matrix, dev, ze.Options()).setup) == "logistic"
+
+
+def test_several_recordings_of_one_person():
+    matrix, dev = simulated(), simulated(seed=1, prefix="d")
+    for given in (None, dev):
+        result = evaluate(matrix, dev=given, options=ze.Options(intervals=50, null=0))
+        found = result.recordings
+        assert found.held == (1, 2, 3, 5, 10)
+        assert found.people == (12,) * 5
+        for name in ("alid", "top1", "lid_max", "link_probability", "singling_out"):
+            values = getattr(found, name)
+            assert values[0] == result[name].value
+            assert list(values) == sorted(values)
+        for name in ("alid", "top1"):
+            low, high = getattr(found, f"{name}_low"), getattr(found, f"{name}_high")
+            assert (low[0], high[0]) == (result[name].low, result[name].high)
+            assert all(a <= b <= c for a, b, c in zip(low, getattr(found, name), high, strict=True))
+        assert found.alid[-1] > found.alid[0] + 0.3
+        assert 1.0 < found.worth[-1] <= 10.0
+    assert evaluate(matrix, options=ze.Options(intervals=0, null=0)).recordings.alid_low is None
+
+
+def test_a_prior_holds_for_several_recordings():
+    matrix = simulated()
+    names = matrix.enrolment_names
+    prior = {str(name): (0.45 if i == 0 else 0.05) for i, name in enumerate(names)}
+    result = evaluate(matrix, prior=prior, options=ze.Options(intervals=0, null=0))
+    assert result.recordings.alid[0] == result["alid"].value
+    assert max(result.recordings.lid_max) <= np.log2(20.0) + 1e-9
+
+
+def test_one_recording_each_leaves_nothing_to_put_together():
+    rng = np.random.default_rng(0)
+    result = evaluate(ze.ScoreMatrix(rng.normal(size=(6, 6)) + 3.0 * np.eye(6), np.arange(6)))
+    assert result.recordings.held == (1,)
+
+
+def test_names_that_come_up_for_everybody_are_counted():
+    names = np.array(["a", "b", "c", "d"])
+    mated = np.repeat(np.arange(4), 2)
+    scores = 2.0 * np.eye(4)[mated]
+    scores[2:, 0] = 3.0  # whoever speaks, it is a
+    scores[7] = 1.0  # nobody stands out
+    matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
+    people = evaluate(matrix, options=ze.Options(intervals=0, null=0)).people
+    assert dict(zip(people.speaker, people.falsely, strict=True)) == pytest.approx(
+        {"a": 5 / 6, "b": 0.0, "c": 0.0, "d": 0.0}
+    )
+    assert dict(zip(people.speaker, people.linked, strict=True))["a"] == 1.0

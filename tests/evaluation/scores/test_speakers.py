@@ -1,0 +1,114 @@
+"""Every speaker's own numbers, and whether speakers differ."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import zeroevidence as ze
+from zeroevidence.data.scores import Pairs
+from zeroevidence.evaluation.scores.speakers import own_errors, people_differ, speaker_columns
+from zeroevidence.report.trialtable import differing_lines, speaker_table
+from zeroevidence.uncertainty.differing import differing
+
+
+def matrix(gaps, trials=10, seed=0):
+    """A search among people whose voices stand out by a gap of their own."""
+    rng = np.random.default_rng(seed)
+    people = len(gaps)
+    mated = np.repeat(np.arange(people), trials)
+    scores = rng.normal(size=(len(mated), people)) + np.array(gaps)[mated][:, None] * np.eye(people)[mated]
+    names = np.array([f"p{i:02d}" for i in range(people)])
+    return ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
+
+
+def test_eer_of_a_person_by_hand():
+    """Ann's four targets against her six other comparisons: one of four and two of six err at the same threshold."""
+    targets = Pairs([0, 0, 0, 0, 1], [0, 1, 2, 3, 4])
+    others = Pairs([0, 1, 1, 1, 1, 0], [4, 0, 1, 2, 3, 5])
+    people = ["ann", "bob"]
+    heard = ["ann"] * 4 + ["bob", "eve"]
+    scores = ze.Scores(
+        [4.0, 3.0, 2.0, 0.5, 9.0],
+        [1.0, 0.1, 0.2, 0.3, 0.4, 2.5],
+        targets,
+        others,
+        people,
+        list("uvwxyz"),
+        people,
+        heard,
+    )
+    found = own_errors(scores)
+    assert found.speaker.tolist() == ["ann", "bob"]  # eve has no target
+    assert (found.targets.tolist(), found.nontargets.tolist()) == ([4, 1], [6, 5])
+    own = [1.0, 0.1, 0.2, 0.3, 0.4, 2.5]
+    assert found.eer[0] == ze.eer([4.0, 3.0, 2.0, 0.5], own)
+    assert found.eer[1] == 0.0
+    assert found.passed.tolist() == pytest.approx([0.0, 0.0, 1 / 6, 2 / 6, 0.0])
+    # Clopper and Pearson: no error of one trial, and as many errors of four as the rate says
+    assert (found.low[1], found.high[1]) == (0.0, pytest.approx(0.975))
+    errors = 4 * found.eer[0]
+    assert found.low[0] == pytest.approx(stats.beta.ppf(0.025, errors, 4 - errors + 1))
+    assert found.high[0] == pytest.approx(stats.beta.ppf(0.975, errors + 1, 4 - errors))
+
+
+def test_disclosure_of_a_person_with_its_interval():
+    row = ze.evaluate(matrix([2.0] * 12), intervals=0, null=0)
+    columns = speaker_columns(row)
+    assert columns["lid_mean"] == sorted(columns["lid_mean"], reverse=True)
+    name = columns["speaker"][0]
+    lid = row.trials.lid[row.trials.speaker == name]
+    low, high = stats.t.interval(0.95, len(lid) - 1, lid.mean(), stats.sem(lid))
+    assert (columns["lid_low"][0], columns["lid_high"][0]) == pytest.approx((low, high))
+    frame = speaker_table([row])
+    assert frame["eer"].null_count() == 0
+    assert frame["targets"].to_list() == [10] * 12
+
+
+def test_permutation_of_two_people_is_exact():
+    """Of the 24 orders of four values, eight put the equal ones together."""
+    values, whose = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1])
+    together = sum(order[0] == order[1] for order in permutations(values))
+    assert together == 8
+    found = differing(values, whose)
+    assert found.p_value == pytest.approx(8 / 24, abs=0.05)
+    # nothing within, and 1 between with two recordings each: the variance of the means
+    assert found.deviation == pytest.approx(np.sqrt(0.5))
+    assert differing(values, np.arange(4)) is None
+    assert differing(values, np.zeros(4, dtype=int)) is None
+    assert differing(np.ones(4), whose).p_value == 1.0
+
+
+def test_people_who_differ_are_found_and_equal_ones_are_not():
+    options = ze.Options(intervals=0, null=0)
+    alike = people_differ(ze.evaluate(matrix([1.5] * 20), options=options))
+    apart = people_differ(ze.evaluate(matrix([0.5] * 10 + [4.0] * 10), options=options))
+    for name in ("alid", "eer"):
+        assert apart[name].p_value == 0.001
+        assert apart[name].deviation > 2.0 * alike[name].deviation
+    assert min(alike["alid"].p_value, alike["eer"].p_value) > 0.01
+
+
+def test_false_alarms_are_as_rare_as_they_should_be():
+    rng = np.random.default_rng(0)
+    whose = np.repeat(np.arange(10), 6)
+    found = [differing(rng.normal(size=60), whose, seed=i).p_value for i in range(200)]
+    assert 0.01 <= np.mean(np.array(found) <= 0.05) <= 0.1
+
+
+def test_lists_of_pairs_have_error_rates_alone():
+    whole = matrix([2.0] * 12).to_scores()
+    pairs, others = whole.target_pairs, whole.nontarget_pairs
+    kept = np.arange(0, len(whole.nontarget), 7)  # too few for rows
+    some = ze.Scores(
+        whole.target, whole.nontarget[kept], pairs, Pairs(others.enrolment[kept], others.trial[kept]),
+        whole.enrolments, whole.trials, whole.enrolment_speakers, whole.trial_speakers,
+    )  # fmt: skip
+    row = ze.evaluate(some, intervals=0, null=0)
+    assert row.trials is None
+    frame = speaker_table([row])
+    assert frame["lid_mean"].null_count() == 12
+    assert frame["eer"].null_count() == 0
+    (line,) = differing_lines([row])
+    assert "how many others pass for them" in line

@@ -1,0 +1,329 @@
+"""Utility beside privacy: words, emotions and lengths, with intervals by speaker."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import read_results, save_results
+from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
+from zeroevidence.report.kit import rank_text
+
+SPEECHOCEAN = Path(__file__).resolve().parents[4] / "shared" / "data" / "speechocean"
+
+
+def misheard(words, rate, rng):
+    """What a made-up recogniser writes: words are lost, doubled or become others."""
+    heard = []
+    for word in words.split():
+        kind = rng.choice(4, p=[1 - rate, rate / 2, rate / 4, rate / 4])
+        heard += ([word], [f"{word}X"], [], [word, word])[kind]
+    return " ".join(heard)
+
+
+def made(people, rng, *, spread=0.1, utterances=4):
+    """People who are understood differently well."""
+    said, heard, speakers = {}, {}, {}
+    for person in range(people):
+        rate = float(np.clip(rng.normal(0.2, spread), 0.01, 0.9))
+        for number in range(utterances):
+            name = f"s{person}-{number}"
+            said[name] = " ".join(f"w{n}" for n in range(8))
+            heard[name], speakers[name] = misheard(said[name], rate, rng), f"s{person}"
+    return said, heard, speakers
+
+
+def test_errors_by_hand():
+    pytest.importorskip("jiwer")
+    row = evaluate_transcripts(
+        {"u": "a b c d", "v": "e f"}, {"u": "a x c d y", "v": "f"}, options=ze.Options(intervals=0)
+    )
+    found = {name: float(one) for name, one in row.metrics.items()}
+    assert found == pytest.approx(
+        {"wer": 3 / 6, "wer_substitutions": 1 / 6, "wer_deletions": 1 / 6, "wer_insertions": 1 / 6}
+    )
+    assert row.counts == {"utterances": 2, "words": 6}
+    assert (row.about.role, row.about.speech) == ("utility", "anonymised")
+
+
+def test_agrees_with_jiwer_on_real_transcripts():
+    jiwer = pytest.importorskip("jiwer")
+    if not SPEECHOCEAN.is_dir():
+        pytest.skip("the transcripts of speechocean762 are not here")
+    with (SPEECHOCEAN / "utterances.tsv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file, delimiter="\t"))
+    said = {line["utterance"]: line["text"] for line in lines}
+    assert len(said) == 1000
+    rng = np.random.default_rng(0)
+    heard = {name: misheard(words, 0.2, rng) for name, words in said.items()}
+    speakers = {line["utterance"]: line["speaker"] for line in lines}
+    row = evaluate_transcripts(said, heard, speakers=speakers)
+    names = list(said)
+    found = jiwer.process_words([said[name] for name in names], [heard[name] for name in names])
+    words = found.hits + found.substitutions + found.deletions
+    assert float(row["wer"]) == pytest.approx(found.wer, abs=1e-12)
+    for name in ("substitutions", "deletions", "insertions"):
+        assert float(row[f"wer_{name}"]) == pytest.approx(getattr(found, name) / words, abs=1e-12)
+    assert row.counts["speakers"] == 125
+    assert row["wer"].low < float(row["wer"]) < row["wer"].high
+
+
+def test_intervals_cover_other_people_like_these():
+    """Of people whose error rates differ, the expected rate is the same for every sample of them."""
+    pytest.importorskip("jiwer")
+    rng = np.random.default_rng(1)
+    rates = np.clip(rng.normal(0.2, 0.1, 200_000), 0.01, 0.9)
+    covered = 0
+    for _ in range(100):
+        said, heard, speakers = made(20, rng)
+        row = evaluate_transcripts(said, heard, speakers=speakers)
+        covered += row["wer"].low <= rates.mean() <= row["wer"].high
+    assert covered >= 88
+
+
+def test_fewer_than_ten_people_give_no_interval():
+    pytest.importorskip("jiwer")
+    said, heard, speakers = made(5, np.random.default_rng(2))
+    row = evaluate_transcripts(said, heard, speakers=speakers)
+    assert row["wer"].low is None
+    assert "no-intervals" in {one.code for one in row.flags}
+    row = evaluate_transcripts(said, heard)
+    assert row["wer"].low is not None
+    assert "speakers-unknown" in {one.code for one in row.flags}
+
+
+def test_recall_of_emotions():
+    truth = {"a": "sad", "b": "sad", "c": "ang", "d": "ang", "e": "ang", "f": "ang"}
+    recognised = {**truth, "b": "ang", "f": "hap"}
+    uar, ang, sad = evaluate_classes(truth, recognised, options=ze.Options(intervals=0))
+    assert float(uar["uar"]) == (0.75 + 0.5) / 2
+    assert (ang.labels["emotion"], float(ang["recall"]), ang.counts["utterances"]) == ("ang", 0.75, 4)
+    assert float(sad["recall"]) == 0.5
+    assert "recall" not in uar
+
+
+def test_recall_has_intervals_by_speaker():
+    rng = np.random.default_rng(3)
+    truth = {f"s{n % 15}-{n}": ("ang", "sad")[n % 2] for n in range(150)}
+    recognised = {name: one if rng.random() < 0.7 else "hap" for name, one in truth.items()}
+    rows = evaluate_classes(truth, recognised, speakers={name: name.split("-")[0] for name in truth})
+    for row, name in zip(rows, ("uar", "recall", "recall"), strict=True):
+        assert 0.0 <= row[name].low < float(row[name]) < row[name].high <= 1.0
+
+
+def test_results_are_results(tmp_path):
+    rows = evaluate_classes({"a": "sad", "b": "ang"}, {"a": "sad", "b": "sad"}, labels={"system": "x"})
+    save_results(rows, tmp_path / "rows.json")
+    assert read_results(tmp_path / "rows.json") == rows
+    assert "ACC_ang" in rank_text(rows)
+    assert "|utterances:2|" in rows[0].signature
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "speakers", "reason"),
+    [
+        ({"a": "x"}, {}, None, "no recognised transcript for utterance 'a'; expected the same"),
+        ({"a": "x"}, {"a": "x", "b": "y", "c": "z"}, None, r"no transcript for utterance 'b' \(and 1 more\)"),
+        ({"a": " "}, {"a": "x"}, None, "no words in the transcript of 'a'"),
+        ({"a": "x"}, {"a": "x"}, {"b": "s"}, "no speaker for utterance 'a'"),
+        ({}, {}, None, "no utterances"),
+    ],
+)
+def test_what_does_not_fit(said, heard, speakers, reason):
+    pytest.importorskip("jiwer")
+    with pytest.raises(InputError, match=reason):
+        evaluate_transcripts(said, heard, speakers=speakers)
+
+
+def test_files(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("u1 we call it  bear\n\nu2\n")
+    assert read_transcripts(path) == {"u1": "we call it bear", "u2": ""}
+    path.write_text("u1 a\nu1 b\n")
+    with pytest.raises(InputError, match=r"text:2: 'u1' occurs twice; expected each utterance once"):
+        read_transcripts(path)
+    path.write_bytes(b"u1 \xe9\n")
+    with pytest.raises(InputError, match=r"text:1: byte 0xe9 is not UTF-8"):
+        read_transcripts(path)
+    path.write_text("u1 sad\nu2 ang or so\n")
+    with pytest.raises(InputError, match=r"text:2: 4 column\(s\); expected 2: utterance class"):
+        read_classes(path)
+    path.write_text("")
+    for read in (read_transcripts, read_classes):
+        with pytest.raises(InputError, match="empty; expected one utterance per line"):
+            read(path)
+
+
+def test_lengths(tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    from zeroevidence.data.formats import read_corpus
+
+    for folder, seconds in (("original", 1.0), ("anonymised", 1.1)):
+        for person in "ab":
+            (tmp_path / folder / person).mkdir(parents=True)
+            for number in range(2):
+                wave = 0.1 * np.sin(np.arange(int(seconds * 16_000)) / 9)
+                soundfile.write(tmp_path / folder / person / f"{person}{number}.wav", wave, 16_000)
+    original = read_corpus(tmp_path / "original", draw=False)
+    row = evaluate_lengths(original, original.replaced(tmp_path / "anonymised"))
+    assert float(row["length_difference"]) == pytest.approx(0.1)
+
+
+def test_lengths_of_segments_are_theirs_and_not_their_files(tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    from zeroevidence.data.speech import Corpus, Utterance
+
+    soundfile.write(tmp_path / "whole.wav", 0.1 * np.sin(np.arange(32_000) / 9), 16_000)
+    before = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=0, end=16_000)])
+    after = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=8_000, end=28_000)])
+    assert float(evaluate_lengths(before, after)["length_difference"]) == pytest.approx(0.25)
+
+
+def speak(path, melody, seconds=1.2):
+    """A voice with ten harmonics whose pitch follows a melody in Hz."""
+    import soundfile
+
+    time = np.arange(int(seconds * 16_000)) / 16_000
+    phase = 2 * np.pi * np.cumsum(melody(time)) / 16_000
+    wave = sum(np.sin(n * phase) / n for n in range(1, 11))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, 0.1 * wave * np.hanning(len(wave)) ** 0.1, 16_000)
+
+
+@pytest.fixture
+def voices(tmp_path):
+    """Twelve people who are raised by a third, and for every third of them turned upside down."""
+    pytest.importorskip("soundfile")
+    for person in range(12):
+        for number in range(2):
+            name = f"p{person:02d}/p{person:02d}-{number}.wav"
+            speed = 4.0 + person / 3 + number
+
+            def melody(time, speed=speed):
+                return 140.0 + 25.0 * np.sin(speed * time)
+
+            def turned(time, speed=speed, sign=-1.0 if person % 3 == 0 else 1.0):
+                return 4 / 3 * (140.0 + sign * 25.0 * np.sin(speed * time))
+
+            speak(tmp_path / "original" / name, melody)
+            speak(tmp_path / "anonymised" / name, turned)
+    return tmp_path
+
+
+def test_the_melody_is_kept_or_turned(voices):
+    from zeroevidence.auditing.spoken import evaluate_pitch
+    from zeroevidence.data.formats import read_corpus
+
+    original = read_corpus(voices / "original", draw=False)
+    same = evaluate_pitch(original, original)
+    assert float(same["pitch_correlation"]) == pytest.approx(1.0)
+    row = evaluate_pitch(original, original.replaced(voices / "anonymised"))
+    found = row["pitch_correlation"]
+    assert float(found) == pytest.approx(8 / 12 - 4 / 12, abs=0.03)  # a third is turned round
+    assert -0.4 < found.low < float(found) < found.high < 1.0
+    assert (row.counts["utterances"], row.counts["speakers"]) == (24, 12)
+
+
+def test_pitch_of_real_speech():
+    """Noise leaves the melody, raising the voice leaves most of it, and another sentence has another."""
+    if not SPEECHOCEAN.is_dir():
+        pytest.skip("the speech of speechocean762 is not here")
+    pytest.importorskip("soundfile")
+    from zeroevidence.attack.cues.sound import Sound
+    from zeroevidence.auditing.spoken import pitch_correlation
+    from zeroevidence.data.audio import load_audio
+    from zeroevidence.data.speech import Utterance
+    from zeroevidence.protect import PitchShift
+
+    rng, tracks, noisy, raised = np.random.default_rng(0), [], [], []
+    for path in sorted(SPEECHOCEAN.glob("*/*.flac"))[::100]:
+        wave = load_audio(path)
+        tracks.append(Sound(wave).pitch)
+        noisy.append(Sound(wave + 1e-3 * rng.normal(size=len(wave))).pitch)
+        raised.append(Sound(PitchShift(3)(wave, 16_000, Utterance(path.stem, "s", path))).pitch)
+    other = [*tracks[1:], tracks[0]]
+    means = [np.nanmean([pitch_correlation(*both) for both in zip(tracks, changed, strict=True)])
+             for changed in (noisy, raised, other)]  # fmt: skip
+    assert means[0] > 0.95
+    assert 0.6 < means[1] < means[0]
+    assert means[2] < 0.4
+
+
+def test_a_program_hears_for_us(voices, tmp_path, capsys):
+    pytest.importorskip("jiwer")
+    import sys
+
+    from zeroevidence.cli import main
+
+    names = sorted(path.stem for path in (voices / "anonymised").glob("*/*.wav"))
+    (tmp_path / "text").write_text("".join(f"{name} WE CALL IT BEAR\n" for name in names))
+    one = tmp_path / "one.py"
+    one.write_text(
+        "import sys, wave\nassert wave.open(sys.argv[1]).getframerate() == 16000\nprint('WE  CALL\\nBEAR')\n"
+    )
+    everything = tmp_path / "everything.py"
+    everything.write_text(
+        "import sys, wave\n"
+        "for line in open(sys.argv[1]):\n"
+        "    name, path = line.split()\n"
+        "    assert wave.open(path).getnframes() > 1000\n"
+        "    print(name, 'WE CALL IT')\n"
+    )
+    for command in (f"{sys.executable} {one} {{wav}}", f"{sys.executable} {everything} {{list}}"):
+        with pytest.raises(SystemExit) as ended:
+            main(["utility", "--corpus", str(voices / "original"), "--anonymised", str(voices / "anonymised"),
+                  "--transcripts", str(tmp_path / "text"), "--recogniser", command, "-f", "csv"])  # fmt: skip
+        said = capsys.readouterr()
+        assert ended.value.code == 0, said.err
+        assert ",0.25," in next(line for line in said.out.splitlines() if line.startswith("wer,"))
+        assert "length_difference" in said.out
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("{python} -c pass", "has to name {wav} or {list}"),
+        ("no-such-program {wav}", "no-such-program cannot be run"),
+        ("{python} -c 'import sys; sys.exit(\"out of cheese\")' {wav}", "ended with status 1: out of cheese"),
+        ("{python} -c pass {list}", "cannot be read: empty"),
+        ("{python} -c 'print(\"u2 A\")' {list}", "wrote no line for 'u1'"),
+        ("{python} -c 'import os; os.write(1, bytes([233]))' {wav}", "is not UTF-8"),
+        ("'", "cannot be split into arguments"),
+    ],
+)
+def test_a_program_that_fails(tmp_path, command, reason):
+    pytest.importorskip("soundfile")
+    import sys
+
+    from zeroevidence.auditing.recognising import recognised
+    from zeroevidence.data.speech import Utterance
+    from zeroevidence.errors import ZeroEvidenceError
+
+    speak(tmp_path / "u1.wav", lambda time: 140.0 + 0.0 * time)
+    with pytest.raises(ZeroEvidenceError) as error:
+        recognised([Utterance("u1", "s", tmp_path / "u1.wav")], command.replace("{python}", sys.executable))
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--anonymised", "a"), "--corpus and --anonymised belong together"),
+        (("--corpus", "a"), "--corpus and --anonymised belong together"),
+        (("--transcripts", "t", "--hypotheses", "h", "--pitch"), "--pitch compares speech"),
+        (("--transcripts", "t", "--hypotheses", "h", "--recogniser", "x {wav}"), "two ways to say the same"),
+        (("--recogniser", "x {wav}"), "--transcripts and --hypotheses belong together"),
+        ((), "nothing to measure"),
+    ],
+)
+def test_halves_are_refused(capsys, arguments, reason):
+    from zeroevidence.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["utility", *arguments])
+    assert ended.value.code == 2
+    assert reason in capsys.readouterr().err

@@ -1,0 +1,312 @@
+"""The one call for tandems: the functions it is made of, published figures, intervals that say what they resample."""
+
+import json
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.formats.asvspoof.read import read_tandem
+from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.tandem.by_attack import by_attack
+from zeroevidence.measure.tandem.tdcf import AsvRates, CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, tdcf_min
+from zeroevidence.measure.verification import eer
+from zeroevidence.report import FORMATS, render
+
+
+def tandem(seed=0, speakers=20, n=400):
+    """A tandem whose trials belong to speakers, each with an offset of their own."""
+    rng = np.random.default_rng(seed)
+    offset = rng.normal(0, 1, speakers)
+
+    def trials(mean, size, attacks=None):
+        who = rng.integers(0, speakers, size)
+        return TrialScores(
+            rng.normal(mean, 1, size) + offset[who],
+            speakers=np.array([f"s{i}" for i in who]),
+            attacks=None if attacks is None else rng.choice(attacks, size),
+        )
+
+    return TandemScores(
+        cm_bonafide=trials(3, n),
+        cm_spoof=trials(0, n, ["A07", "A08"]),
+        asv_target=trials(3, n),
+        asv_nontarget=trials(0, n),
+        asv_spoof=trials(2, n, ["A07", "A08"]),
+    )
+
+
+def without_speakers(scores):
+    return TandemScores(
+        **{name: TrialScores(trials.scores, attacks=trials.attacks) for name, trials in scores.classes().items()}
+    )
+
+
+@pytest.mark.parametrize("preset", ["2019", "2021", "asvspoof5"])
+def test_rows_are_those_of_the_functions(preset):
+    scores = tandem()
+    rows = evaluate_tandem(scores, model=preset, by_attack=True, intervals=0, labels={"system": "x"})
+    asv, cm = scores.asv_spoof, scores.cm_spoof
+    apart = by_attack(
+        scores.asv_target.scores, scores.asv_nontarget.scores, asv.scores, asv.attacks,
+        scores.cm_bonafide.scores, cm.scores, cm.attacks, preset,
+    )  # fmt: skip
+    assert [row.labels for row in rows] == [{"system": "x", "attack": name} for name in ("all", "A07", "A08")]
+    for row, expected in zip(rows, (apart.pooled, *apart.attacks), strict=True):
+        for name in ("tdcf_min", "tdcf_joint_min", "teer", "p_fa_spoof", "cm_eer", "cm_dcf_min"):
+            assert row.metrics[name].value == getattr(expected, name), name
+        assert (row.counts["spoof"], row.counts["cm_spoof"]) == (expected.n_asv, expected.n_cm)
+        assert set(row.metrics) <= set(MEASURES)
+        assert all(metric.unit == MEASURES[name].unit for name, metric in row.metrics.items())
+        assert all(metric.low is None for metric in row.metrics.values())
+    convention = "pooled" if preset == "asvspoof5" else "challenge"
+    assert ("organisers" if preset == "asvspoof5" else convention) in rows[0].metrics["tdcf_min"].method
+    assert convention in rows[0].metrics["teer"].method
+    assert f"|preset:{preset}|" in rows[0].signature
+    assert f"|eer:{convention}|" in rows[0].signature
+
+
+def test_asvspoof5_has_a_verifier_of_its_own():
+    scores = tandem()
+    bonafide, spoof = scores.cm_bonafide.scores, scores.cm_spoof.scores
+    alone = TandemScores.of(cm_bonafide=bonafide, cm_spoof=spoof)
+    rates = AsvRates(p_miss=0.01880141010575793, p_fa=0.01881016557566423, p_fa_spoof=0.4607082907604729)
+    expected = tdcf_min(bonafide, spoof, rates, "2021").tdcf_min
+    for given in (alone, scores):
+        row = evaluate_tandem(given, model="asvspoof5", intervals=0)[0]
+        assert row.metrics["tdcf_min"].value == expected
+        assert min(row.curves["t_dcf"].y) == pytest.approx(expected)
+    assert "tdcf_min" not in evaluate_tandem(alone, model="2021", intervals=0)[0].metrics
+
+
+def test_a_joint_minimum_above_the_other_is_explained():
+    rng = np.random.default_rng(0)
+    parts = {"asv_target": 2.0, "asv_nontarget": 0.0, "asv_spoof": 2.0, "cm_bonafide": 9.0, "cm_spoof": 0.0}
+    scores = TandemScores.of(**{name: rng.normal(mean, 1.0, 300) for name, mean in parts.items()})
+    old, new = (evaluate_tandem(scores, model=preset, intervals=0)[0] for preset in ("2019", "2021"))
+    assert float(old["tdcf_joint_min"]) > float(old["tdcf_min"])
+    (told,) = (one.sentence for one in old.flags if one.code == "joint-above-fixed")
+    assert "min t-DCF leaves out the verifier's own errors" in told
+    assert not any(one.code == "joint-above-fixed" for one in new.flags)
+
+
+def test_countermeasure_alone_and_single_system():
+    scores = tandem()
+    bonafide, spoof = scores.cm_bonafide.scores, scores.cm_spoof.scores
+    (row,) = evaluate_tandem(TandemScores.of(cm_bonafide=bonafide, cm_spoof=spoof), intervals=0)
+    assert list(row.metrics) == ["cm_eer", "cm_cllr", "cm_dcf", "cm_dcf_min"]
+    assert row.metrics["cm_cllr"].value == pytest.approx(cm_cllr(bonafide, spoof), rel=1e-12)
+    assert row.metrics["cm_dcf"].value == cm_dcf(bonafide, spoof).dcf
+    assert row.metrics["cm_dcf_min"].value == cm_dcf_min(bonafide, spoof).dcf
+    assert row.counts == {"cm_bonafide": 400, "cm_spoof": 400}
+    parts = [scores.asv_target.scores, scores.asv_nontarget.scores, scores.asv_spoof.scores]
+    single = TandemScores.of(sasv_target=parts[0], sasv_nontarget=parts[1], sasv_spoof=parts[2])
+    (row,) = evaluate_tandem(single, model="adcf-paper", intervals=0)
+    assert row.metrics["adcf_min"].value == adcf_min(*parts, "adcf-paper").adcf
+    assert row.counts == {"target": 400, "nontarget": 400, "spoof": 400}
+    for form in FORMATS:
+        assert row.signature in render([row], form)
+
+
+def test_intervals_say_what_was_resampled():
+    scores = tandem()
+    (row,) = evaluate_tandem(scores)
+    for name, metric in row.metrics.items():
+        assert metric.low <= metric.high, name
+        assert metric.method.endswith("interval by speaker"), name
+    assert row.metrics["tdcf_min"].low < row.metrics["tdcf_min"].value < row.metrics["tdcf_min"].high
+    assert "|spk:20|ci:speaker20|seed:0|" in row.signature
+    assert row.flags == ()
+    (alone,) = evaluate_tandem(without_speakers(scores), intervals=100)
+    assert alone.metrics["teer"].method.endswith("interval by trial")
+    assert "|spk:unknown|ci:trial100|" in alone.signature
+    assert str(alone.flags[0]).startswith("speakers-unknown: intervals resample trials")
+    # Speakers differ from each other, so pretending that trials are independent makes intervals too narrow.
+    wide, narrow = (one.metrics["cm_eer"].high - one.metrics["cm_eer"].low for one in (row, alone))
+    assert wide > 1.2 * narrow
+    half = scores.cm_bonafide.speakers.copy()
+    half[:100] = ""
+    partly = TandemScores(**{**scores.classes(), "cm_bonafide": TrialScores(scores.cm_bonafide.scores, speakers=half)})
+    (mixed,) = evaluate_tandem(partly, intervals=20)
+    assert "|ci:speaker+trial20|" in mixed.signature
+    assert "100 cm bonafide" in mixed.flags[0].sentence
+    (few,) = evaluate_tandem(tandem(speakers=3), intervals=20)
+    assert str(few.flags[0]).startswith("no-intervals: 3")
+    assert few["cm_eer"].low is None
+
+
+def test_all_attacks_together_stand_for_others_like_them():
+    def with_attacks(number):
+        rng = np.random.default_rng(1)
+        attack = rng.integers(0, number, 800)
+        names = np.array([f"A{i:02}" for i in attack])
+        who = np.array([f"s{i}" for i in rng.integers(0, 20, 800)])
+        spoof = TrialScores(rng.normal(0, 1, 800) + 2.0 * (attack % 2), speakers=who, attacks=names)
+        return TandemScores(cm_bonafide=TrialScores(rng.normal(3, 1, 800), speakers=who), cm_spoof=spoof)
+
+    (few,), (many,) = (evaluate_tandem(with_attacks(number)) for number in (2, 8))
+    assert few["cm_eer"].method.endswith("interval by speaker")
+    assert many["cm_eer"].method.endswith("interval by speaker and attack")
+    assert many["cm_eer"].high - many["cm_eer"].low > 2 * (few["cm_eer"].high - few["cm_eer"].low)
+    assert many["cm_eer"].spread.freedom < 10
+    by_attack = evaluate_tandem(with_attacks(8), by_attack=True)
+    assert by_attack[0].metrics == many.metrics
+    assert by_attack[1]["cm_eer"].method.endswith("interval by speaker")
+
+
+def test_the_seed_decides_and_nothing_else():
+    scores = tandem(n=60)
+    first, again = (evaluate_tandem(scores, by_attack=True, intervals=30, seed=1) for _ in range(2))
+    assert render(first, "json") == render(again, "json")
+    other = evaluate_tandem(scores, by_attack=True, intervals=15, seed=2)
+    assert first[0].metrics["cm_eer"].low != other[0].metrics["cm_eer"].low
+    assert first[0].metrics["cm_eer"].value == other[0].metrics["cm_eer"].value
+    # The pooled row is the same with and without rows for attacks, and for any order of trials.
+    assert evaluate_tandem(scores, intervals=30, seed=1)[0].metrics["teer"] == first[0].metrics["teer"]
+    turned = TandemScores(
+        **{
+            name: TrialScores(
+                trials.scores[::-1],
+                speakers=trials.speakers[::-1],
+                attacks=None if trials.attacks is None else trials.attacks[::-1],
+            )
+            for name, trials in scores.classes().items()
+        }
+    )
+    assert render(evaluate_tandem(turned, by_attack=True, intervals=30, seed=1), "json") == render(first, "json")
+
+
+def test_by_trial_interval_covers_the_truth():
+    rng = np.random.default_rng(3)
+    hits = 0
+    for seed in range(60):
+        data = TandemScores.of(cm_bonafide=rng.normal(2, 1, 150), cm_spoof=rng.normal(0, 1, 150))
+        metric = evaluate_tandem(data, intervals=100, seed=seed)[0].metrics["cm_eer"]
+        hits += metric.low <= 0.15865525393145707 <= metric.high  # Phi(-1)
+    assert 50 <= hits <= 60
+
+
+def test_wrong_way_round_is_flagged():
+    scores = tandem()
+    (row,) = evaluate_tandem(
+        TandemScores(cm_bonafide=TrialScores(scores.cm_spoof.scores), cm_spoof=scores.cm_bonafide), intervals=0
+    )
+    assert str(row.flags[0]).startswith("eer-above-half: the CM EER")
+
+
+def test_values_without_a_class_are_left_out_and_told():
+    data = TandemScores(
+        cm_bonafide=TrialScores([2.0, 3.0], speakers=["a", "a"]),
+        cm_spoof=TrialScores([0.0, 1.0], speakers=["b", "c"]),
+    )
+    (row,) = evaluate_tandem(data)
+    assert [flag.code for flag in row.flags] == ["no-intervals", "values-left-out"]
+    assert row.metrics["cm_eer"].high is None
+
+
+def test_errors():
+    scores = tandem(n=30)
+    missing = TandemScores(**{**scores.classes(), "cm_spoof": TrialScores(scores.cm_spoof.scores)})
+    with pytest.raises(InputError, match="30 of 30 cm_spoof scores have no attack label"):
+        evaluate_tandem(missing, by_attack=True)
+    renamed = TrialScores(scores.cm_spoof.scores, attacks=np.full(30, "A99"))
+    with pytest.raises(InputError, match="attack 'A99' has cm_spoof scores but no asv_spoof scores"):
+        evaluate_tandem(TandemScores(**{**scores.classes(), "cm_spoof": renamed}), by_attack=True)
+    with pytest.raises(InputError, match="unknown cost model '2020'"):
+        evaluate_tandem(scores, model="2020")
+    with pytest.raises(InputError, match="from 0 on"):
+        evaluate_tandem(scores, intervals=-1)
+
+
+def test_a_model_of_ones_own_is_in_the_signature():
+    model = CostModel(pi_tar=0.5, pi_non=0.25, pi_spoof=0.25)
+    (row,) = evaluate_tandem(tandem(n=30), model=model, intervals=0)
+    assert "|preset:0.5/0.25/0.25/1/10/10/1|" in row.signature
+    assert "|preset:2019|" in evaluate_tandem(tandem(n=30), model=CostModel.preset("2019"), intervals=0)[0].signature
+
+
+def test_published_figures_of_rawgat_on_asvspoof_2019(shared):
+    data = read_tandem(
+        shared / "scores/rawgat_st_cm/Scores.txt",
+        shared / "scores/asvspoof2019_la_asv/ASVspoof2019.LA.asv.eval.gi.trl.scores.txt",
+        asv_key=shared / "scores/asvspoof2019_la_protocols/ASVspoof2019.LA.asv.eval.gi.trl.txt",
+    ).data
+    rows = evaluate_tandem(data, model="2019", by_attack=True, intervals=0)
+    assert [row.labels["attack"] for row in rows] == ["all", *(f"A{i:02d}" for i in range(7, 20))]
+    pooled = rows[0].metrics
+    # Tak et al., "End-to-end spectro-temporal graph attention networks ...", ASVspoof workshop 2021.
+    assert round(pooled["tdcf_min"].value, 4) == 0.0335
+    assert round(100 * pooled["cm_eer"].value, 2) == 1.06
+    assert round(100 * pooled["asv_eer"].value, 3) == 2.458
+    assert all(row.counts["spoof"] == row.counts["cm_spoof"] == 4914 for row in rows[1:])
+    worst = max(rows[1:], key=lambda row: row.metrics["tdcf_min"].value)
+    assert worst.labels["attack"] == "A17"
+    assert rows[0].counts == {
+        "target": 5370, "nontarget": 33327, "spoof": 63882, "cm_bonafide": 7355, "cm_spoof": 63882, "speakers": 48
+    }  # fmt: skip
+    assert json.loads(render(rows, "json"))["rows"][11]["labels"] == {"attack": "A17"}
+
+
+def test_development_verifier_of_2019(shared):
+    folder = shared / "scores"
+    data = read_tandem(
+        sasv=folder / "asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt",
+        asv_key=folder / "asvspoof2019_la_protocols/ASVspoof2019.LA.asv.dev.gi.trl.txt",
+    ).data
+    (row,) = evaluate_tandem(data, intervals=0)
+    assert round(100 * row.metrics["sv_eer"].value, 3) == 2.426
+
+
+def test_sample_of_the_2019_package(shared):
+    folder = shared / "scores/asvspoof2019_tdcf_v1_sample"
+    with pytest.raises(InputError, match=r"cm_dev.txt:1681: duplicate of 'p257/p257_225' \(first on line 925\)"):
+        read_tandem(folder / "cm_dev.txt", folder / "asv_dev.txt")
+    loaded = read_tandem(folder / "cm_dev.txt", folder / "asv_dev.txt", duplicates="keep-all")
+    (row,) = evaluate_tandem(loaded.data, model="2019", intervals=0, loosened=loaded.loosened)
+    assert round(100 * row.metrics["asv_eer"].value, 3) == 4.437
+    assert "|cm-duplicates:keep-all:3780|" in row.signature
+
+
+def test_thresholds_that_were_set_beforehand():
+    scores = tandem()
+    model = CostModel(pi_tar=0.9, pi_non=0.05, pi_spoof=0.05, asv_threshold=1.0, cm_threshold=1.5)
+    (row,) = evaluate_tandem(scores, model=model, intervals=20)
+    miss, passed = np.mean(scores.cm_bonafide.scores < 1.5), np.mean(scores.cm_spoof.scores >= 1.5)
+    asv = [np.mean(getattr(scores, f"asv_{kind}").scores >= 1.0) for kind in ("target", "nontarget", "spoof")]
+    by_hand = {"a": (1 - miss) * (1 - asv[0]), "b": (1 - miss) * asv[1], "c": passed * asv[2], "d": miss}
+    assert row["tdcf_errors"].value == pytest.approx(by_hand)
+    cost = 0.9 * (by_hand["a"] + by_hand["d"]) + 0.5 * by_hand["b"] + 0.5 * by_hand["c"]
+    assert row["tdcf_act"].value == pytest.approx(cost / 0.9)
+    assert row["tdcf_act"].low < row["tdcf_act"].value < row["tdcf_act"].high
+    assert "|asv-at:1|cm-at:1.5|" in row.signature
+    assert row.curves["threshold_asv"].y == pytest.approx(asv)
+    assert row.curves["threshold_cm"].x == (1.5, 1.5)
+    (plain,) = evaluate_tandem(scores, intervals=0)
+    assert "tdcf_act" not in plain
+    with pytest.raises(InputError, match="cm_threshold is NaN"):
+        CostModel(pi_tar=0.9, pi_non=0.05, pi_spoof=0.05, cm_threshold=float("nan"))
+
+
+def test_people_are_left_out_also_where_they_are_heard():
+    rng = np.random.default_rng(0)
+    people = np.array([f"s{i:02d}" for i in range(12)])
+    said = np.array([f"u{i:02d}" for i in range(12)])
+    claimed, heard = (one.ravel() for one in np.meshgrid(np.arange(12), np.arange(12)))
+    other = claimed != heard
+    claimed, heard = claimed[other], heard[other]
+    target, nontarget = rng.normal(2.0, 1.0, 12), rng.normal(0.0, 1.0, len(heard)) + 0.5 * heard / 12
+    scores = TandemScores(
+        cm_bonafide=TrialScores(rng.normal(2.0, 1.0, 12), people, said),
+        cm_spoof=TrialScores(rng.normal(0.0, 1.0, 12), people),
+        asv_target=TrialScores(target, people, said),
+        asv_nontarget=TrialScores(nontarget, people[claimed], said[heard]),
+        asv_spoof=TrialScores(rng.normal(1.0, 1.0, 12), people),
+    )
+    (row,) = evaluate_tandem(scores)
+    values = np.array(
+        [eer(np.delete(target, one), nontarget[(claimed != one) & (heard != one)]) for one in range(len(people))]
+    )
+    error = np.sqrt(11 / 12 * ((values - values.mean()) ** 2).sum())
+    assert row["asv_eer"].spread.error == pytest.approx(error, rel=1e-9)

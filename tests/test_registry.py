@@ -1,0 +1,68 @@
+"""The registry: entries by name, found in the modules of a package, in the order that it is given."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from zeroevidence.errors import UsageError
+from zeroevidence.registry import Registry
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    place: int = 0
+
+
+def test_find_add_remove() -> None:
+    entries: Registry[Entry] = Registry("colour")
+    red = entries.add(Entry("red"))
+    assert entries.find("red") is red
+    assert list(entries) == ["red"]
+    assert entries.remove("red") is red
+    assert len(entries) == 0
+
+
+def test_unknown_name_lists_those_there_are() -> None:
+    entries: Registry[Entry] = Registry("colour")
+    entries.add(Entry("red"))
+    entries.add(Entry("blue"))
+    with pytest.raises(UsageError, match="unknown colour 'green'; expected red, blue"):
+        entries.find("green")
+
+
+def test_taken_name_is_refused() -> None:
+    entries: Registry[Entry] = Registry("colour")
+    entries.add(Entry("red"))
+    with pytest.raises(UsageError, match="already a colour called 'red'"):
+        entries.add(Entry("red"))
+
+
+def test_order() -> None:
+    entries: Registry[Entry] = Registry("colour", order=lambda entry: entry.place)
+    for place, name in ((2, "blue"), (1, "red"), (3, "green")):
+        entries.add(Entry(name, place))
+    assert list(entries) == ["red", "blue", "green"]
+
+
+def test_modules_of_the_package_are_imported_on_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "painted"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from zeroevidence.registry import Registry\nCOLOURS = Registry('colour', package=__name__)\n"
+    )
+    (package / "red.py").write_text(
+        "from types import SimpleNamespace\nfrom painted import COLOURS\nCOLOURS.add(SimpleNamespace(name='red'))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from painted import COLOURS
+
+    assert "painted.red" not in sys.modules
+    assert list(COLOURS) == ["red"]
+    assert "painted.red" in sys.modules
+    COLOURS.remove("red")
+    assert list(COLOURS) == []
