@@ -219,7 +219,7 @@ BOMBS = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasureResult:
     """A command on a file: exit code, what it said first, largest memory, bytes of the file."""
 
     code: int
@@ -228,7 +228,7 @@ class Measured:
     size: int
 
 
-def measured(one: Bomb, make: Callable[[Path], None], limit: str) -> Measured:
+def measured(one: Bomb, make: Callable[[Path], None], limit: str) -> MeasureResult:
     """Write a file into a new folder and give it to the command."""
     with tempfile.TemporaryDirectory() as folder:
         words, path = one.written(Path(folder), make), Path(folder) / one.file
@@ -238,10 +238,10 @@ def measured(one: Bomb, make: Callable[[Path], None], limit: str) -> Measured:
         told = json.loads(found.stdout)
         size = sum(file.stat().st_size for file in ([path] if path.is_file() else path.iterdir()))
         lines = told["said"].replace(f"{folder}/", "").strip().splitlines()
-    return Measured(told["code"], lines[0] if lines else "", told["peak"], size)
+    return MeasureResult(told["code"], lines[0] if lines else "", told["peak"], size)
 
 
-def both(one: Bomb, size: int, limit: str) -> tuple[Measured, Measured]:
+def both(one: Bomb, size: int, limit: str) -> tuple[MeasureResult, MeasureResult]:
     """The command on a good file and on the bomb."""
     return measured(one, one.good, limit), measured(one, lambda path: one.bomb(path, size), limit)
 

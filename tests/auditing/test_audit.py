@@ -278,12 +278,12 @@ def test_audiomnist(shared, encoder):
 
 def test_a_step_is_warned_of_cheaper_ones_and_not_of_the_fusion_of_all():
     from zeroevidence.auditing.checks import with_step_flags
-    from zeroevidence.evaluation import About, Evaluation, Measured
+    from zeroevidence.evaluation import About, Evaluation, MeasureResult
 
     about = About.against(find_attacker("semi-informed"))
 
     def row(backend, bits):
-        measured = Measured(bits, "bit", low=bits - 0.1, high=bits + 0.1)
+        measured = MeasureResult(bits, "bit", low=bits - 0.1, high=bits + 0.1)
         return Evaluation({"alid": measured}, labels={"backend": backend}, about=about)
 
     rows = with_step_flags(

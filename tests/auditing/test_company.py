@@ -15,7 +15,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.rows.about import Spent
+from zeroevidence.evaluation.rows.about import TrainingEffort
 
 FAST = Options(intervals=0, null=0, linkability="pav")
 DIMENSION = 12
@@ -53,7 +53,7 @@ def test_a_trained_encoder_needs_no_original_speech_and_is_used_by_the_informed_
     assert {row.about.threat.name for row in rows} == {"semi-informed"}
     assert all(row.about.spent.epochs == 12 and row.about.spent.recordings == 200 for row in rows)
     plain = next(row for row in found.rows if row.labels["encoder"] == "embeddings" and row.about.role == "attack")
-    assert plain.about.spent == Spent(20, 1)
+    assert plain.about.spent == TrainingEffort(20, 1)
     assert "trained" in found.strongest.labels["encoder"]
     assert found.curve == rising
     assert {one.code for one in found.strongest.flags} >= {"still-rising"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats import diagnose_tandem, read_tandem
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError, UsageError
 
@@ -305,12 +305,12 @@ def test_all_problems_of_all_files_are_listed(read):
 def test_loosened_rules_are_told(read):
     loaded = read({"duplicates": "keep-last"}, cm=CM19 + "u1 - bonafide 7\n")
     assert plain(loaded.data.cm_bonafide) == [1, 7]
-    assert loaded.loosened == (Loosened("duplicates", 1, how="keep-last", side="cm"),)
+    assert loaded.loosened == (RelaxedRule("duplicates", 1, how="keep-last", side="cm"),)
     loaded = read({"duplicates": "keep-all"}, cm=CM19 + "u1 - bonafide 7\n")
     assert plain(loaded.data.cm_bonafide) == [1, 2.5, 7]
-    assert loaded.loosened == (Loosened("duplicates", 1, how="keep-all", side="cm"),)
+    assert loaded.loosened == (RelaxedRule("duplicates", 1, how="keep-all", side="cm"),)
     loaded = read({"allow_missing": True}, cm=CM21 + "u7 1\n", key=KEY21)
-    assert loaded.loosened == (Loosened("missing", 2, side="cm"),)
+    assert loaded.loosened == (RelaxedRule("missing", 2, side="cm"),)
     assert [str(rule) for rule in loaded.loosened] == ["cm-missing:2"]
     for rule in ("keep-last", "keep-all"):  # two labels stay an error
         found = read.diagnose({"duplicates": rule}, cm=CM19 + "u1 A07 spoof 2\n")
@@ -356,7 +356,7 @@ def test_bona_fide_lines_may_name_no_attack_by_a_number(tmp_path):
     path = tmp_path / "cm"
     path.write_text("u1 A00 bonafide 2.5\nu2 A07 spoof -1.5\nu3 A00 bonafide 1.5\n")
     loaded = read_tandem(path)
-    assert loaded.loosened == (Loosened("no-attack", 2, side="cm"),)
+    assert loaded.loosened == (RelaxedRule("no-attack", 2, side="cm"),)
     assert loaded.data.cm_spoof.attacks.tolist() == ["A07"]
     path.write_text("u1 A01 bonafide 2.5\nu2 A07 spoof -1.5\nu3 - bonafide 1.5\n")
     with pytest.raises(InputError, match="bonafide speech with the attack 'A01'"):

@@ -6,7 +6,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.data.formats import diagnose, read_scores
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.errors import UsageError
 
 LINES = "a u1 inf target\na u2 -1 nontarget\nb u1 -Infinity nontarget\nb u2 2 target\nb u3 x target\n"
@@ -39,7 +39,7 @@ def test_every_kind_of_file(tmp_path, form):
     assert all(one.reason.startswith("score '") and one.reason.endswith(ADVICE) for one in found)
     loaded = read_scores(path, infinite="accept")
     assert (sorted(loaded.data.target), sorted(loaded.data.nontarget)) == ([2.0, np.inf], [-np.inf, -1.0])
-    assert loaded.loosened == (Loosened("infinite", 2),)
+    assert loaded.loosened == (RelaxedRule("infinite", 2),)
 
 
 def test_lines_are_named_in_order(tmp_path):
@@ -67,7 +67,7 @@ def test_matrices(tmp_path):
     assert problem.reason.startswith("score inf at trial 0, identity 0 is not finite (and 1 more)")
     assert "--infinite accept" in problem.reason
     loaded = read_scores(tmp_path / "m.npz", infinite="accept")
-    assert loaded.loosened == (Loosened("infinite", 2),)
+    assert loaded.loosened == (RelaxedRule("infinite", 2),)
     row = ze.evaluate(loaded, intervals=0, null=0)
     assert "top1" not in row
 

@@ -14,7 +14,7 @@ from scipy.special import expit, ndtri
 from zeroevidence import plot
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import About, Curve, Evaluation, Measured, People, Points
+from zeroevidence.evaluation import About, Curve, Evaluation, MeasureResult, People, Points
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.words import row_names, shortened
 
@@ -67,12 +67,12 @@ def attacked(system, eer, wer, name="lazy-informed"):
                          "original" if name == "unprotected" else "anonymised")  # fmt: skip
     return [
         Evaluation(
-            {"eer": Measured(eer, "rate", low=eer - 0.02, high=eer + 0.02)},
+            {"eer": MeasureResult(eer, "rate", low=eer - 0.02, high=eer + 0.02)},
             labels={"system": system},
             about=About.against(threat),
         ),
         Evaluation(
-            {"wer": Measured(wer, "rate", low=wer - 0.01, high=wer + 0.01)},
+            {"wer": MeasureResult(wer, "rate", low=wer - 0.01, high=wer + 0.01)},
             labels={"system": system},
             about=About(role="utility", speech=threat.trial),
         ),
@@ -464,7 +464,9 @@ def test_scores_of_a_tandem_have_their_thresholds(tandem):
 
 def labelled_row(value, system, enrolment, trial):
     labels = {"system": system, "enrolment": enrolment, "trial": trial, "attacker": f"{enrolment[0]}{trial[0]}"}
-    return Evaluation({"linkability": Measured(value, "fraction"), "cllr_min": Measured(0.1, "bit")}, labels=labels)
+    return Evaluation(
+        {"linkability": MeasureResult(value, "fraction"), "cllr_min": MeasureResult(0.1, "bit")}, labels=labels
+    )
 
 
 def test_bars_are_sorted_by_one_attacker():

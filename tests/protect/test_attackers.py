@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Measured, Options, findings
+from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
 from zeroevidence.evaluation.finding.finding import chosen
 from zeroevidence.measure.zebra import LN2, evidence_gain
 from zeroevidence.protect import Roles, assess
@@ -275,7 +275,7 @@ def rows_with(*intervals):
     made = []
     for number, (low, value, high) in enumerate(intervals):
         about = replace(base.about, development=0.5 - 0.1 * number)
-        metrics = {"d_ece": Measured(value, "bit", low=low, high=high)}
+        metrics = {"d_ece": MeasureResult(value, "bit", low=low, high=high)}
         made.append(Evaluation(metrics, base.counts, base.setup, {**base.labels, "attacker": f"a{number}"}, about))
     return made
 

@@ -12,7 +12,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Measured, Points, Setup
+from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
@@ -238,11 +238,11 @@ def test_cards_of_an_audit(audit_rows):
 
 
 def test_rows_of_any_kind_render():
-    new = {"something_new": Measured(1.5, "bit"), "parts": Measured({"a": 1.0}, "bit")}
+    new = {"something_new": MeasureResult(1.5, "bit"), "parts": MeasureResult({"a": 1.0}, "bit")}
     rows = [
         ze.Evaluation(new, {"target": 3}, Setup(recorded="ZE|x")),
-        ze.Evaluation({"tag": Measured("C", "category")}, labels={"protector": "flow", "attribute": "sex"}),
-        ze.Evaluation({"tag": Measured("B", "category")}, about=ze.About("attribute", attribute="sex")),
+        ze.Evaluation({"tag": MeasureResult("C", "category")}, labels={"protector": "flow", "attribute": "sex"}),
+        ze.Evaluation({"tag": MeasureResult("B", "category")}, about=ze.About("attribute", attribute="sex")),
     ]
     for part in (rows, rows[:1], rows[1:]):
         page = Page(to_html(part))

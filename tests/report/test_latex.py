@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.evaluation import About, Evaluation, Measured, Setup
+from zeroevidence.evaluation import About, Evaluation, MeasureResult, Setup
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report import render
 
@@ -37,9 +37,9 @@ def rows(count):
     found = []
     for place in range(count):
         metrics = {
-            name: Measured("C", "category")
+            name: MeasureResult("C", "category")
             if MEASURES[name].unit == "category"
-            else Measured(0.3125, MEASURES[name].unit, low=0.2871, high=0.3519)
+            else MeasureResult(0.3125, MEASURES[name].unit, low=0.2871, high=0.3519)
             for name in NAMES
         }
         labels = {"system": f"system-{place // 6}", "backend": ("cosine", "plda")[place // 3 % 2]}

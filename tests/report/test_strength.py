@@ -8,7 +8,7 @@ import pytest
 from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Curve, Options, evaluate
-from zeroevidence.evaluation.rows.about import About, Spent
+from zeroevidence.evaluation.rows.about import About, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.html.content import ladder_table
 from zeroevidence.report.strength import growths
@@ -27,7 +27,9 @@ def row():
         trial_speakers=people[mated],
         enrolment_speakers=people,
     )
-    about = replace(About.against(find_attacker("semi-informed")), development=1.5, spent=Spent(40, 7, 12, 320))
+    about = replace(
+        About.against(find_attacker("semi-informed")), development=1.5, spent=TrainingEffort(40, 7, 12, 320)
+    )
     labels = {"system": "pitch", "backend": "whitened", "encoder": "campplus-trained"}
     return evaluate(scores, labels=labels, about=about, options=Options(intervals=20, null=99, linkability="pav"))
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, Measured, Setup
+from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, MeasureResult, Setup
 from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, Placed
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.measure.registry import MEASURES, headline_measures
@@ -38,9 +38,9 @@ SHOWN = [name for name in headline_measures() if MEASURES[name].family in ("one-
 def measured(name, place):
     unit = MEASURES[name].unit
     if unit == "category":
-        return Measured("C", unit)
+        return MeasureResult("C", unit)
     value = (0.1 if unit == "rate" else 1.2) + 0.01 * place
-    return Measured(value, unit, low=value - 0.05, high=value + 0.05, null=Null(0.01, 0.02, 0.04, value))
+    return MeasureResult(value, unit, low=value - 0.05, high=value + 0.05, null=Null(0.01, 0.02, 0.04, value))
 
 
 def row(place=0, *, names=SHOWN, labels=None, flags=(), threat=None, counts=None):
@@ -330,13 +330,13 @@ def test_one_row_is_explained_in_full(shown, width):
 
 
 def test_several_values_of_a_measure_stand_with_its_sentence(shown):
-    one = Evaluation({"tag_counts": Measured({"0": 3, "A": 14}, "count")}, {"target": 1})
+    one = Evaluation({"tag_counts": MeasureResult({"0": 3, "A": 14}, "count")}, {"target": 1})
     for width in WIDTHS:
         assert "0: 3, A: 14" in shown([one], width)
 
 
 def test_a_measure_of_others_is_shown_by_its_name(shown):
-    one = Evaluation({"youden": Measured(0.25, "fraction"), "eer": Measured(0.1, "rate")}, {"target": 1})
+    one = Evaluation({"youden": MeasureResult(0.25, "fraction"), "eer": MeasureResult(0.1, "rate")}, {"target": 1})
     assert "youden   0.2500" in shown([one], 80)
     assert "EER [%]" in shown([one, one], 80)
 
@@ -380,7 +380,10 @@ def protection_rows():
     for place, system in enumerate(("unprotected", "linear", "adversarial network")):
         for role in ("attack", "training"):
             about = About(question="attribute", role=role, attribute="sex")
-            told = {"tag_counts": Measured({"A": 3, "B": 17}, "count"), "mutual_information": Measured(0.2, "bit")}
+            told = {
+                "tag_counts": MeasureResult({"A": 3, "B": 17}, "count"),
+                "mutual_information": MeasureResult(0.2, "bit"),
+            }
             one = row(place, names=["cllr_min", "d_ece"], labels={"system": system, "attacker": "logistic"})
             found.append(replace(one.with_metrics(told), about=about, flags=(WARNING,) if place == 2 else ()))
     verified = row(7, names=["eer", "cllr_min"], labels={"system": "linear"}, flags=(FAULT,))

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import zeroevidence as ze
 from zeroevidence.attack.attackers import ATTACKERS
-from zeroevidence.evaluation import Measured, Setup
+from zeroevidence.evaluation import MeasureResult, Setup
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.measure.zebra import D_ECE_MAX
 from zeroevidence.report.verdict import verdict
@@ -137,7 +137,7 @@ def test_bounds_are_of_the_same_setting(audit_rows):
 
 def tandem(system, attack, cost):
     return ze.Evaluation(
-        {"tdcf_min": Measured(cost, "relative cost"), "cm_eer": Measured(0.02, "rate")},
+        {"tdcf_min": MeasureResult(cost, "relative cost"), "cm_eer": MeasureResult(0.02, "rate")},
         {"target": 3},
         SETUP,
         {"system": system},
@@ -147,13 +147,13 @@ def tandem(system, attack, cost):
 
 def test_spoofing_and_unknown_results_are_described_only():
     spoofing = ze.About(question="spoofing", attack="A07")
-    found = verdict([ze.Evaluation({"tdcf_min": Measured(0.25, "relative cost")}, about=spoofing)])
+    found = verdict([ze.Evaluation({"tdcf_min": MeasureResult(0.25, "relative cost")}, about=spoofing)])
     assert found.level == "described"
     assert "not about privacy" in found.paragraph
     assert "For the attack 'A07', wrong decisions cost at least 25\u00a0% of what they cost" in found.paragraph
-    strange = ze.Evaluation({"something_new": Measured(1.0, "bit")})
+    strange = ze.Evaluation({"something_new": MeasureResult(1.0, "bit")})
     assert verdict([strange]).level == "described"
-    without_people = ze.Evaluation({"top1": Measured(0.5, "rate"), "alid": Measured(0.5, "bit")})
+    without_people = ze.Evaluation({"top1": MeasureResult(0.5, "rate"), "alid": MeasureResult(0.5, "bit")})
     assert verdict([without_people]).level == "described"
 
 
@@ -171,7 +171,7 @@ def test_all_attacks_together_speak_and_the_worst_is_named():
 
 def attribute(system, value, *, training=False, attacker="logistic", name="sex", p_value=0.01, low=None, of_class=None):
     null = None if p_value is None else Null(0.0, 0.0, p_value, value)
-    metric = Measured(value, "bit", low=low, high=None if low is None else 0.9 * value, null=null)
+    metric = MeasureResult(value, "bit", low=low, high=None if low is None else 0.9 * value, null=null)
     role = "training" if training else "control" if system == "unprotected" else "attack"
     return ze.Evaluation(
         {"d_ece": metric},
@@ -184,10 +184,10 @@ def attribute(system, value, *, training=False, attacker="logistic", name="sex",
 
 def verification(system, eer):
     metrics = {
-        "eer": Measured(eer, "rate"),
-        "d_ece": Measured(0.7, "bit"),
-        "top1": Measured(1.0, "rate"),
-        "alid": Measured(4.0, "bit"),
+        "eer": MeasureResult(eer, "rate"),
+        "d_ece": MeasureResult(0.7, "bit"),
+        "top1": MeasureResult(1.0, "rate"),
+        "alid": MeasureResult(4.0, "bit"),
     }
     labels = {"system": system, "split": "test", "backend": "plda"}
     return ze.Evaluation(metrics, {"identities": 20}, SETUP, labels, ze.About(role="utility"))

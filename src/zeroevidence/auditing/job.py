@@ -21,7 +21,7 @@ from zeroevidence.auditing.learning import learning_curve
 from zeroevidence.auditing.sets import noise_like
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
-from zeroevidence.evaluation.rows.about import Spent
+from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.uncertainty.draws import Progress
 
@@ -138,7 +138,7 @@ class Job:
     def _about(self, model: ThreatModel, attempt: Carried) -> About:
         if model.is_bound:
             return About.against(model)
-        spent = Spent(self._fewest("train"), attempt.settings)
+        spent = TrainingEffort(self._fewest("train"), attempt.settings)
         learned = max(
             (one.learned for one in self._used(attempt) if one.learned), key=lambda one: one.epochs, default=None
         )

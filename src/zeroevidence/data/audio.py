@@ -42,7 +42,7 @@ class AudioFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class LoadedAudio:
     """A waveform as it was asked for, and the rate and the number of channels that its file has."""
 
     wave: Wave
@@ -50,7 +50,7 @@ class Heard:
     channels: int
 
 
-def hear_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> Heard:
+def hear_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
     """The waveform of an utterance in which a voice can be heard, and what its file is.
 
     Raises
@@ -161,7 +161,7 @@ def is_silent(wave: Wave) -> bool:
     return bool(np.abs(wave - wave.mean(dtype=np.float64)).max() < SILENCE)
 
 
-def _heard(path: Path, rate: int, start: int | None, end: int | None) -> Heard:
+def _heard(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
     samples, own_rate = _read(path, start, end)
     wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
     _check(wave, path)
@@ -172,7 +172,7 @@ def _heard(path: Path, rate: int, start: int | None, end: int | None) -> Heard:
         if len(wave) <= first or (last is not None and len(wave) < last - 1):
             raise InputError(_too_short(len(wave), rate, start, end), path=path)
         wave = wave[first:last]
-    return Heard(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), own_rate, samples.shape[1])
+    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), own_rate, samples.shape[1])
 
 
 def _soundfile(path: str | Path) -> Any:

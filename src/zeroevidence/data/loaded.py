@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scores import Scores
 
 
@@ -16,4 +16,4 @@ class Loaded:
     data: Scores | ScoreMatrix
     format: str
     key_format: str | None
-    loosened: tuple[Loosened, ...]
+    loosened: tuple[RelaxedRule, ...]

@@ -9,8 +9,8 @@ import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.data.loaded import Loaded
-from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 
@@ -31,7 +31,7 @@ def pooled(parts: Sequence[Loaded], label: str) -> Loaded:
     target = np.concatenate([one.target for one in scores])
     nontarget = np.concatenate([one.nontarget for one in scores])
     told = [rule for one in parts for rule in one.loosened]
-    loosened = (Loosened("pooled", len(parts), how=label), *told)
+    loosened = (RelaxedRule("pooled", len(parts), how=label), *told)
     if any(one.target_pairs is None for one in scores):
         return Loaded(Scores(target, nontarget), parts[0].format, parts[0].key_format, loosened)
     enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")

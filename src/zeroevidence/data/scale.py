@@ -11,7 +11,7 @@ from math import log
 from typing import Literal, TypeAlias
 
 from zeroevidence.data.loaded import Loaded
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.data.tandem import KINDS, TandemScores
 
@@ -56,19 +56,19 @@ class Scale:
             data = replace(data, scores=data.scores * self.factor)
         return replace(loaded, data=data, loosened=(*loaded.loosened, *self.loosened(count)))
 
-    def loosened(self, count: int, side: str | None = None) -> tuple[Loosened, ...]:
+    def loosened(self, count: int, side: str | None = None) -> tuple[RelaxedRule, ...]:
         """What signatures and warnings say of it."""
-        turned = (Loosened("negated", count, side=side),) if self.negate else ()
-        other = (Loosened("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
+        turned = (RelaxedRule("negated", count, side=side),) if self.negate else ()
+        other = (RelaxedRule("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
         return turned + other
 
 
 def scaled_tandem(
     data: TandemScores, negate: Collection[str] = (), llr_base: Base = "e"
-) -> tuple[TandemScores, tuple[Loosened, ...]]:
+) -> tuple[TandemScores, tuple[RelaxedRule, ...]]:
     """Scores of a tandem on the usual scale, and what is said of it; `negate` names the sides that are turned round."""
     classes = data.classes()
-    told: list[Loosened] = []
+    told: list[RelaxedRule] = []
     for side, kinds in KINDS.items():
         scale = Scale(side in negate, llr_base)
         own = [f"{side}_{kind}" for kind in kinds if f"{side}_{kind}" in classes]

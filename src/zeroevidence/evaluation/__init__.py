@@ -9,7 +9,7 @@ from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import (
     Curve,
     Evaluation,
-    Measured,
+    MeasureResult,
     People,
     Points,
     Recordings,
@@ -30,7 +30,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "Flag",
-    "Measured",
+    "MeasureResult",
     "Options",
     "People",
     "Points",

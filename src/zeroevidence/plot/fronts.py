@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zeroevidence.evaluation import Measured
+from zeroevidence.evaluation import MeasureResult
 from zeroevidence.plot.canvas import BLACK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def interval_bar(ax: Axes, measure: Measured, still: float, colour: str, *, scale: float, across: bool) -> None:
+def interval_bar(ax: Axes, measure: MeasureResult, still: float, colour: str, *, scale: float, across: bool) -> None:
     """The interval of a measure as a thin line through its point, where there is one."""
     if measure.low is None or measure.high is None or not np.isfinite([measure.low, measure.high]).all():
         return

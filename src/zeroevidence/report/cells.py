@@ -11,7 +11,7 @@ from itertools import groupby
 from math import isnan
 from typing import get_args
 
-from zeroevidence.evaluation import Evaluation, Flag, Measured
+from zeroevidence.evaluation import Evaluation, Flag, MeasureResult
 from zeroevidence.evaluation.rows.evaluation import NO_VALUE
 from zeroevidence.evaluation.rows.flags import Severity
 from zeroevidence.evaluation.rows.frames import used_labels
@@ -59,14 +59,14 @@ def number(value: object, unit: str) -> str:
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
 
 
-def value(metric: Measured, between: str = " ") -> str:
+def value(metric: MeasureResult, between: str = " ") -> str:
     """The value alone; several values as `key: value` with commas between."""
     if isinstance(metric.value, (str, float, int)):
         return number(metric.value, metric.unit)
     return f",{between}".join(f"{key}: {number(one, metric.unit)}" for key, one in metric.value.items())
 
 
-def bounds(metric: Measured) -> str:
+def bounds(metric: MeasureResult) -> str:
     """The interval, where there is one."""
     if metric.low is None or metric.high is None:
         return ""
@@ -98,12 +98,12 @@ def null_words(row: Evaluation, name: str) -> str:
     return said if said is not None and null is not None and null.mean < 0.0 else ""
 
 
-def p_value(metric: Measured) -> str:
+def p_value(metric: MeasureResult) -> str:
     """How often the measure is as large as observed when nothing leaks."""
     return "" if metric.p_value is None else f"{metric.p_value:.2g}"
 
 
-def cell(metric: Measured | None, between: str = " ") -> str:
+def cell(metric: MeasureResult | None, between: str = " ") -> str:
     """A value and its interval."""
     if metric is None:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.evaluation import Evaluation, Measured, findings
+from zeroevidence.evaluation import Evaluation, MeasureResult, findings
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report.cells import cell, heading, labelled, row_numbers
@@ -24,13 +24,13 @@ def held_with(row: Evaluation) -> dict[int, int]:
     return {k: held.index(k) for k in SHOWN if k in held}
 
 
-def with_recordings(row: Evaluation, name: str, place: int) -> Measured:
+def with_recordings(row: Evaluation, name: str, place: int) -> MeasureResult:
     """A measure at one number of recordings."""
     found = row.recordings
     assert found is not None
     low, high = (getattr(found, f"{name}_{end}") for end in ("low", "high"))
     at = None if low is None else low[place], None if high is None else high[place]
-    return Measured(getattr(found, name)[place], MEASURES[name].unit, None, *at)
+    return MeasureResult(getattr(found, name)[place], MEASURES[name].unit, None, *at)
 
 
 def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:

@@ -11,7 +11,7 @@ from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.evaluation import Measured, Setup, findings, together
+from zeroevidence.evaluation import MeasureResult, Setup, findings, together
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import strongest
 from zeroevidence.evaluation.reading.results import from_json, to_json
@@ -80,7 +80,7 @@ def without_draws(row):
 
 
 def measured(value, p_value, draws=()):
-    return Measured(value, "bit", null=Null(0.0, 0.0, p_value, value, tuple(draws)))
+    return MeasureResult(value, "bit", null=Null(0.0, 0.0, p_value, value, tuple(draws)))
 
 
 def row_of(about=None, *, counts=None, labels=None, **metrics):
@@ -268,7 +268,7 @@ def attribute(system, value, *, role="attack", name="sex", attacker="logistic", 
 
 
 def utility(system):
-    metrics = {"top1": Measured(1.0, "rate"), "alid": measured(5.0, 0.001), "d_ece": measured(0.7, 0.001)}
+    metrics = {"top1": MeasureResult(1.0, "rate"), "alid": measured(5.0, 0.001), "d_ece": measured(0.7, 0.001)}
     return row_of(ze.About(role="utility"), counts={"identities": 40}, labels={"system": system}, **metrics)
 
 
@@ -332,7 +332,7 @@ def test_attributes_are_found_one_by_one():
 
 def test_spoofing_is_described_by_all_attacks_together():
     def tandem(attack, cost):
-        return row_of(ze.About("spoofing", attack=attack), tdcf_min=Measured(cost, "relative cost"))
+        return row_of(ze.About("spoofing", attack=attack), tdcf_min=MeasureResult(cost, "relative cost"))
 
     rows = [tandem("A01", 0.9), tandem("all", 0.3), tandem("A02", 0.1)]
     (found,) = findings(rows)
@@ -342,14 +342,14 @@ def test_spoofing_is_described_by_all_attacks_together():
 
 def test_rows_are_ordered_by_what_most_of_them_have():
     rows = [
-        row_of(d_ece=Measured(0.1, "bit"), eer=Measured(0.4, "rate")),
-        row_of(d_ece=Measured(0.3, "bit"), eer=Measured(0.2, "rate")),
-        row_of(alid=Measured(9.0, "bit")),
+        row_of(d_ece=MeasureResult(0.1, "bit"), eer=MeasureResult(0.4, "rate")),
+        row_of(d_ece=MeasureResult(0.3, "bit"), eer=MeasureResult(0.2, "rate")),
+        row_of(alid=MeasureResult(9.0, "bit")),
     ]
     assert strongest(rows, range(3), chances(rows)) == 1
-    alid = [row_of(alid=Measured(value, "bit"), d_ece=Measured(0.5 - value, "bit")) for value in (0.1, 0.4)]
+    alid = [row_of(alid=MeasureResult(value, "bit"), d_ece=MeasureResult(0.5 - value, "bit")) for value in (0.1, 0.4)]
     assert strongest(alid, range(2), chances(alid)) == 1
-    equal = [row_of(alid=Measured(0.1, "bit"), d_ece=Measured(value, "bit")) for value in (0.2, 0.1)]
+    equal = [row_of(alid=MeasureResult(0.1, "bit"), d_ece=MeasureResult(value, "bit")) for value in (0.2, 0.1)]
     assert strongest(equal, range(2), chances(equal)) == 0  # D_ECE breaks ties
 
 

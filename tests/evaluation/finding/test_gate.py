@@ -3,11 +3,11 @@
 import pytest
 
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.rows.flags import FLAGS, flag
 
-ROW = Evaluation({"eer": Measured(0.25, "rate"), "tag": Measured("B", "category")}, labels={"system": "ours"})
+ROW = Evaluation({"eer": MeasureResult(0.25, "rate"), "tag": MeasureResult("B", "category")}, labels={"system": "ours"})
 
 
 @pytest.mark.parametrize(
@@ -35,19 +35,19 @@ def test_a_row_that_cannot_be_judged_does_not_pass(text, reason):
 @pytest.mark.parametrize("code", [code for code, (severity, _) in FLAGS.items() if severity == "fault"])
 def test_a_row_with_a_fault_does_not_pass(code):
     words = {"measure": "EER", "kind": "targets"} if code == "eer-above-half" else {}
-    wrong = Evaluation({"eer": Measured(0.9, "rate")}, labels={"system": "turned"}, flags=(flag(code, **words),))
+    wrong = Evaluation({"eer": MeasureResult(0.9, "rate")}, labels={"system": "turned"}, flags=(flag(code, **words),))
     assert Gate.parse("eer<0.3").failures([ROW, wrong])[1:] == [
         f"gate failed: turned: eer cannot be judged because of {code}"
     ]
 
 
 def test_a_warning_does_not_fail():
-    warned = Evaluation({"eer": Measured(0.4, "rate")}, flags=(flag("no-intervals", speakers=3),))
+    warned = Evaluation({"eer": MeasureResult(0.4, "rate")}, flags=(flag("no-intervals", speakers=3),))
     assert Gate.parse("eer<0.3").failures([warned]) == []
 
 
 @pytest.mark.parametrize(("low", "passes"), [(0.45, True), (0.51, False), (None, False)])
 def test_an_eer_that_is_above_half_by_chance_may_pass(low, passes):
     turned = flag("eer-above-half", measure="EER", kind="targets")
-    row = Evaluation({"eer": Measured(0.52, "rate", low=low, high=0.6)}, flags=(turned,))
+    row = Evaluation({"eer": MeasureResult(0.52, "rate", low=low, high=0.6)}, flags=(turned,))
     assert (Gate.parse("eer<0.3").failures([row]) == []) == passes

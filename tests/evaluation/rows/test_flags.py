@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scores import Pairs
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.evaluation import About, together
@@ -76,7 +76,7 @@ def test_incomplete_rows():
 
 
 def test_loosened_reading():
-    loosened = (Loosened("duplicates", 3, "keep-last"), Loosened("missing", 12))
+    loosened = (RelaxedRule("duplicates", 3, "keep-last"), RelaxedRule("missing", 12))
     result = ze.evaluate(matrix(2.0), options=QUICK, loosened=loosened)
     assert {"duplicates", "missing"} <= codes(result)
     assert "|duplicates:keep-last:3|missing:12|" in result.signature

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
-from zeroevidence.evaluation.rows.about import Spent
+from zeroevidence.evaluation.rows.about import TrainingEffort
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def attacker_card(
     dev_speakers: int,
     folds: int = 1,
     extractor_trained_on: Training | None = None,
-    spent: Spent | None = None,
+    spent: TrainingEffort | None = None,
 ) -> AttackerCard:
     """The card of a threat model as it was carried out.
 
@@ -127,7 +127,7 @@ def _wanted(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...]]:
     return objective, opportunity
 
 
-def _learning(model: ThreatModel, spent: Spent | None) -> list[str]:
+def _learning(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
     """What learning takes."""
     found = []
     if model.trained_on == "anonymised":

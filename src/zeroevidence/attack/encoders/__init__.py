@@ -5,7 +5,7 @@
 
 from zeroevidence.attack.encoders.adding import add_encoder
 from zeroevidence.attack.encoders.checking import Check, check_encoders
-from zeroevidence.attack.encoders.known import KNOWN, Known, find_known
+from zeroevidence.attack.encoders.known import KNOWN, PublishedEncoder, find_known
 from zeroevidence.attack.encoders.people import person_digest, refuse_shared, shared_people, training_people
 from zeroevidence.attack.encoders.shelf import Encoder, Inventory, find_card, find_encoder, inventory
 
@@ -14,7 +14,7 @@ __all__ = [
     "Check",
     "Encoder",
     "Inventory",
-    "Known",
+    "PublishedEncoder",
     "add_encoder",
     "check_encoders",
     "find_card",

@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PublishedEncoder:
     """A published encoder; `features` is the number of bands per frame that its graph takes."""
 
     name: str
@@ -33,7 +33,7 @@ class Known:
 KNOWN = {
     one.name: one
     for one in (
-        Known(
+        PublishedEncoder(
             "ecapa",
             "ECAPA-TDNN (VoxCeleb 1 and 2)",
             "Apache-2.0",
@@ -47,7 +47,7 @@ KNOWN = {
 }
 
 
-def find_known(name: str) -> Known:
+def find_known(name: str) -> PublishedEncoder:
     """A published encoder by name.
 
     Examples

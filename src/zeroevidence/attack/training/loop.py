@@ -28,7 +28,7 @@ from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.attack.workers import cores
 from zeroevidence.errors import InputError, UsageError
 
-Told = Callable[["Epoch"], None]
+PreparedScores = Callable[["Epoch"], None]
 Say = Callable[[str], None]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
@@ -45,7 +45,7 @@ def train(
     *,
     device: str | None = None,
     checkpoint: Path | None = None,
-    told: Told | None = None,
+    told: PreparedScores | None = None,
     say: Say | None = None,
 ) -> Trained:
     """Train an encoder to tell people apart, and keep the weights to which development people disclose most.
@@ -219,7 +219,7 @@ class Training:
             return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return contextlib.nullcontext()
 
-    def run(self, folder: Path | None, told: Told | None) -> Trained:
+    def run(self, folder: Path | None, told: PreparedScores | None) -> Trained:
         """All epochs, from the start or from where a checkpoint stands."""
         result = Trained(self.network)
         state = None if folder is None else load_checkpoint(folder, self)

@@ -20,7 +20,7 @@ class Room:
     size
         As many at first.
     say
-        Told in words whenever they become fewer.
+        PreparedScores in words whenever they become fewer.
     """
 
     def __init__(self, size: int, say: Callable[[str], None]) -> None:

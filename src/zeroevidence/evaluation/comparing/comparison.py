@@ -9,7 +9,7 @@ from itertools import combinations
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparing.matching import Matched, matched
 from zeroevidence.evaluation.comparing.same_trials import check_same_people, check_same_search, check_same_trials
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.registry import find_measure
@@ -210,7 +210,7 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
     )
 
 
-def value_of(row: Evaluation, name: str, system: str) -> Measured:
+def value_of(row: Evaluation, name: str, system: str) -> MeasureResult:
     """A measure that a system must have."""
     if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
         raise UsageError(f"{system} has no {name}")
@@ -245,7 +245,7 @@ def ranked(
     )
 
 
-def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:
+def _paired(metrics: Sequence[MeasureResult], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:
     """The difference from values of both systems without the same people."""
     if any(name not in drawn[place].left_out for place in (i, j)):
         raise UsageError(f"{name} is not a measure that can be compared")
@@ -255,7 +255,7 @@ def _paired(metrics: Sequence[Measured], drawn: Sequence[Replicates], name: str,
     return difference(*plain, (drawn[i].left_out[name], drawn[j].left_out[name]), whose.shares, whose.effective)
 
 
-def _unpaired(metrics: Sequence[Measured], name: str, i: int, j: int) -> Difference:
+def _unpaired(metrics: Sequence[MeasureResult], name: str, i: int, j: int) -> Difference:
     """The difference from the intervals of both systems."""
     one, other = metrics[i].spread, metrics[j].spread
     if one is None or other is None:

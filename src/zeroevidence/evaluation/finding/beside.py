@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 
 _DATA = ("dataset", "split")
 
@@ -20,11 +20,11 @@ def utility_beside(rows: Sequence[Evaluation]) -> list[Evaluation]:
     Examples
     --------
     >>> from zeroevidence.data.threat import ThreatModel
-    >>> from zeroevidence.evaluation import About, Evaluation, Measured
+    >>> from zeroevidence.evaluation import About, Evaluation, MeasureResult
     >>> threat = ThreatModel("ignorant", "original", "anonymised")
-    >>> attack = Evaluation({"eer": Measured(0.3, "rate")}, labels={"system": "x"}, about=About.against(threat))
+    >>> attack = Evaluation({"eer": MeasureResult(0.3, "rate")}, labels={"system": "x"}, about=About.against(threat))
     >>> about = About(role="utility", speech="anonymised")
-    >>> words = Evaluation({"wer": Measured(0.1, "rate")}, labels={"system": "x"}, about=about)
+    >>> words = Evaluation({"wer": MeasureResult(0.1, "rate")}, labels={"system": "x"}, about=about)
     >>> [list(row) for row in utility_beside([attack, words])]
     [['eer', 'wer']]
     """
@@ -35,7 +35,7 @@ def utility_beside(rows: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def _with(row: Evaluation, utility: Sequence[Evaluation]) -> Evaluation:
-    found: dict[str, Measured] = {name: one for other in utility for name, one in other.metrics.items()}
+    found: dict[str, MeasureResult] = {name: one for other in utility for name, one in other.metrics.items()}
     flags = [one for other in utility for one in other.flags]
     return row.with_metrics(found).with_flags(*flags) if found else row
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
@@ -56,7 +56,7 @@ def _families(rows: Sequence[Evaluation]) -> dict[tuple[str, str], list[int]]:
     return families
 
 
-def _tested(row: Evaluation) -> dict[str, Measured]:
+def _tested(row: Evaluation) -> dict[str, MeasureResult]:
     return {name: one for name, one in row.metrics.items() if name in MEASURES and MEASURES[name].tested and one.null}
 
 
@@ -89,19 +89,19 @@ def _judged(row: Evaluation, p_value: float, own: float, coarse: bool) -> Chance
     return Chance(None if unclear else beaten, p_value, too_few)
 
 
-def _distinct(measures: Iterable[Measured]) -> list[Measured]:
+def _distinct(measures: Iterable[MeasureResult]) -> list[MeasureResult]:
     """Tests of one row; measures of a list share one."""
     found = list(measures)
     shared = [one for one in found if one.null is not None and one.null.tested_by == "area"]
     return [one for one in found if one not in shared[1:]]
 
 
-def _is_coarse(one: Measured) -> bool:
+def _is_coarse(one: MeasureResult) -> bool:
     """Whether the p-value counts permutations that were not kept."""
     return one.null is not None and not one.null.draws and one.null.tested_by == "exchanged"
 
 
-def _max_t(tests: Sequence[Measured], draws: int) -> list[float]:
+def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
     """P-values of standardised measures against the largest of all under each permutation."""
     if not tests:
         return []

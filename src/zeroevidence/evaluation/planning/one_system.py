@@ -16,7 +16,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated, truth
-from zeroevidence.evaluation.rows.evaluation import Measured
+from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.replicates import one_sided
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
@@ -301,7 +301,7 @@ class _Trial:
         return _Outcome(found, chances([row])[0].beaten is True)
 
 
-def _one(found: Measured) -> _One:
+def _one(found: MeasureResult) -> _One:
     assert found.low is not None
     assert found.high is not None
     assert found.bound is not None

@@ -20,7 +20,15 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading import legacy
 from zeroevidence.evaluation.reading.rowfile import read_row
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Curve, Evaluation, Measured, People, Points, Recordings, Surface
+from zeroevidence.evaluation.rows.evaluation import (
+    Curve,
+    Evaluation,
+    MeasureResult,
+    People,
+    Points,
+    Recordings,
+    Surface,
+)
 from zeroevidence.evaluation.rows.setup import Setup, joint_signature
 
 SCHEMA = "zeroevidence/evaluation/2"
@@ -185,7 +193,7 @@ def _lists(record: Curve | Surface | Points | People | Recordings) -> dict[str, 
     return {name: plain(values) for name, values in found.items() if values is not None}
 
 
-def _metric(one: Measured) -> dict[str, Any]:
+def _metric(one: MeasureResult) -> dict[str, Any]:
     found = {
         name: getattr(one, name) for name in ("value", "low", "high", "bound", "plain", "p_value", "unit", "method")
     }

@@ -13,7 +13,7 @@ from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import (
     Curve,
     Evaluation,
-    Measured,
+    MeasureResult,
     People,
     Points,
     Recordings,
@@ -108,13 +108,13 @@ def _ticks(values: Any, where: str) -> Any:
     return typed(tuple[str, ...] if named else tuple[float, ...], values, where)
 
 
-def _measured(name: str, record: Any, where: str) -> Measured:
+def _measured(name: str, record: Any, where: str) -> MeasureResult:
     """A measure read back; a value that is null was not a number."""
     given = mapping(Any, record, where)
     if "value" not in given or "unit" not in given:
         raise InputError(f"{where}: expected a value and a unit")
     null, p_value = given.pop("null", None), given.pop("p_value", None)
-    found = Measured(
+    found = MeasureResult(
         _value(name, given.pop("value"), f"{where}.value"),
         typed(str, given.pop("unit"), f"{where}.unit"),
         typed(str | None, given.pop("method", None), f"{where}.method"),
@@ -156,7 +156,7 @@ def _counted(value: Any, where: str) -> float:
     return int(found) if isinstance(value, int) and abs(value) < 2**53 else found
 
 
-def _check_range(name: str, found: Measured, where: str) -> None:
+def _check_range(name: str, found: MeasureResult, where: str) -> None:
     """Refuse numbers that the measure cannot have."""
     if found.number is None:
         more = [key for key in ("spread", "low", "high", "bound", "plain", "null") if getattr(found, key) is not None]

@@ -15,7 +15,7 @@ Role: TypeAlias = Literal["attack", "control", "floor", "utility", "training"]
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TrainingEffort:
     """What an attacker spent, in numbers that no machine changes.
 
     Parameters
@@ -81,7 +81,7 @@ class About:
     strength: float | None = None
     attack: str | None = None
     development: float | None = None
-    spent: Spent | None = None
+    spent: TrainingEffort | None = None
     pooled: bool = False
     speech: Training | None = None
 

@@ -27,7 +27,7 @@ Value = float | int | str | Mapping[str, float] | Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasureResult:
     """One measure's value and, where they were computed, its interval, its null and how it was estimated.
 
     It is a number where a number is wanted: ``float(m)``, ``f"{m:.3f}"``.
@@ -51,7 +51,7 @@ class Measured:
 
     Examples
     --------
-    >>> m = Measured(0.25, "bit", low=0.2, high=0.31)
+    >>> m = MeasureResult(0.25, "bit", low=0.2, high=0.31)
     >>> float(m), f"{m:.1f}"
     (0.25, '0.2')
     """
@@ -224,7 +224,7 @@ class Evaluation:
     (True, 3)
     """
 
-    metrics: Mapping[str, Measured]
+    metrics: Mapping[str, MeasureResult]
     counts: Mapping[str, int] = field(default_factory=dict)
     setup: Setup = field(default_factory=Setup)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -254,7 +254,7 @@ class Evaluation:
         """Whether a search through several identities was measured."""
         return "top1" in self.metrics and self.counts.get("identities", 0) > 1
 
-    def __getitem__(self, name: str) -> Measured:
+    def __getitem__(self, name: str) -> MeasureResult:
         try:
             return self.metrics[name]
         except KeyError:
@@ -271,7 +271,7 @@ class Evaluation:
         found = self.metrics[name].number if name in self.metrics else None
         return None if found is None or found != found else found
 
-    def with_metrics(self, metrics: Mapping[str, Measured]) -> Evaluation:
+    def with_metrics(self, metrics: Mapping[str, MeasureResult]) -> Evaluation:
         """The same with further measures."""
         return replace(self, metrics={**self.metrics, **metrics})
 
@@ -312,9 +312,9 @@ class Evaluation:
         save_results([self], path, overwrite=overwrite)
 
 
-def measured(name: str, value: Value, method: str | None) -> Measured:
+def measured(name: str, value: Value, method: str | None) -> MeasureResult:
     """A value with the unit that the registry knows."""
-    return Measured(value, MEASURES[name].unit, method)
+    return MeasureResult(value, MEASURES[name].unit, method)
 
 
 def number_or_none(row: Evaluation | None, name: str) -> float | None:
@@ -343,7 +343,7 @@ def _title(name: str) -> str:
     return MEASURES[name].title if name in MEASURES else name
 
 
-def _shown(one: Measured) -> str:
+def _shown(one: MeasureResult) -> str:
     if one.number is None:
         return str(one.value)
     if one.number != one.number:

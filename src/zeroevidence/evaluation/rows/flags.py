@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.errors import UsageError
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
@@ -242,6 +242,6 @@ def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[
     ]
 
 
-def loosened_flags(loosened: Sequence[Loosened]) -> list[Flag]:
+def loosened_flags(loosened: Sequence[RelaxedRule]) -> list[Flag]:
     """What is to be said about rules of reading that were loosened."""
     return [flag(one.rule, how=one.how, count=one.count) for one in loosened]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zeroevidence._typing import FloatArray
 from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.measure.registry import Family
 from zeroevidence.measure.views import LinkabilityMethod
@@ -128,7 +128,7 @@ class Setup:
     intervals: Resampling | None = None
     null: Resampling | None = None
     seed: int = 0
-    loosened: tuple[Loosened, ...] = ()
+    loosened: tuple[RelaxedRule, ...] = ()
     data: str | None = None
     dev: str | None = None
     version: str = __version__

@@ -8,7 +8,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scale import BASES
-from zeroevidence.evaluation.rows.evaluation import Measured
+from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.measure.verification import cllr
 
@@ -16,7 +16,7 @@ _LEAST = 0.01  # bits that calibration must cost before anybody looks for the re
 _LEFT = 0.25  # share of that cost which may be left when the base is right
 
 
-def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, Measured]) -> list[Flag]:
+def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """A warning where reading the scores to another base makes up for nearly all that calibration costs.
 
     Scores that are no likelihood ratios, such as cosines, are not calibrated to any base and get none.

@@ -17,14 +17,14 @@ from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.calibrate.pav import Ranked, rank
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.loaded import Loaded
-from zeroevidence.data.loosened import Loosened
 from zeroevidence.data.matrix import ScoreMatrix, searchable
 from zeroevidence.data.order import in_name_order, places_in
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured, People, Recordings, Trials, measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult, People, Recordings, Trials, measured
 from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags, resampling_flags
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
@@ -35,7 +35,14 @@ from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.folded import people_of_folds, search_folds
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person, names_on_top
 from zeroevidence.evaluation.scores.recordings import several_recordings
-from zeroevidence.evaluation.scores.resampling import BegunNull, Told, begin_null, replicate, with_intervals, with_nulls
+from zeroevidence.evaluation.scores.resampling import (
+    BegunNull,
+    PreparedScores,
+    begin_null,
+    replicate,
+    with_intervals,
+    with_nulls,
+)
 from zeroevidence.evaluation.scores.search import Search, check_disjoint, search, search_rules
 from zeroevidence.measure.registry import Family, of_family
 from zeroevidence.measure.views import PairSettings
@@ -55,7 +62,7 @@ def evaluate(
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
     options: Options | None = None,
-    loosened: Sequence[Loosened] = (),
+    loosened: Sequence[RelaxedRule] = (),
     workers: int = 1,
     progress: Progress | None = None,
     **settings: Any,
@@ -132,7 +139,7 @@ def _evaluated(
 
 def _folds_evaluated(
     scores: FoldedScores,
-    loosened: tuple[Loosened, ...],
+    loosened: tuple[RelaxedRule, ...],
     words: tuple[Mapping[str, str], About],
     options: Options,
     running: tuple[int, Progress | None],
@@ -150,7 +157,7 @@ def _measured(
     view: ScoreView,
     found: Search | None,
     left_out: Mapping[str, int],
-    loosened: tuple[Loosened, ...],
+    loosened: tuple[RelaxedRule, ...],
     words: tuple[Mapping[str, str], About],
 ) -> Evaluation:
     trusted = job.trusted(_pair_metrics(view), view, found)
@@ -175,7 +182,7 @@ def _measured(
     return alone(result)
 
 
-def _base_flags(loosened: Sequence[Loosened], view: ScoreView, metrics: Mapping[str, Measured]) -> list[Flag]:
+def _base_flags(loosened: Sequence[RelaxedRule], view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """A warning on the base of the logarithm, unless it was named."""
     if any(one.rule == "llr-base" for one in loosened):
         return []
@@ -183,7 +190,7 @@ def _base_flags(loosened: Sequence[Loosened], view: ScoreView, metrics: Mapping[
 
 
 def _given(
-    scores: Scores | ScoreMatrix | Loaded | ArrayLike, nontarget: ArrayLike | None, loosened: Sequence[Loosened]
+    scores: Scores | ScoreMatrix | Loaded | ArrayLike, nontarget: ArrayLike | None, loosened: Sequence[RelaxedRule]
 ) -> Loaded:
     """Whatever was passed as validated scores, with the rules that were loosened to read them."""
     if isinstance(scores, (Scores, ScoreMatrix, Loaded)):
@@ -205,7 +212,7 @@ def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
     return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
 
 
-def _pair_metrics(view: ScoreView) -> dict[str, Measured]:
+def _pair_metrics(view: ScoreView) -> dict[str, MeasureResult]:
     """Every one-to-one measure."""
     found = ((one, one.compute(view)) for one in of_family("one-to-one"))
     return {one.name: measured(one.name, value, one.method(view)) for one, value in found if value is not None}
@@ -215,7 +222,7 @@ def _pair_metrics(view: ScoreView) -> dict[str, Measured]:
 class _Trusted:
     """Measures with intervals and nulls, and what these rest on."""
 
-    metrics: dict[str, Measured]
+    metrics: dict[str, MeasureResult]
     replicates: Replicates | None
     null: Resampling | None
 
@@ -240,13 +247,13 @@ class _Job:
             return None
         return search(rows, self.dev, self.options, _prior(prior, rows))
 
-    def trusted(self, metrics: dict[str, Measured], view: ScoreView, found: Search | None) -> _Trusted:
+    def trusted(self, metrics: dict[str, MeasureResult], view: ScoreView, found: Search | None) -> _Trusted:
         """All measures with their intervals and nulls, and what these rest on."""
         rules = {one.name: rule for one in of_family("one-to-one") if (rule := one.interval(view)) is not None}
         if found is not None:
             metrics, rules = metrics | found.metrics, rules | search_rules()
         replicates, null = None, None
-        told, options = Told(self.scores, view.ranked), self.options
+        told, options = PreparedScores(self.scores, view.ranked), self.options
         running: Any = {"workers": self.workers, "progress": self.progress}
         begun: Callable[[], BegunNull] = partial(begin_null, told, self.rows, options)
         with ThreadPoolExecutor(1) as other:
@@ -268,7 +275,7 @@ class _Job:
             return people_of_folds(self.rows, found)
         return exposure_by_person(found.trials, names_on_top(self.rows))
 
-    def recordings(self, found: Search | None, metrics: Mapping[str, Measured]) -> Recordings | None:
+    def recordings(self, found: Search | None, metrics: Mapping[str, MeasureResult]) -> Recordings | None:
         """What several recordings of one person tell together."""
         if found is None or self.rows is None:
             return None
@@ -283,7 +290,9 @@ class _Job:
             counts |= {"trials": len(found.evidence.lid), "identities": found.evidence.identities, **left_out}
         return counts
 
-    def setup(self, ranked: Ranked, found: Search | None, trusted: _Trusted, loosened: tuple[Loosened, ...]) -> Setup:
+    def setup(
+        self, ranked: Ranked, found: Search | None, trusted: _Trusted, loosened: tuple[RelaxedRule, ...]
+    ) -> Setup:
         """How it was computed."""
         options = self.options
         families: tuple[Family, ...] = ("one-to-one",) if found is None else ("one-to-one", "search")
@@ -308,7 +317,7 @@ class _Job:
         )
 
     def flags(
-        self, replicates: Replicates | None, counts: Mapping[str, int], loosened: Sequence[Loosened]
+        self, replicates: Replicates | None, counts: Mapping[str, int], loosened: Sequence[RelaxedRule]
     ) -> list[Flag]:
         """What must be kept in mind because of how it was computed."""
         flags = (

@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.rows.evaluation import Measured, Recordings
+from zeroevidence.evaluation.rows.evaluation import MeasureResult, Recordings
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.scores.folded import held_in_folds, name_codes
@@ -30,7 +30,7 @@ def several_recordings(
     matrix: ScoreMatrix | FoldedScores,
     dev: ScoreMatrix | None,
     found: Search,
-    metrics: Mapping[str, Measured],
+    metrics: Mapping[str, MeasureResult],
     options: Options,
 ) -> Recordings | None:
     """What is learned from several recordings of a person; None where there are too many scores to try.
@@ -89,7 +89,7 @@ def _intervals(
     found: Search,
     held: Sequence[Held],
     values: Mapping[str, FloatArray],
-    metrics: Mapping[str, Measured],
+    metrics: Mapping[str, MeasureResult],
     options: Options,
 ) -> dict[str, tuple[Any, ...]]:
     """Bounds by measure; people are drawn once for all numbers of recordings, and every draw rises like the values."""

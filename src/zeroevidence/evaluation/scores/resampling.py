@@ -13,7 +13,7 @@ from zeroevidence.calibrate.pav import Ranked
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.rows.evaluation import Measured
+from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates, Sampled, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Resampling
@@ -39,7 +39,7 @@ _LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
 _PRECISE = 0.1
 
 
-class Told:
+class PreparedScores:
     """Scores, whose they are, and where they lie among each other, found when first asked for."""
 
     def __init__(self, scores: Scores, ranked: Ranked) -> None:
@@ -61,7 +61,7 @@ class Told:
 
 
 def replicate(
-    told: Told,
+    told: PreparedScores,
     view: ScoreView,
     rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
@@ -146,8 +146,8 @@ def _gathered(
 
 
 def with_intervals(
-    metrics: Mapping[str, Measured], rules: Mapping[str, IntervalRule], replicates: Replicates
-) -> dict[str, Measured]:
+    metrics: Mapping[str, MeasureResult], rules: Mapping[str, IntervalRule], replicates: Replicates
+) -> dict[str, MeasureResult]:
     """The measures corrected for few people, with the bounds of their intervals."""
     result = dict(metrics)
     for name, one in metrics.items():
@@ -167,7 +167,7 @@ class BegunNull:
     lists: tuple[dict[str, FloatArray], ...]
 
 
-def begin_null(told: Told, rows: ScoreMatrix | FoldedScores | None, options: Options) -> BegunNull:
+def begin_null(told: PreparedScores, rows: ScoreMatrix | FoldedScores | None, options: Options) -> BegunNull:
     """What is needed of the null whatever the intervals are."""
     pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=lambda: told.placed)
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
@@ -175,7 +175,7 @@ def begin_null(told: Told, rows: ScoreMatrix | FoldedScores | None, options: Opt
 
 
 def with_nulls(
-    metrics: Mapping[str, Measured],
+    metrics: Mapping[str, MeasureResult],
     begun: BegunNull,
     rows: ScoreMatrix | FoldedScores | None,
     found: Search | None,
@@ -183,7 +183,7 @@ def with_nulls(
     *,
     workers: int = 1,
     progress: Progress | None = None,
-) -> tuple[dict[str, Measured], Resampling]:
+) -> tuple[dict[str, MeasureResult], Resampling]:
     """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
     observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
     tested = frozenset(name for name in observed if MEASURES[name].tested)
@@ -211,7 +211,7 @@ def _list_sizes(most: int) -> list[int]:
 def _lists(
     null: ListNull,
     begun: Sequence[dict[str, FloatArray]],
-    metrics: Mapping[str, Measured],
+    metrics: Mapping[str, MeasureResult],
     most: int,
     progress: Progress | None,
 ) -> dict[str, FloatArray]:
@@ -228,7 +228,7 @@ def _lists(
     return drawn
 
 
-def _is_precise(values: FloatArray, measured: Measured) -> bool:
+def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
     """Whether the mean of the values is known by far better than what it is compared with."""
     if measured.spread is None and measured.low is not None:
         return True  # a maximum

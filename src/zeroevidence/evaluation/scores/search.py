@@ -14,7 +14,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.order import in_name_order
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.rows.evaluation import Curve, Measured, Trials, measured
+from zeroevidence.evaluation.rows.evaluation import Curve, MeasureResult, Trials, measured
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.scores.curves import POINTS, as_curve, bin_edges, binned, thinned
@@ -49,7 +49,7 @@ class Fold:
 class Search:
     """Everything a search yields."""
 
-    metrics: dict[str, Measured]
+    metrics: dict[str, MeasureResult]
     curves: dict[str, Curve]
     trials: Trials
     evidence: RowEvidence
@@ -124,7 +124,7 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> 
     return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked)
 
 
-def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup) -> dict[str, Measured]:
+def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup) -> dict[str, MeasureResult]:
     """The measures of per-trial evidence; `singled` is None where nobody counted."""
     view = search_view(evidence, singled)
     if setup.prior_given:  # LID is over that prior, and not over one in the number of identities

@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured, Surface, measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult, Surface, measured
 from zeroevidence.evaluation.rows.setup import Setup
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.similarity import similarity_matrix
@@ -56,7 +56,7 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
     return result
 
 
-def _measured(view: SimilarityView, setup: Setup) -> dict[str, Measured]:
+def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
     """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
     found = battery("similarity", view)
     plain = {name: measured(name, value, None) for name, value in found.items()}
@@ -78,7 +78,7 @@ def _has_diagonal(similarity: FloatArray) -> bool:
     return bool(np.isfinite(np.diagonal(similarity)).all())
 
 
-def _with_limits(name: str, one: Measured, without: Sequence[float | None], shares: FloatArray) -> Measured:
+def _with_limits(name: str, one: MeasureResult, without: Sequence[float | None], shares: FloatArray) -> MeasureResult:
     entry, value = MEASURES[name], float(one)
     left_out = np.array([np.nan if other is None else other for other in without])
     found = spread_of(value, left_out, shares, float(len(shares)))

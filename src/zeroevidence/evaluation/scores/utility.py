@@ -13,7 +13,7 @@ from zeroevidence.data.speech import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
@@ -246,12 +246,12 @@ def _spreads(
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _measured(name: str, value: float, spread: Spread | None, unit: str) -> Measured:
+def _measured(name: str, value: float, spread: Spread | None, unit: str) -> MeasureResult:
     entry = MEASURES[name]
     if spread is None:
-        return Measured(value, entry.unit)
+        return MeasureResult(value, entry.unit)
     low, high = (float(one) for one in np.clip(spread.limits(value), entry.low, entry.high))
-    return Measured(value, entry.unit, f"interval by {unit}", low, high, spread=spread)
+    return MeasureResult(value, entry.unit, f"interval by {unit}", low, high, spread=spread)
 
 
 def _flags(unit: str, clusters: int, people: float) -> list[Flag]:

@@ -8,11 +8,11 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, Measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest
 from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, scores_by_attack, trial_classes
@@ -31,7 +31,7 @@ def evaluate_tandem(
     intervals: int = 200,
     seed: int = 0,
     labels: Mapping[str, str] | None = None,
-    loosened: Sequence[Loosened] = (),
+    loosened: Sequence[RelaxedRule] = (),
     phase: str | None = None,
 ) -> list[Evaluation]:
     """Measure what a verifier behind a countermeasure costs; or either a countermeasure or a single system alone.
@@ -112,7 +112,7 @@ def _row(
 
 def _metrics(
     values: Mapping[str, float], view: TandemView, drawn: TandemSpreads | None, attack: str
-) -> dict[str, Measured]:
+) -> dict[str, MeasureResult]:
     metrics = {}
     for name, value in values.items():
         entry = MEASURES[name]
@@ -122,7 +122,7 @@ def _metrics(
             low, high = (float(one) for one in np.clip(found.limits(value), entry.low, entry.high))
             unit = f"{drawn.unit} and attack" if drawn.by_attack and attack == ALL else drawn.unit
             method = "; ".join(filter(None, (method, f"interval by {unit}")))
-        metrics[name] = Measured(value, entry.unit, method, low, high, spread=found)
+        metrics[name] = MeasureResult(value, entry.unit, method, low, high, spread=found)
     return metrics
 
 

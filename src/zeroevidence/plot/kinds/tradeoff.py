@@ -68,11 +68,11 @@ def tradeoff(
     --------
     >>> import zeroevidence as ze
     >>> from zeroevidence.data.threat import ThreatModel
-    >>> from zeroevidence.evaluation import About, Evaluation, Measured
+    >>> from zeroevidence.evaluation import About, Evaluation, MeasureResult
     >>> threat = ThreatModel("ignorant", "original", "anonymised")
-    >>> attack = Evaluation({"eer": Measured(0.3, "rate")}, labels={"system": "x"}, about=About.against(threat))
+    >>> attack = Evaluation({"eer": MeasureResult(0.3, "rate")}, labels={"system": "x"}, about=About.against(threat))
     >>> about = About(role="utility", speech="anonymised")
-    >>> words = Evaluation({"wer": Measured(0.1, "rate")}, labels={"system": "x"}, about=about)
+    >>> words = Evaluation({"wer": MeasureResult(0.1, "rate")}, labels={"system": "x"}, about=about)
     >>> ax = ze.plot.tradeoff([attack, words])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('WER (%)', 'EER (%)')

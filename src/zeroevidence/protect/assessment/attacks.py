@@ -13,7 +13,7 @@ from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Flag, Measured, Options, evaluate, together
+from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Options, evaluate, together
 from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.registry import MEASURES, battery
@@ -160,7 +160,7 @@ class _Target:
         self.classes, self.attack, self.test = attacked_samples(attack, test, attribute)
         self.flags = point_mass_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
-        self.told: dict[str, Measured] = {
+        self.told: dict[str, MeasureResult] = {
             name: measured(name, value, MEASURES[name].method(view))
             for name, value in battery("attribute", view).items()
         }

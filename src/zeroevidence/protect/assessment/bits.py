@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.evaluation import Flag, Measured, Options
+from zeroevidence.evaluation import Flag, MeasureResult, Options
 from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.number import ClassView
@@ -23,8 +23,8 @@ _ROUNDING = 1e-6
 
 
 def with_interval(
-    one: Measure, value: Measured, people: int, options: Options, without: Callable[[IntArray], float | None]
-) -> Measured:
+    one: Measure, value: MeasureResult, people: int, options: Options, without: Callable[[IntArray], float | None]
+) -> MeasureResult:
     """A measure with the limits that leaving people out gives; as it is where people are too few.
 
     Parameters
@@ -46,13 +46,13 @@ def with_interval(
     return replace(value, low=float(low), high=float(high), spread=spread)
 
 
-def negative_flags(metrics: Mapping[str, Measured]) -> list[Flag]:
+def negative_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """A note where an attacker's bits are below zero: the value stays, and says that nothing was learned."""
     bits = metrics.get(HEADLINE)
     return [flag("bits-negative")] if bits is not None and float(bits) < -_ROUNDING else []
 
 
-def class_measures(rows: Sample, told: FloatArray, options: Options) -> dict[str, Measured]:
+def class_measures(rows: Sample, told: FloatArray, options: Options) -> dict[str, MeasureResult]:
     """What an attacker tells of more than two classes together; of two classes D_ECE says it."""
     if told.shape[1] < 3:
         return {}

@@ -13,7 +13,7 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import About, Evaluation, Measured, Options, together
+from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, together
 from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import Flag, resampling_flags
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
@@ -132,7 +132,7 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
     """Measures of what an attacker says of people, with intervals and nulls by person."""
     whole = NumberView.whole(told)
     found = {one: value for one in of_family("attribute") if (value := one.compute(whole)) is not None}
-    metrics = {one.name: Measured(value, one.unit, one.method(whole)) for one, value in found.items()}
+    metrics = {one.name: MeasureResult(value, one.unit, one.method(whole)) for one, value in found.items()}
     people = len(told.numbers)
     flags: list[Flag] = []
     intervals, null = None, None
@@ -168,7 +168,7 @@ def _orders(people: int, options: Options) -> IntArray:
     return np.stack([rng.permutation(people) for _ in range(options.null)])
 
 
-def _with_null(one: Measure, value: Measured, told: Guesses, orders: IntArray) -> Measured:
+def _with_null(one: Measure, value: MeasureResult, told: Guesses, orders: IntArray) -> MeasureResult:
     """A measure beside what it is when numbers are dealt to people at random."""
     everyone = np.arange(len(told.numbers))
     permuted = np.array([one.compute(NumberView(told, everyone, order)) for order in orders])

@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.evaluation import Curve, Evaluation, Measured
+from zeroevidence.evaluation import Curve, Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.assessment.attacks import attacked_samples, protected
 from zeroevidence.protect.assessment.classifiers import find_classifier
@@ -175,7 +175,7 @@ def _with_curve(row: Evaluation, curve: PeopleCurve) -> Evaluation:
             return row.with_flags(flag("people-enough", most=curve.people[-1], **words))
         return row.with_flags(flag("people-unknown", why=needed.why, **words))
     about, low, high = (_two_digits(one) for one in (needed.people, needed.low, needed.high))
-    row = row.with_metrics({"people_needed": Measured(needed.people, "people", None, needed.low, needed.high)})
+    row = row.with_metrics({"people_needed": MeasureResult(needed.people, "people", None, needed.low, needed.high)})
     return row.with_flags(flag("people-needed", people=about, low=low, high=high, most=curve.people[-1], **words))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan, log2, nan
 from typing import TypeAlias
 
-from zeroevidence.evaluation import Evaluation, Finding, Flag, Measured
+from zeroevidence.evaluation import Evaluation, Finding, Flag, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.scores.people import hubs
 from zeroevidence.measure.registry import MEASURES, headline_measures
@@ -162,7 +162,7 @@ def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None
     return Strip(at, low, high, null, place(other))
 
 
-def _most(name: str, metric: Measured, row: Evaluation) -> tuple[float, float] | None:
+def _most(name: str, metric: MeasureResult, row: Evaluation) -> tuple[float, float] | None:
     """The values of a measure at nothing learned and at everything; None where its range is not such a line."""
     entry = MEASURES.get(name)
     if entry is None or entry.family == "tandem" or entry.discloses == "none":
@@ -214,7 +214,7 @@ def _heading(rows: Sequence[Evaluation], name: str) -> str:
     return f"{measure_title(name)} [{unit}]" if unit else measure_title(name)
 
 
-def _cell(metric: Measured | None) -> Cell:
+def _cell(metric: MeasureResult | None) -> Cell:
     if metric is None:
         return Cell("")
     order = repr(metric.value) if isinstance(metric.value, (int, float)) and not isnan(metric.value) else ""

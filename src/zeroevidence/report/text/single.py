@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from zeroevidence.evaluation import Evaluation, Measured
+from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.report.cells import (
     bounds,
     chosen_measures,
@@ -71,5 +71,5 @@ def _numbers(row: Evaluation, names: Sequence[str]) -> list[Column]:
     return [Column(name, cells, right=True) for name, cells in columns.items() if any(cells) or name == "value"]
 
 
-def _alone(metric: Measured) -> str:
+def _alone(metric: MeasureResult) -> str:
     return "" if isinstance(metric.value, Mapping) else value(metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zeroevidence.evaluation import Evaluation, Finding, Measured
+from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.measure.zebra import D_ECE_MAX
@@ -124,7 +124,7 @@ def vacuous_words(one: Limited) -> list[str]:
     return [f"So few people rule nothing out: of others like them everything may be given away{needed}."]
 
 
-def outside(metric: Measured) -> bool:
+def outside(metric: MeasureResult) -> bool:
     """Whether a value lies outside its interval by more than rounding.
 
     Calibrated on the scores it is judged on, a measure flatters the attacker; its interval is corrected for that.

@@ -13,7 +13,7 @@ from zeroevidence.data.formats.asvspoof.layout import Side
 from zeroevidence.data.formats.asvspoof.table import with_enrol
 from zeroevidence.data.formats.scores.join import JoinedTrials, join
 from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.errors import InputError, Problem, UsageError
 
 TandemDuplicates = Literal["error", "keep-last", "keep-all"]
@@ -45,7 +45,7 @@ class JoinedSide:
     table: Table
     rows: IntArray
     phased: bool
-    loosened: tuple[Loosened, ...]
+    loosened: tuple[RelaxedRule, ...]
     columns: tuple[str, ...] = ()
 
 
@@ -87,7 +87,7 @@ def _with_repetitions(scores: Table, side: Side, request: Request) -> tuple[Join
     if problems:
         return None, problems
     extra = len(scores.frame) - scores.frame.n_unique(["enrol", "trial"] if scores.has("enrol") else ["trial"])
-    loosened = (Loosened("duplicates", extra, how="keep-all"),) if extra else ()
+    loosened = (RelaxedRule("duplicates", extra, how="keep-all"),) if extra else ()
     return _every_row(scores, request, loosened), []
 
 
@@ -136,11 +136,13 @@ def _alike(scores: Table, key: Table) -> tuple[Table, Table]:
     return scores, key
 
 
-def _every_row(table: Table, request: Request, loosened: tuple[Loosened, ...]) -> JoinedSide:
+def _every_row(table: Table, request: Request, loosened: tuple[RelaxedRule, ...]) -> JoinedSide:
     return _kept(table, table, np.arange(len(table.frame)), request, loosened)
 
 
-def _kept(table: Table, blamed: Table, rows: IntArray, request: Request, loosened: tuple[Loosened, ...]) -> JoinedSide:
+def _kept(
+    table: Table, blamed: Table, rows: IntArray, request: Request, loosened: tuple[RelaxedRule, ...]
+) -> JoinedSide:
     """The columns that count, of the phase that was asked for."""
     frame = table.frame
     if "speaker" not in frame.columns and "enrol" in frame.columns:

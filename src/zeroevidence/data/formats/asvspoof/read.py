@@ -27,7 +27,7 @@ from zeroevidence.data.formats.asvspoof.parts import in_parts, lacking_in_parts
 from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
 from zeroevidence.data.formats.scores.table import Table
 from zeroevidence.data.formats.source import InputFile, locate
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scale import Base, scaled_tandem
 from zeroevidence.data.tandem import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -45,7 +45,7 @@ class LoadedTandem:
     data: TandemScores
     formats: dict[str, str]
     phase: str | None
-    loosened: tuple[Loosened, ...]
+    loosened: tuple[RelaxedRule, ...]
     parts: dict[str, TandemScores] = field(default_factory=dict)
 
 
@@ -250,7 +250,7 @@ class _Reading:
             return None
         unnamed = sum(table.unnamed for table in tables if isinstance(table, Utterances))
         if unnamed:
-            joined = replace(joined, loosened=(*joined.loosened, Loosened("no-attack", unnamed)))
+            joined = replace(joined, loosened=(*joined.loosened, RelaxedRule("no-attack", unnamed)))
         lacking = [kind for kind in KINDS[side] if not (joined.frame["key"] == kind).any()]
         if lacking:
             reason = f"no {lacking[0]} trials; expected {', '.join(KINDS[side])}"

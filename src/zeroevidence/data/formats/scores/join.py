@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.errors import Problem
 
 Duplicates = Literal["error", "keep-last"]
@@ -41,7 +41,7 @@ class JoinedTrials:
     trial: IntArray
     score_row: IntArray
     key_row: IntArray
-    loosened: tuple[Loosened, ...]
+    loosened: tuple[RelaxedRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def join(
         return None, problems
     dropped = len(left.again) + (0 if key is None else len(right.again))
     left_out = int(missing.sum()) + len(unasked)
-    rules = (Loosened("duplicates", dropped, how="keep-last"), Loosened("missing", left_out))
+    rules = (RelaxedRule("duplicates", dropped, how="keep-last"), RelaxedRule("missing", left_out))
     loosened = tuple(rule for rule in rules if rule.count)
     key_row = key_row[~missing]
     score_row = scored[key_row]

@@ -31,7 +31,7 @@ from zeroevidence.data.formats.scores.table import Table, finite_only
 from zeroevidence.data.formats.scores.whole import begins_clean, read_whole
 from zeroevidence.data.formats.source import InputFile, locate
 from zeroevidence.data.loaded import Loaded
-from zeroevidence.data.loosened import Loosened
+from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -202,7 +202,7 @@ def _search(
     endless = np.isinf(matrix.scores)
     if endless.any() and request.infinite == "refuse":
         return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, endless)}{_ACCEPT}")]
-    loosened = (Loosened("infinite", int(endless.sum())),) if endless.any() else ()
+    loosened = (RelaxedRule("infinite", int(endless.sum())),) if endless.any() else ()
     return Loaded(matrix, format.name, None if key is None else format.name, loosened), []
 
 
@@ -258,10 +258,10 @@ def _combined(
     return (None if data is None else Loaded(data, scores.format, key_format, loosened)), problems
 
 
-def _endless(scores: FloatArray) -> tuple[Loosened, ...]:
+def _endless(scores: FloatArray) -> tuple[RelaxedRule, ...]:
     """What is to be said of infinite scores that were taken."""
     count = int(np.isinf(scores).sum())
-    return (Loosened("infinite", count),) if count else ()
+    return (RelaxedRule("infinite", count),) if count else ()
 
 
 def _misfit(scores: Table, key: Table | None) -> Problem | None:

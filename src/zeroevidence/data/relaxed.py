@@ -9,7 +9,7 @@ Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-
 
 
 @dataclass(frozen=True, slots=True)
-class Loosened:
+class RelaxedRule:
     """One rule that was not applied, or one change to the scores.
 
     Parameters
@@ -28,9 +28,9 @@ class Loosened:
 
     Examples
     --------
-    >>> str(Loosened("duplicates", 12, how="keep-last"))
+    >>> str(RelaxedRule("duplicates", 12, how="keep-last"))
     'duplicates:keep-last:12'
-    >>> str(Loosened("missing", 3, side="cm"))
+    >>> str(RelaxedRule("missing", 3, side="cm"))
     'cm-missing:3'
     """
 
