@@ -30,7 +30,7 @@ import sys, time
 from zeroevidence.data.locking import exclusive
 with exclusive(sys.argv[1]):
     print("mine", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -41,7 +41,7 @@ def started(*words):
 
 def finished(*words):
     process = started(*words)
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate(timeout=1800)
     assert process.returncode == 0, err
 
 
@@ -180,16 +180,16 @@ def test_a_model_that_was_cut_off_is_written_again(voices):
 
 
 def test_the_second_of_two_is_refused_and_a_killed_one_taken_over(tmp_path):
-    first = subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path / "out"], stdout=subprocess.PIPE, text=True)
-    assert first.stdout.readline() == "mine\n"
-    words = rf"out: process {first.pid} on .* since .* UTC writes into it"
-    with pytest.raises(UsageError, match=words), exclusive(tmp_path / "out"):
-        pass
-    with exclusive(tmp_path / "other"):
-        pass
-    first.kill()
-    first.wait()
-    first.stdout.close()
+    with subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path / "out"], stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout.readline() == "mine\n"
+            message = rf"out: process {first.pid} on .* since .* UTC writes into it"
+            with pytest.raises(UsageError, match=message), exclusive(tmp_path / "out"):
+                pass
+            with exclusive(tmp_path / "other"):
+                pass
+        finally:
+            first.kill()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / f"{TEMPORARY}x").touch()
     with exclusive(tmp_path / "out"):
@@ -201,7 +201,7 @@ def test_two_commands_into_one_folder(voices):
     words = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "-o", voices / "out")
     with exclusive(voices / "out"):
         process = started(*words)
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=1800)
     assert process.returncode == 2
     assert f"process {os.getpid()}" in err
 
