@@ -15,7 +15,7 @@ from zeroevidence.evaluation import read_results
 from zeroevidence.evaluation.reading.score_files import evaluate_files, score_files
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.report import render
-from zeroevidence.report.kit import kit_csv, rank_text
+from zeroevidence.report.kit_tables import kit_csv, rank_text
 
 TRACK1 = """---- Time: 02-04-26_06:17 ----
 

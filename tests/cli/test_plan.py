@@ -11,7 +11,7 @@ from zeroevidence.evaluation.planning.one_system import Pilot
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot
 from zeroevidence.evaluation.planning.simulated import Design, simulated
 from zeroevidence.evaluation.planning.two_systems import PlannedComparison
-from zeroevidence.report.plans import render_plan, render_planned_comparison
+from zeroevidence.report.tables.plans import render_plan, render_planned_comparison
 from zeroevidence.uncertainty.planning import PeopleNeeded
 
 QUICK = ("plan", "--people", 12, "--utterances", 3, "--simulations", 2)

@@ -94,7 +94,7 @@ def test_hidden_people(run, result, tmp_path):
 
 
 def test_audit_folder_with_cards(run, tmp_path):
-    from zeroevidence.report.auditfolder import save_audit
+    from zeroevidence.report.audit_folder import save_audit
     from zeroevidence.sample.audits import sample_audit
 
     home = tmp_path / "out"

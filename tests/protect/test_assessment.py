@@ -11,7 +11,7 @@ from zeroevidence.measure.attribute import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment import CLASSIFIERS, attribute_scores, flat, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import ClassifierKind
-from zeroevidence.report.protection import render_protection
+from zeroevidence.report.tables.attribute_classes import render_attribute_classes
 from zeroevidence.uncertainty.clusters import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
 
@@ -114,7 +114,7 @@ def test_rows_carry_maps_and_curves(assessed):
 @pytest.mark.parametrize("format", ["text", "md", "latex", "csv", "json"])
 def test_tables(assessed, format):
     _, rows = assessed
-    text = render_protection(rows, format)
+    text = render_attribute_classes(rows, format)
     assert "linear" in text
     if format in ("text", "md", "latex"):
         for word in ("Classification", "tag", "utual information", "verification"):

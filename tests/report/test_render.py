@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import FORMATS, render
-from zeroevidence.report.citations import BIBTEX
+from zeroevidence.report.bibliography.bibtex import BIBTEX
 
 EVIL = "a|b & 50%_$\\{x}<script>\nnew"
 

@@ -119,7 +119,7 @@ def command(
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.data.locking import exclusive
-    from zeroevidence.report.auditfolder import audit_text, check_folder, save_audit, save_report
+    from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)

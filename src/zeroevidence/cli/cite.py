@@ -9,6 +9,6 @@ import click
 @click.argument("names", nargs=-1, metavar="[MEASURE]...")
 def command(names: tuple[str, ...]) -> None:
     """Print BibTeX: for this toolkit and every measure, or for the toolkit and the named measures."""
-    from zeroevidence.report.citations import bibtex
+    from zeroevidence.report.bibliography.bibtex import bibtex
 
     click.echo(bibtex(names), nl=False)

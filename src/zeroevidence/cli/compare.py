@@ -81,7 +81,7 @@ def command(
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.evaluation.comparing.files import compare_files, compare_results, compare_runs_of_files
     from zeroevidence.evaluation.comparing.runs import runs_systems
-    from zeroevidence.report.comparisons import render_comparisons
+    from zeroevidence.report.tables.comparisons import render_comparisons
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")

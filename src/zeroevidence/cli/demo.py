@@ -32,14 +32,14 @@ def command(files: str | None, report: str | None, output: Output) -> None:
     if files is not None:
         _write_files(files, report, output)
         return
-    from zeroevidence.report.auditfolder import audit_text
+    from zeroevidence.report.audit_folder import audit_text
     from zeroevidence.report.document import document
-    from zeroevidence.report.material import Material
+    from zeroevidence.report.inputs import ReportInputs
     from zeroevidence.sample import PROTECTIONS, THREEFOLD
     from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit, trained_audit
 
     output.reserve(report)
-    material = Material()
+    material = ReportInputs()
     audits = [
         sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(words, "attackers"))
         for kind, words in PROTECTIONS.items()

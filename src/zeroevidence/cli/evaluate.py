@@ -70,7 +70,7 @@ def _tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | No
     """Write the tables that were asked for, each made before any is written."""
     if per_trial is None and per_speaker is None:
         return
-    from zeroevidence.report.trialtable import differing_lines, speaker_table, trial_table
+    from zeroevidence.report.trial_tables import differing_lines, speaker_table, trial_table
 
     asked = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in asked if path is not None]:

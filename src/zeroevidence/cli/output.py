@@ -149,7 +149,7 @@ def emit(text: str, output: str | None) -> None:
 
 def emit_table(frame: pl.DataFrame, output: str) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise."""
-    from zeroevidence.report.trialtable import write_table
+    from zeroevidence.report.trial_tables import write_table
 
     write_table(frame, output)
     wrote(output)

@@ -123,7 +123,7 @@ def command(
     zeroevidence plan --leak 0.1 --difference 0.05
     zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.report.plans import render_plan, render_planned_comparison
+    from zeroevidence.report.tables.plans import render_plan, render_planned_comparison
 
     if (pilot is None) == (leak is None):
         raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot, and not both")

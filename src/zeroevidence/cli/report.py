@@ -52,14 +52,14 @@ def command(
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
     from zeroevidence.report.document import document
-    from zeroevidence.report.html.processes import figure_processes
-    from zeroevidence.report.material import Material
+    from zeroevidence.report.html.figure_processes import figure_processes
+    from zeroevidence.report.inputs import ReportInputs
 
     if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
-    material = Material()
+    material = ReportInputs()
     for path in inputs.finished:
         material.add_result(path)
     # Of finished results the first figure is drawn before other processes could be ready.

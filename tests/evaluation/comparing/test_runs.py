@@ -9,7 +9,7 @@ from scipy.stats import t
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.runs import compare_runs, runs_systems
-from zeroevidence.report.comparisons import comparisons_from_json
+from zeroevidence.report.tables.comparisons import comparisons_from_json
 from zeroevidence.uncertainty.runs import Runs, runs_spread
 
 PEOPLE = 20

@@ -9,7 +9,7 @@ from scipy import stats
 import zeroevidence as ze
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.scores.speakers import own_errors, people_differ, speaker_columns
-from zeroevidence.report.trialtable import differing_lines, speaker_table
+from zeroevidence.report.trial_tables import differing_lines, speaker_table
 from zeroevidence.uncertainty.differing import differing
 
 

@@ -28,7 +28,7 @@ def command(results: tuple[str, ...], suffix: str, output: str, overwrite: bool)
 
     from zeroevidence.data.door import named
     from zeroevidence.evaluation import read_results
-    from zeroevidence.report.kit import kit_csv, rank_text
+    from zeroevidence.report.kit_tables import kit_csv, rank_text
 
     rows = [row for path in results for row in read_results(path)]
     folder = Path(output)

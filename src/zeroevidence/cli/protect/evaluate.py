@@ -104,7 +104,7 @@ def command(
     With --continuous attackers guess a number, and bits, correlation and error of the guesses are measured. With
     --bands beside it, protectors that conceal classes are fitted on the bands.
     """
-    from zeroevidence.report.protection import render_protection
+    from zeroevidence.report.tables.attribute_classes import render_attribute_classes
 
     _check(models, kinds, paper, parameters, people_curve)
     for name in classifiers:
@@ -153,7 +153,7 @@ def command(
                 seed=options.seed,
                 progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
             )
-        output.emit(render_protection(rows, output.format, signatures=output.signatures))
+        output.emit(render_attribute_classes(rows, output.format, signatures=output.signatures))
 
 
 def _emit_number(
@@ -168,7 +168,7 @@ def _emit_number(
     output: Output,
 ) -> None:
     from zeroevidence.protect.assessment.numbers import split_by_number
-    from zeroevidence.report.number import render_number
+    from zeroevidence.report.tables.attribute_numbers import render_attribute_numbers
 
     attribute = inputs.attribute
     roles = split_by_number(inputs.read(), attribute, seed=options.seed)
@@ -193,7 +193,7 @@ def _emit_number(
         dataset=inputs.name,
         progress=terminal_progress("attacking", "attacks"),
     )
-    output.emit(render_number(rows, output.format, signatures=output.signatures))
+    output.emit(render_attribute_numbers(rows, output.format, signatures=output.signatures))
 
 
 def _emit_front(
@@ -205,7 +205,7 @@ def _emit_front(
     options: Options,
     output: Output,
 ) -> None:
-    from zeroevidence.report.front import render_front
+    from zeroevidence.report.tables.pareto_front import render_pareto_front
 
     found = front_rows(
         roles,
@@ -218,7 +218,7 @@ def _emit_front(
         dataset=inputs.name,
         progress=terminal_progress("attacking", "attacks"),
     )
-    output.emit(render_front(found, output.format, signatures=output.signatures))
+    output.emit(render_pareto_front(found, output.format, signatures=output.signatures))
 
 
 def _check_number(others: object) -> None:

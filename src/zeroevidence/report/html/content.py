@@ -11,7 +11,7 @@ from zeroevidence.evaluation import Evaluation, Finding, Flag, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.scores.people import hubs
 from zeroevidence.measure.registry import MEASURES, headline_measures
-from zeroevidence.report.cells import (
+from zeroevidence.report.layout.formatting import (
     bounds,
     chosen_measures,
     guessed,
@@ -22,8 +22,8 @@ from zeroevidence.report.cells import (
     under_null,
     value,
 )
-from zeroevidence.report.implied import implied
-from zeroevidence.report.recordings import held_with, with_recordings
+from zeroevidence.report.layout.implied_labels import implied
+from zeroevidence.report.tables.several_recordings import held_with, with_recordings
 
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")

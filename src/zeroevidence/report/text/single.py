@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from zeroevidence.evaluation import Evaluation, MeasureResult
-from zeroevidence.report.cells import (
+from zeroevidence.report.layout.formatting import (
     bounds,
     chosen_measures,
     heading,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zeroevidence.report.grid import Grid, one_line
+from zeroevidence.report.layout.grid import Grid, one_line
 
 TEXT_WIDTH = 345.0  # points: the text of an article in ten points, the narrowest of the usual pages
 _GAP = 12.0  # points between two columns

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.citations import BIBTEX
+from zeroevidence.report.bibliography.bibtex import BIBTEX
 
 _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "c": "\u0327", "v": "\u030c", "=": "\u0304"}
 _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)

@@ -16,7 +16,7 @@ from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.reading.published import read_published
 from zeroevidence.evaluation.reading.results import from_json, result_text
 from zeroevidence.protect.card import ProtectorCard
-from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
+from zeroevidence.report.tables.comparisons import SCHEMA, comparisons_from_json
 
 if TYPE_CHECKING:
     from zeroevidence.auditing import Audit
@@ -25,7 +25,7 @@ Card = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Material:
+class ReportInputs:
     """Rows, for each its attacker's card where there is one, comparisons, and the protectors' cards."""
 
     rows: list[Evaluation] = field(default_factory=list)

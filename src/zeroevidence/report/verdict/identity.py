@@ -20,10 +20,9 @@ from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.evaluation.scores.people import hubs, most_people_above
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.zebra import D_ECE_MAX, odds_in_words, tag_of
-from zeroevidence.report.strength import rising_words
 from zeroevidence.report.verdict.groups import group_labels, group_words
-from zeroevidence.report.verdict.summary import summary
-from zeroevidence.report.verdict.words import (
+from zeroevidence.report.verdict.learning_curves import rising_words
+from zeroevidence.report.verdict.phrases import (
     Verdict,
     capital,
     caution_words,
@@ -36,6 +35,7 @@ from zeroevidence.report.verdict.words import (
     rounded_factor,
     vacuous_words,
 )
+from zeroevidence.report.verdict.summary import summary
 from zeroevidence.uncertainty.exposure import share_at_most
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 

@@ -17,9 +17,9 @@ from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
-from zeroevidence.report.cells import heading, number, one_line, title
-from zeroevidence.report.grid import Grid, grids_to_markdown
-from zeroevidence.report.latex import grids_to_latex
+from zeroevidence.report.layout.formatting import heading, number, one_line, title
+from zeroevidence.report.layout.grid import Grid, grids_to_markdown
+from zeroevidence.report.layout.latex import grids_to_latex
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.planning import MOST_PEOPLE
 

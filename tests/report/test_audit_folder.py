@@ -9,9 +9,9 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, read_results
 from zeroevidence.protect.card import protector_card, unknown_protector
 from zeroevidence.protect.voices import kinds
-from zeroevidence.report.auditfolder import audit_text, save_audit, summary
+from zeroevidence.report.audit_folder import audit_text, save_audit, summary
 from zeroevidence.report.document import document
-from zeroevidence.report.material import Material
+from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.sample.audits import sample_audit
 
 QUICK = Options(intervals=0, null=0, linkability="pav")
@@ -55,20 +55,20 @@ def test_the_text_starts_with_the_finding_and_has_the_strongest_attacker(audit):
 
 
 def test_bounds_that_audits_share_come_once(audit):
-    material = Material()
+    material = ReportInputs()
     material.add_audit(audit)
     material.add_audit(sample_audit("pitch", options=QUICK))
     bounds = [row.labels["system"] for row in material.rows if row.about.is_bound]
     assert bounds == ["unprotected", "random"]
     assert len(material.rows) == len(material.cards) == 8
-    other = Material()
+    other = ReportInputs()
     other.add_audit(audit)
     other.add_audit(sample_audit("pitch", options=Options(intervals=0, null=0, linkability="histogram")))
     assert len(other.rows) == 10  # measured in another way, they are not the same rows
 
 
 def test_a_document_in_an_unknown_format_is_refused(audit):
-    material = Material()
+    material = ReportInputs()
     material.add_audit(audit)
     assert "| system |" in document(material, "md")
     with pytest.raises(UsageError, match="expected one of html, md, latex"):
@@ -85,7 +85,7 @@ def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path):
     assert card["method"] == "Moves the resonances of the vocal tract. Then: Moves the pitch; formants stay."
     assert card["utility"].startswith("Words, rate, pitch and pauses; the timbre changes.")
     assert "protector      mcadams:0.7+pitch:2" in audit_text(protected)
-    material = Material()
+    material = ReportInputs()
     material.add_result(str(tmp_path))
     material.add_audit(protected)
     assert material.protectors == [card]
@@ -94,7 +94,7 @@ def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path):
     assert "Prevent that an utterance is linked to its speaker." in page
     (tmp_path / "protector.json").write_text("[]")
     with pytest.raises(InputError, match=r"protector\.json: card: expected names and values"):
-        Material().add_result(str(tmp_path))
+        ReportInputs().add_result(str(tmp_path))
 
 
 def test_protectors_that_are_not_known_say_so():

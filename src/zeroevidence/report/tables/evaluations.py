@@ -11,7 +11,7 @@ from zeroevidence.data.cells import safe_cell
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import records
 from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.cells import (
+from zeroevidence.report.layout.formatting import (
     cell,
     chosen_measures,
     flagged,
@@ -22,9 +22,9 @@ from zeroevidence.report.cells import (
     row_numbers,
     size,
 )
-from zeroevidence.report.grid import Grid, grids_to_markdown
-from zeroevidence.report.latex import fitting, grids_to_latex
-from zeroevidence.report.sections import Section, sections
+from zeroevidence.report.layout.grid import Grid, grids_to_markdown
+from zeroevidence.report.layout.latex import fitting, grids_to_latex
+from zeroevidence.report.layout.sections import Section, sections
 
 _USUAL = {"md": 6, "latex": 4}  # measures unless some are named: what a page has room for
 _LONG = 8  # rows from which a table for LaTeX has a part for each attacker

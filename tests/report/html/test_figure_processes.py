@@ -10,8 +10,8 @@ import pytest
 
 from zeroevidence import evaluate
 from zeroevidence.errors import InputError
+from zeroevidence.report.html.figure_processes import figure_processes
 from zeroevidence.report.html.page import to_html
-from zeroevidence.report.html.processes import figure_processes
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

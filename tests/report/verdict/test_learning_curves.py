@@ -11,8 +11,8 @@ from zeroevidence.evaluation import Curve, Options, evaluate
 from zeroevidence.evaluation.rows.about import About, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.html.content import ladder_table
-from zeroevidence.report.strength import growths
 from zeroevidence.report.verdict import verdict
+from zeroevidence.report.verdict.learning_curves import growths
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.verdict.words import Verdict, capital, kept, percent
+from zeroevidence.report.verdict.phrases import Verdict, capital, kept, percent
 
 _SPOOFING = ("tdcf_min", "adcf_min", "teer", "cm_eer")
 _COSTS = ("tdcf_min", "adcf_min", "cm_eer")

@@ -12,9 +12,9 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report import render
 from zeroevidence.report.document import document
-from zeroevidence.report.material import Material
+from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.text.console import terminal_console, wrapped
-from zeroevidence.report.trialtable import speaker_table, trial_table, write_table
+from zeroevidence.report.trial_tables import speaker_table, trial_table, write_table
 from zeroevidence.report.verdict import verdict
 
 _RESULT = "result.json"
@@ -70,7 +70,7 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
     MissingExtra
         Without what draws figures and fills templates.
     """
-    material = Material()
+    material = ReportInputs()
     material.add_audit(audit)
     _write(Path(path), document(material, measures=measures))
     return Path(path)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format, render
-from zeroevidence.report.cells import cell, flagged, heading, number, p_value, row_numbers, under_null
-from zeroevidence.report.grid import Grid, grids_to_markdown
-from zeroevidence.report.latex import grids_to_latex
+from zeroevidence.report.layout.formatting import cell, flagged, heading, number, p_value, row_numbers, under_null
+from zeroevidence.report.layout.grid import Grid, grids_to_markdown
+from zeroevidence.report.layout.latex import grids_to_latex
 
 _MEASURES = ("attribute_bits", "attribute_correlation", "attribute_rank_correlation", "attribute_error")
 NOTES = (
@@ -22,7 +22,7 @@ NOTES = (
 )
 
 
-def render_number(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
+def render_attribute_numbers(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
     """Rows of `zeroevidence.protect.assessment.assess_number`; JSON and CSV hold every attacker."""
     check_format(format)
     if format in ("json", "csv"):

@@ -15,9 +15,9 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, Placed, Sources
 from zeroevidence.measure.registry import MEASURES
 from zeroevidence.report import check_format
-from zeroevidence.report.cells import heading, number
-from zeroevidence.report.grid import Grid, grids_to_markdown
-from zeroevidence.report.latex import grids_to_latex
+from zeroevidence.report.layout.formatting import heading, number
+from zeroevidence.report.layout.grid import Grid, grids_to_markdown
+from zeroevidence.report.layout.latex import grids_to_latex
 
 SCHEMA = "zeroevidence/comparison/1"
 GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."

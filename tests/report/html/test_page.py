@@ -16,11 +16,11 @@ from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.report.bibliography.sentences import references, sentence
 from zeroevidence.report.html import content
 from zeroevidence.report.html.page import to_html
-from zeroevidence.report.html.references import references, sentence
-from zeroevidence.report.material import Material
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.tables.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.report.verdict import verdict
 
 pytest.importorskip("jinja2")
@@ -218,7 +218,7 @@ def named_rows(search):
 
 
 def test_one_person_has_one_number_in_all_rows(named_rows):
-    from zeroevidence.report.html.hide import hidden
+    from zeroevidence.report.html.pseudonyms import hidden
 
     rows = hidden(named_rows)
     given = [dict(zip(a.people.speaker, b.people.speaker, strict=True)) for a, b in zip(named_rows, rows, strict=True)]
@@ -283,7 +283,7 @@ def test_comparison_comes_back_from_json(comparisons):
 
 
 def test_every_reference_is_a_sentence():
-    from zeroevidence.report.citations import BIBTEX
+    from zeroevidence.report.bibliography.bibtex import BIBTEX
 
     for key, entry in BIBTEX.items():
         found = sentence(entry)
@@ -388,7 +388,7 @@ def test_every_protection_has_its_map(pairs):
 def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
     for name, part in (("a", audit_rows[:3]), ("b", [*audit_rows[:2], audit_rows[3]])):
         (tmp_path / f"{name}.json").write_text(to_json(part))
-    material = Material()
+    material = ReportInputs()
     for name in "ab":
         material.add_result(str(tmp_path / f"{name}.json"))
     names = [row.about.threat.name for row in material.rows]

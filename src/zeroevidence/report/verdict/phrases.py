@@ -8,7 +8,7 @@ from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.measure.zebra import D_ECE_MAX
-from zeroevidence.report.strength import rising_words
+from zeroevidence.report.verdict.learning_curves import rising_words
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 _HAIR = 1e-6

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.evaluation.finding.pareto import front_points
 from zeroevidence.report import check_format, render
-from zeroevidence.report.cells import cell, flagged, heading, under_null
-from zeroevidence.report.grid import Grid, grids_to_markdown
-from zeroevidence.report.latex import grids_to_latex
+from zeroevidence.report.layout.formatting import cell, flagged, heading, under_null
+from zeroevidence.report.layout.grid import Grid, grids_to_markdown
+from zeroevidence.report.layout.latex import grids_to_latex
 
 _MEASURES = ("eer", "top1")
 NOTE = (
@@ -18,7 +18,7 @@ NOTE = (
 )
 
 
-def render_front(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
+def render_pareto_front(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
     """Rows of `zeroevidence.protect.tradeoff.strengths.front_rows`; JSON and CSV hold every classifier."""
     check_format(format)
     if format in ("json", "csv"):

@@ -15,9 +15,9 @@ from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, Pla
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.measure.registry import MEASURES, headline_measures
 from zeroevidence.report import render
-from zeroevidence.report.cells import heading
-from zeroevidence.report.comparisons import render_comparisons
-from zeroevidence.report.protection import render_protection
+from zeroevidence.report.layout.formatting import heading
+from zeroevidence.report.tables.attribute_classes import render_attribute_classes
+from zeroevidence.report.tables.comparisons import render_comparisons
 from zeroevidence.uncertainty.compare import Difference
 from zeroevidence.uncertainty.null import Null
 
@@ -393,7 +393,7 @@ def protection_rows():
 @pytest.mark.parametrize("width", WIDTHS)
 def test_tables_of_an_attribute_fit(monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    text = render_protection(protection_rows(), "text")
+    text = render_attribute_classes(protection_rows(), "text")
     lines = text.splitlines()
     assert max(map(cell_len, lines)) <= width
     for words in ("Classification of the attribute sex", "D_ECE, test", "D_ECE under the null", "Mutual information"):
@@ -403,12 +403,12 @@ def test_tables_of_an_attribute_fit(monkeypatch, width):
     assert "warning  few-speakers (row 3): too few" in text
     assert [line.split()[:2] for line in lines if line.startswith("4 ")] == [["4", "linear"]]
     assert "ZE|row:" not in text
-    assert "ZE|row:7|v:0" in render_protection(protection_rows(), "text", signatures=True)
-    assert "row 4\n" in render_protection(protection_rows(), "latex")
+    assert "ZE|row:7|v:0" in render_attribute_classes(protection_rows(), "text", signatures=True)
+    assert "row 4\n" in render_attribute_classes(protection_rows(), "latex")
 
 
 def test_tables_of_an_attribute_in_markdown_number_the_same_rows():
-    text = render_protection(protection_rows(), "md")
+    text = render_attribute_classes(protection_rows(), "md")
     assert "| 3 | adversarial network | logistic |" in text
     assert "warning few-speakers (row 3): too few" in text
     assert "`ZE|row:7|v:0`" in text

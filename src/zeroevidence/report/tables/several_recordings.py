@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from zeroevidence.evaluation import Evaluation, MeasureResult, findings
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.cells import cell, heading, labelled, row_numbers
-from zeroevidence.report.grid import Grid
+from zeroevidence.report.layout.formatting import cell, heading, labelled, row_numbers
+from zeroevidence.report.layout.grid import Grid
 
 _MEASURES = ("top1", "alid")
 TITLE = "Several recordings of one person"

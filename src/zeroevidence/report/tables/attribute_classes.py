@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.report import check_format, render
-from zeroevidence.report.cells import cell, flagged, heading, p_value, row_numbers, under_null
-from zeroevidence.report.grid import Grid, grids_to_markdown
-from zeroevidence.report.latex import grids_to_latex
+from zeroevidence.report.layout.formatting import cell, flagged, heading, p_value, row_numbers, under_null
+from zeroevidence.report.layout.grid import Grid, grids_to_markdown
+from zeroevidence.report.layout.latex import grids_to_latex
 
 _TAGS = "0ABCDEF"
 _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together
@@ -27,7 +27,7 @@ _CHOSEN = (
 _NOT_CHOSEN = "The strongest is that of the tested people, which flatters the attack. It is marked with *."
 
 
-def render_protection(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
+def render_attribute_classes(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
     """Rows of `zeroevidence.protect.assess`; JSON and CSV hold every classifier, text all signatures where asked to."""
     check_format(format)
     if format in ("json", "csv"):
