@@ -53,7 +53,7 @@ def _block(self: Any, node: nodes.math_block) -> None:
 
 def _table(family: str) -> str:
     """The measures of a family as a table."""
-    from zeroevidence.cli.metrics import direction
+    from zeroevidence.cli.commands.metrics import direction
     from zeroevidence.measure.registry import of_family
 
     lines = ["| measure | name | unit | range | direction |", "| --- | --- | --- | --- | --- |"]
