@@ -19,7 +19,7 @@ from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
-from zeroevidence.report.cells import cell
+from zeroevidence.report.layout.formatting import cell
 
 
 def main():

@@ -22,7 +22,7 @@ from zeroevidence.data.locking import exclusive
 from zeroevidence.data.writing import TEMPORARY, write_whole
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import read_results
-from zeroevidence.report.material import Material
+from zeroevidence.report.inputs import ReportInputs
 
 KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS", "3"))
 HOLDS = """
@@ -135,7 +135,7 @@ def test_an_audit(speech, tmp_path):
             if (folder / name).exists():
                 assert (folder / name).read_bytes().endswith(end), name
         if (folder / "result.json").exists():
-            material = Material()
+            material = ReportInputs()
             material.add_result(str(folder))
             assert len(material.rows) == 3
 

@@ -248,7 +248,7 @@ def _models(home: Path) -> list[Target]:
 
 def _comparisons(home: Path) -> list[Target]:
     """What reports and plans read besides results: comparisons, and the cards of an audit's attackers."""
-    from zeroevidence.report.auditfolder import save_audit
+    from zeroevidence.report.audit_folder import save_audit
     from zeroevidence.sample.audits import sample_audit
 
     words = ("kaldi.scores", "other.scores", "--key", "kaldi.key", "--intervals", "20", "--measure", "eer")

@@ -19,8 +19,8 @@ from zeroevidence.data.cells import plain_table, safe_table
 from zeroevidence.data.formats.linked import read_linked
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.report import render
-from zeroevidence.report.comparisons import render_comparisons
-from zeroevidence.report.trialtable import speaker_table, write_table
+from zeroevidence.report.tables.comparisons import render_comparisons
+from zeroevidence.report.trial_tables import speaker_table, write_table
 
 TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 

@@ -22,8 +22,8 @@ from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, evaluate_files, score_files
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.report.document import document
-from zeroevidence.report.material import Material
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.uncertainty.resampling.draws import Progress
 from zeroevidence.web.words import on_the_page
 
 MOST_MEMORY = 8 << 30  # bytes that a job may take
@@ -184,7 +184,7 @@ def _problems(request: Request) -> list[Problem]:
 
 
 def _report(request: Request) -> str:
-    material = Material()
+    material = ReportInputs()
     results, raw = _sources(request)
     for upload in results:
         material.add_result(upload.path)

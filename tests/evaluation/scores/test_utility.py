@@ -11,7 +11,7 @@ from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results, save_results
 from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
-from zeroevidence.report.kit import rank_text
+from zeroevidence.report.kit_tables import rank_text
 
 SPEECHOCEAN = Path(__file__).resolve().parents[4] / "shared" / "data" / "speechocean"
 
