@@ -1,6 +1,6 @@
 """Killed at any moment, and started again: the old result or the new one, never half, and nothing left behind.
 
-`ZEROEVIDENCE_KILLS=20` kills each command that often.
+`ZEROEVIDENCE_KILLS=20` kills each command that often; without it once, or three times where everything is tested.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.effort import repetitions, slow
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.data.audio import write_audio
@@ -24,7 +25,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.report.inputs import ReportInputs
 
-KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS", "3"))
+KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS") or repetitions(1, 3))
 HOLDS = """
 import sys, time
 from zeroevidence.data.locking import exclusive
@@ -147,6 +148,7 @@ def test_an_audit(speech, tmp_path):
         assert one == two, name
 
 
+@slow
 def test_a_training(speech, tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")

@@ -4,10 +4,12 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import tempfile
 
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.errors import MissingExtra
 
 # What needs no example: errors say what they are, and a mapping of modules is no function.
@@ -22,12 +24,19 @@ NEEDS = {
 }
 
 
+# Examples that take seconds of processor time.
+SLOW = {
+    "zeroevidence.sample.audits",
+    "zeroevidence.auditing.attacks",
+    "zeroevidence.evaluation.planning.two_systems",
+}
+
+
 def modules():
-    found = []
-    for one in pkgutil.walk_packages(ze.__path__, "zeroevidence."):
-        if not one.name.endswith(("__main__", "triton_kernel")):
-            found.append(one.name)
-    return found
+    names = [module.name for module in pkgutil.walk_packages(ze.__path__, "zeroevidence.")]
+    names = [name for name in names if not name.endswith(("__main__", "triton_kernel"))]
+    assert set(names) >= SLOW
+    return [pytest.param(name, marks=slow) if name in SLOW else name for name in names]
 
 
 @pytest.mark.parametrize("name", sorted(set(ze.__all__) - PLAIN))
@@ -48,7 +57,8 @@ def test_public_names_of_the_packages_have_an_example(package):
 
 
 @pytest.mark.parametrize("name", modules())
-def test_examples_run(name):
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for part, needed in NEEDS.items():
         if part in name:
             pytest.importorskip(needed)
