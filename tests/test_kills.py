@@ -17,7 +17,7 @@ import pytest
 
 from tests.effort import repetitions, slow
 from tests.onnx_bytes import model as onnx_model
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.audio import write_audio
 from zeroevidence.data.locking import exclusive
 from zeroevidence.data.writing import TEMPORARY, write_whole
@@ -153,7 +153,8 @@ def test_a_training(speech, tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_export import save_onnx
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
