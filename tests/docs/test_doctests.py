@@ -10,6 +10,13 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
+from zeroevidence.attack.backends.backend import make_backend
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends.plda import Plda
+from zeroevidence.attack.backends.score_norm import ScoreNorm
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.ladder.adapter import Adapter
+from zeroevidence.data import formats
 from zeroevidence.errors import MissingExtra
 
 # What needs no example: errors say what they are, and a mapping of modules is no function.
@@ -24,19 +31,42 @@ NEEDS = {
 }
 
 
-# Examples that take seconds of processor time.
-SLOW = {
+# Examples that take many seconds of processor time: whole audits, and the plan of a study.
+SLOW = (
     "zeroevidence.sample.audits",
-    "zeroevidence.auditing.attacks",
+    "zeroevidence.auditing.embedding_audit",
     "zeroevidence.evaluation.planning.two_systems",
-}
+)
+# Modules and functions of parts that are used by themselves, beside the public names of the package.
+MODULES_WITH_EXAMPLES = [
+    f"zeroevidence.linkage.{name}" for name in ("calibration", "engine", "pairing", "scoring", "summary")
+]
+FUNCTIONS_WITH_EXAMPLES = [
+    *(Cosine, Plda, ScoreNorm, Adapter, make_backend, load_extractor),
+    *(formats.read_scores, formats.read_embeddings, formats.read_prior, formats.read_tandem),
+]
 
 
 def modules():
     names = [module.name for module in pkgutil.walk_packages(ze.__path__, "zeroevidence.")]
     names = [name for name in names if not name.endswith(("__main__", "triton_kernel"))]
-    assert set(names) >= SLOW
     return [pytest.param(name, marks=slow) if name in SLOW else name for name in names]
+
+
+@pytest.mark.parametrize("name", [*SLOW, *MODULES_WITH_EXAMPLES])
+def test_module_has_examples(name):
+    assert sum(len(part.examples) for part in doctest.DocTestFinder().find(importlib.import_module(name))) > 0
+
+
+@pytest.mark.parametrize("public", FUNCTIONS_WITH_EXAMPLES)
+def test_function_or_class_has_an_example(public):
+    assert doctest.DocTestFinder(recurse=False).find(public)[0].examples
+
+
+@pytest.mark.parametrize("name", ["find_rows", "read_summary"])
+def test_results_of_challenges_have_an_example(name):
+    (room,) = doctest.DocTestFinder(recurse=False).find(formats.scores)
+    assert any(f"{name}(" in example.source for example in room.examples)
 
 
 @pytest.mark.parametrize("name", sorted(set(ze.__all__) - PLAIN))
