@@ -18,7 +18,7 @@ from zeroevidence.attack.extractors.campplus import HOME
 from zeroevidence.attack.extractors.cards import read_card
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.extractors.shelves import BUNDLED, added_home
-from zeroevidence.data.audio import inspect_audio, load_audio
+from zeroevidence.data.speech.audio import inspect_audio, load_audio
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 
 pytest.importorskip("soundfile")

@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from zeroevidence.attack.extract import extract
 from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.data.audio import write_audio
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.speech.corpus import Utterance
 
 pytest.importorskip("soundfile")
 

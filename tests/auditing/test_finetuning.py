@@ -12,7 +12,7 @@ from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing import audit_corpora, finetuning
 from zeroevidence.auditing.finetuning import FineTuning
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation import Options
 

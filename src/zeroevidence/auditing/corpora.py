@@ -23,9 +23,9 @@ from zeroevidence.auditing.finetuning import FineTuning, too_few
 from zeroevidence.auditing.folds import sets_of, split_people
 from zeroevidence.auditing.sets import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.folds import LEAST_PEOPLE
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
-from zeroevidence.data.speech import Corpus
+from zeroevidence.data.speech.corpus import Corpus
+from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options

@@ -15,7 +15,7 @@ from zeroevidence.attack.extractors import EXTRACTORS
 from zeroevidence.attack.extractors.cards import CARD, Card, card_parts, card_text, read_card
 from zeroevidence.attack.extractors.runtime import OnnxExtractor
 from zeroevidence.attack.extractors.shelves import added_card, added_home, is_encoder_name, shelved
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, UsageError
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from zeroevidence.attack.extractors.cards import Card
 from zeroevidence.attack.extractors.runtime import open_model
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, UsageError
 
 

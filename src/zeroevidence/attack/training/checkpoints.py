@@ -14,9 +14,9 @@ import torch
 from zeroevidence.attack.training.disclosure import DevelopmentScore
 from zeroevidence.attack.training.history import Epoch, Trained
 from zeroevidence.attack.training.settings import TrainingSettings
-from zeroevidence.data.door import door
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.typed import plain, read_json, typed
-from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
 
 _WEIGHTS = "training.safetensors"
@@ -89,7 +89,7 @@ def save_checkpoint(folder: Path, training: Running, result: Trained, kept: dict
     )
     # The facts go into the same file as the weights: there is one moment at which the state changes.
     metadata = {"facts": json.dumps(plain(asdict(facts)), allow_nan=False)}
-    write_whole(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
+    write_atomically(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
 
 
 def load_checkpoint(folder: Path, training: Running) -> Restored | None:
@@ -103,7 +103,7 @@ def load_checkpoint(folder: Path, training: Running) -> Restored | None:
     file = folder / _WEIGHTS
     if not file.is_file():
         return None
-    with door(file, "a checkpoint"):
+    with reading_file(file, "a checkpoint"):
         facts, arrays = _read(file)
         if facts.settings != training.settings.to_dict():
             raise InputError("is of a training with other settings; give another folder or remove it")
