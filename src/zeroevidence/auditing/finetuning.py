@@ -31,7 +31,7 @@ from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.data.typed import load_json, plain, typed
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 Say = Callable[[str], None]
 _LEARNED = "learned.json"

@@ -16,7 +16,7 @@ from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import load_audio, write_audio
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 _ONE, _ALL = "{wav}", "{list}"
 _TIMEOUT = 600.0  # seconds for an utterance

@@ -13,14 +13,14 @@ import click
 from zeroevidence.cli.options.declare import Decorator, grouped
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.files.writing import write_atomically as written_whole
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 from zeroevidence.report import FORMATS, render
 
 if TYPE_CHECKING:
     import polars as pl
 
     from zeroevidence.evaluation import Evaluation
-    from zeroevidence.uncertainty.draws import Progress
+    from zeroevidence.uncertainty.resampling.draws import Progress
 
 __all__ = [
     "Output",
