@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence import plot
-from zeroevidence.attack.backends import make_backend
+from zeroevidence.attack.backends.backend import make_backend
 from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings, mated_rows
 from zeroevidence.data.formats.scores.reading.read import read_scores

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.speech.audio import load_audio
 
 PROTECTION, ENCODER, CUT = "mcadams+pitch+formant", "campplus", 0

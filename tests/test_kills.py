@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.onnx_bytes import model as onnx_model
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.data.files.writing import TEMPORARY_PREFIX, write_atomically
 from zeroevidence.data.speech.audio import write_audio
@@ -151,7 +151,8 @@ def test_a_training(speech, tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_export import save_onnx
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

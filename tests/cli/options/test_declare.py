@@ -8,10 +8,10 @@ from typing import get_args
 import click
 import pytest
 
-from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends import BACKENDS
-from zeroevidence.attack.extractors import EXTRACTORS
-from zeroevidence.attack.ladder import EFFORTS
+from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.ladder.ladder import EFFORTS
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.cli import cli
 from zeroevidence.cli.options.declare import field_default, grouped, setting

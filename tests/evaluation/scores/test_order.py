@@ -383,7 +383,8 @@ def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_export import save_onnx
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

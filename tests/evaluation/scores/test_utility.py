@@ -215,7 +215,7 @@ def voices(tmp_path):
 
 
 def test_the_melody_is_kept_or_turned(voices):
-    from zeroevidence.auditing.spoken import evaluate_pitch
+    from zeroevidence.auditing.utility.pitch import evaluate_pitch
     from zeroevidence.data.formats.corpora.read import read_corpus
 
     original = read_corpus(voices / "original", draw=False)
@@ -233,8 +233,8 @@ def test_pitch_of_real_speech():
     if not SPEECHOCEAN.is_dir():
         pytest.skip("the speech of speechocean762 is not here")
     pytest.importorskip("soundfile")
-    from zeroevidence.attack.cues.sound import Sound
-    from zeroevidence.auditing.spoken import pitch_correlation
+    from zeroevidence.attack.cues.speech_signal import SpeechSignal
+    from zeroevidence.auditing.utility.pitch import pitch_correlation
     from zeroevidence.data.speech.audio import load_audio
     from zeroevidence.data.speech.corpus import Utterance
     from zeroevidence.protect import PitchShift
@@ -242,9 +242,9 @@ def test_pitch_of_real_speech():
     rng, tracks, noisy, raised = np.random.default_rng(0), [], [], []
     for path in sorted(SPEECHOCEAN.glob("*/*.flac"))[::100]:
         wave = load_audio(path)
-        tracks.append(Sound(wave).pitch)
-        noisy.append(Sound(wave + 1e-3 * rng.normal(size=len(wave))).pitch)
-        raised.append(Sound(PitchShift(3)(wave, 16_000, Utterance(path.stem, "s", path))).pitch)
+        tracks.append(SpeechSignal(wave).pitch)
+        noisy.append(SpeechSignal(wave + 1e-3 * rng.normal(size=len(wave))).pitch)
+        raised.append(SpeechSignal(PitchShift(3)(wave, 16_000, Utterance(path.stem, "s", path))).pitch)
     other = [*tracks[1:], tracks[0]]
     means = [np.nanmean([pitch_correlation(*both) for both in zip(tracks, changed, strict=True)])
              for changed in (noisy, raised, other)]  # fmt: skip
@@ -299,7 +299,7 @@ def test_a_program_that_fails(tmp_path, command, reason):
     pytest.importorskip("soundfile")
     import sys
 
-    from zeroevidence.auditing.recognising import recognised
+    from zeroevidence.auditing.utility.recognition import recognised
     from zeroevidence.data.speech.corpus import Utterance
     from zeroevidence.errors import ZeroEvidenceError
 

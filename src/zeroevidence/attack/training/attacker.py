@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.encoders import find_card, person_digest
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
-from zeroevidence.attack.extractors.cards import CARD, Card
-from zeroevidence.attack.networks import load_network, save_onnx
-from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frames import FrameSet
+from zeroevidence.attack.encoders.inventory import find_card
+from zeroevidence.attack.encoders.training_speakers import person_digest
+from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
+from zeroevidence.attack.networks.loading import load_network
+from zeroevidence.attack.networks.onnx_export import save_onnx
+from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard
+from zeroevidence.attack.training.data.features import read_features
+from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.locking import lock_folder
@@ -116,7 +118,7 @@ def train_attacker(
 
 
 def fine_tune(
-    card: Card,
+    card: EncoderCard,
     training: FrameSet,
     development: FrameSet,
     folder: str | Path,
@@ -207,7 +209,7 @@ def estimate_words(
     network: Any, training: FrameSet, development: FrameSet, settings: TrainingSettings, place: str
 ) -> str:
     """What will be trained, and how long it takes at most."""
-    from zeroevidence.attack.training.estimate import estimate_seconds
+    from zeroevidence.attack.training.duration import estimate_seconds
 
     people = len(np.unique(training.speakers))
     minutes = float(training.length.sum() + development.length.sum()) / 6000.0
@@ -225,7 +227,7 @@ def _digests(people: StrArray) -> list[str]:
 
 def _written(
     home: Path,
-    card: Card,
+    card: EncoderCard,
     network: Any,
     settings: TrainingSettings,
     people: StrArray,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends import BACKENDS
-from zeroevidence.attack.extractors import expected_names
-from zeroevidence.auditing.corpora import Cutting, audit_corpora
+from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.extractors.extractor import expected_names
+from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.commands.utility import heard_options, heard_rows, spoken_rows
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
@@ -23,19 +23,19 @@ from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
-    from zeroevidence.attack.ladder import Effort
+    from zeroevidence.attack.ladder.ladder import Effort
     from zeroevidence.evaluation import Evaluation, Options
 
 
-def _cutting(segments: str | None, pieces: int) -> Cutting | None:
-    return None if segments is None else Cutting(segments, pieces)
+def _cutting(segments: str | None, pieces: int) -> TrialSegments | None:
+    return None if segments is None else TrialSegments(segments, pieces)
 
 
 cutting_options = grouped(
     "cutting",
     _cutting,
     click.option("--segments", metavar="FILE", help="Table of pieces (utt, start, end) to cut trials by."),
-    setting(Cutting, "pieces", type=click.IntRange(1), help="Pieces per trial, with --segments."),
+    setting(TrialSegments, "pieces", type=click.IntRange(1), help="Pieces per trial, with --segments."),
 )
 
 
@@ -93,7 +93,7 @@ def command(
     attackers: tuple[str, ...],
     effort: Effort,
     backends: tuple[str, ...],
-    cutting: Cutting | None,
+    cutting: TrialSegments | None,
     folds: int | None,
     heard: Mapping[str, str | None],
     spoken: bool,

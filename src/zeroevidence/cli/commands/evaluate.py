@@ -97,7 +97,7 @@ def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int
         files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
     )
     if fuse:
-        from zeroevidence.attack.fused import evaluate_fused  # brings scikit-learn, which takes a second
+        from zeroevidence.attack.fusion.systems import evaluate_fused  # brings scikit-learn, which takes a second
 
         rows.append(evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers))
     return together([*rows, *inputs.utility(options), *finished])

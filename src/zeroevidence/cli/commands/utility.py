@@ -151,7 +151,7 @@ def heard_rows(
 
 def _recognised(command: str, said: Mapping[str, str], spoken: Corpus | None) -> dict[str, str]:
     """What a recogniser hears in the speech that there are transcripts of."""
-    from zeroevidence.auditing.recognising import recognised
+    from zeroevidence.auditing.utility.recognition import recognised
 
     if spoken is None:
         raise UsageError(
@@ -165,7 +165,7 @@ def spoken_rows(
     original: Corpus, anonymised: Corpus, labels: Mapping[str, str], options: Options, *, pitch: bool
 ) -> list[Evaluation]:
     """The rows of what two corpora tell themselves: lengths, and pitch where wanted."""
-    from zeroevidence.auditing.spoken import evaluate_pitch
+    from zeroevidence.auditing.utility.pitch import evaluate_pitch
     from zeroevidence.evaluation.scores.utility import evaluate_lengths
 
     rows = [evaluate_lengths(original, anonymised, labels=labels, options=options)]

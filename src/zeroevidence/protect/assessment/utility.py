@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from zeroevidence.attack.backends import Plda
+from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
