@@ -47,7 +47,7 @@ def card(encoder: str):
 
 def prepare(work: Path, encoder: str, speech: Path, names: list[str]) -> None:
     from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-    from zeroevidence.data.audio import load_audio
+    from zeroevidence.data.speech.audio import load_audio
     from zeroevidence.protect import load_protector
 
     front_end = FRONT_ENDS[card(encoder).front_end]

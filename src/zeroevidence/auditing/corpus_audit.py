@@ -23,9 +23,9 @@ from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.auditing.inputs.further_encoders import company, others
 from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.folds import LEAST_PEOPLE
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
-from zeroevidence.data.speech import Corpus
+from zeroevidence.data.speech.corpus import Corpus
+from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options

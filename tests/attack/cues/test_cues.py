@@ -16,9 +16,9 @@ from zeroevidence.attack.cues.spectrum import EDGES
 from zeroevidence.attack.cues.speech_signal import SpeechSignal
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import load_audio, write_audio
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, UsageError
 
 RATE = 16000

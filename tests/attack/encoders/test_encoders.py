@@ -28,7 +28,7 @@ from zeroevidence.attack.extractors.families.campplus import HOME
 from zeroevidence.attack.onnx_models.cards import read_card
 from zeroevidence.attack.onnx_models.folders import BUNDLED, added_home
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.data.audio import inspect_audio, load_audio
+from zeroevidence.data.speech.audio import inspect_audio, load_audio
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 
 pytest.importorskip("soundfile")

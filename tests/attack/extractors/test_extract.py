@@ -12,8 +12,8 @@ from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.onnx_models.cards import read_card
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.data.audio import load_audio, write_audio
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import load_audio, write_audio
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 
 pytest.importorskip("soundfile")

@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.audio import write_audio
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.speech.corpus import Utterance
 
 pytest.importorskip("soundfile")
 

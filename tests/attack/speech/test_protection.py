@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.attack.speech.protection import CachedTransform, cached_transform
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.corpus import Utterance
 
 
 class Counting:

@@ -23,7 +23,7 @@ from zeroevidence.attack.speech.front_ends import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
 from zeroevidence.attack.training.data.features import read_features  # noqa: E402
 from zeroevidence.attack.training.settings import Scope  # noqa: E402
-from zeroevidence.data.formats import read_corpus  # noqa: E402
+from zeroevidence.data.formats.corpora.read import read_corpus  # noqa: E402
 from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
 
 ECAPA = Path(__file__).resolve().parents[4] / "shared/data/models/ecapa_voxceleb.onnx"

@@ -13,7 +13,7 @@ from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.auditing.attacks import fine_tuning as finetuning
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation import Options
 

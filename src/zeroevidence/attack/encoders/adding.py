@@ -15,7 +15,7 @@ from zeroevidence.attack.extractors.extractor import EXTRACTORS
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_parts, card_text, read_card
 from zeroevidence.attack.onnx_models.folders import added_card, added_home, is_encoder_name, shelved
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, UsageError
 
 

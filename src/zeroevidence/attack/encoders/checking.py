@@ -17,8 +17,8 @@ from zeroevidence.attack.encoders.inventory import find_encoder, inventory
 from zeroevidence.attack.extractors.extractor import Vectors, Wave
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.data.audio import load_audio
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.data.typed import shortened
 from zeroevidence.errors import InputError, Problem
 
@@ -78,7 +78,7 @@ def examine(model: OnnxExtractor) -> float | None:
         raise InputError("gives another embedding of the same utterance each time", path=model.card.file)
     if model.card.reference is None:
         return None
-    with named(model.card.file):
+    with naming_file(model.card.file):
         expected = reference(model.card.reference)
     if len(expected) != model.dim:
         reason = f"{model.dim} dimensions; expected {len(expected)} of {model.card.reference}"

@@ -8,7 +8,7 @@ from typing import Literal
 
 from zeroevidence.attack.onnx_models.cards import EncoderCard, card_parts, read_card
 from zeroevidence.attack.onnx_models.folders import BUNDLED, added_home, cards_in, shelved
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, Problem
 
 Shelf = Literal["bundled", "added"]

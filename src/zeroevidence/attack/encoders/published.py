@@ -12,7 +12,7 @@ from typing import Any
 
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import open_model
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError
 from zeroevidence.registry import Registry
 

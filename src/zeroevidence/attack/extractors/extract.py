@@ -19,10 +19,10 @@ from zeroevidence.attack.extractors.extractor import Extractor, Wave
 from zeroevidence.attack.speech.array_store import Vector, VectorStore
 from zeroevidence.attack.speech.batches import in_batches
 from zeroevidence.attack.speech.protection import VoiceTransform, protected
-from zeroevidence.data.audio import hear_speech
-from zeroevidence.data.door import is_file
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.speech.audio import load_speech
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.linkage.optional import one_blas_thread
 
@@ -133,7 +133,7 @@ class _Job:
         begun = monotonic()
         for at, one in part:
             try:
-                wave = hear_speech(one, self.extractor.sample_rate).wave
+                wave = load_speech(one, self.extractor.sample_rate).wave
                 key = self._key(wave, one)
                 stored = None if self.store is None else self.store.load(key)
                 if stored is None:

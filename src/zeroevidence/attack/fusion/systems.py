@@ -9,8 +9,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.attack.fusion.weights import Fusion, held_out_fusion
-from zeroevidence.data.matrix import ScoreMatrix, searchable
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
@@ -132,7 +132,7 @@ def _aligned(systems: Sequence[Scores | ScoreMatrix], what: str) -> list[ScoreMa
     """The rows of each system, trials and identities in the same order."""
     found = []
     for number, data in enumerate(systems, 1):
-        rows, _ = searchable(in_name_order(data))
+        rows, _ = closed_set_search(sort_by_name(data))
         if rows is None:
             raise InputError(f"{what} of system {number} do not form rows: expected each trial against every enrolment")
         found.append(rows)

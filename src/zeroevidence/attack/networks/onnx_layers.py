@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.attack.onnx_models.files import checked_bytes, external_files
-from zeroevidence.data.door import door
+from zeroevidence.data.files.errors import reading_file
 from zeroevidence.errors import InputError, MissingExtra
 
 EXTRA = "torch"  # the optional part that brings torch and onnx
@@ -86,7 +86,7 @@ def read_layers(path: str | Path, *, sha256: str | None = None, size: int | None
     onnx = need_onnx("reading the weights of a speaker encoder")
     data = checked_bytes(Path(path), sha256=sha256, size=size)
     elsewhere = external_files(data, Path(path))  # refuses a model whose weights lie outside its folder
-    with door(path, "ONNX"):
+    with reading_file(path, "ONNX"):
         graph = (onnx.load(str(path)) if elsewhere else onnx.load_model_from_string(data)).graph
         try:
             return tuple(_layers(onnx, graph, _stored(onnx, graph)))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS, RATE
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.data.typed import is_writable, load_json, shortened, shown
 from zeroevidence.errors import InputError
 

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError
 
 # Fields of ONNX messages by number that hold messages in which a tensor may lie.

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.writing import TEMPORARY
+from zeroevidence.data.files.writing import TEMPORARY_PREFIX
 
 Vector = NDArray[np.float32]
 
@@ -54,7 +54,7 @@ class FrameStore:
         body = frames.astype("<f4", copy=False).tobytes()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=file.parent)
+            handle, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=file.parent)
             try:
                 with os.fdopen(handle, "wb") as stream:
                     stream.write(hashlib.sha256(body).digest() + body)

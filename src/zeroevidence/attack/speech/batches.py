@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.corpus import Utterance
 
 Done = TypeVar("Done")
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from zeroevidence.attack.extractors.extractor import Wave
 from zeroevidence.attack.speech.array_store import FrameStore
-from zeroevidence.data.audio import is_silent
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import is_silent
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError
 
 

@@ -22,11 +22,11 @@ from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard
 from zeroevidence.attack.training.data.features import read_features
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
-from zeroevidence.data.door import named
-from zeroevidence.data.formats import read_corpus
-from zeroevidence.data.locking import exclusive
-from zeroevidence.data.speech import Utterance
-from zeroevidence.data.writing import refuse_used_folder, write_whole
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
+from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.linkage.estimate import time_words
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -104,9 +104,9 @@ def train_attacker(
     card = find_card(encoder)
     network = load_network(card)
     utterances = _learnable(corpus, evaluation)
-    with named(corpus):
+    with naming_file(corpus):
         people, held = _cut(np.array([one.speaker for one in utterances]), chosen.seed)
-    with exclusive(home):
+    with lock_folder(home):
         frames, converted = read_features(utterances, card, store=home / _FEATURES, workers=workers, progress=progress)
         for sentence in converted.sentences():
             say(sentence)
@@ -235,7 +235,7 @@ def _written(
     utterances: int,
 ) -> Path:
     """The encoder and its card."""
-    write_whole(home / MODEL, lambda path: save_onnx(network.cpu(), path))
+    write_atomically(home / MODEL, lambda path: save_onnx(network.cpu(), path))
     heard = f"learned from {utterances} protected recordings, of {len(people)} people and {len(held)} to stop on"
     content = {
         "name": f"{card.name}-trained",
@@ -258,5 +258,5 @@ def _written(
     # A card has no empty texts.
     words = {key: value for key, value in content.items() if value != ""}
     text = json.dumps(words, indent=1, ensure_ascii=False) + "\n"
-    write_whole(home / CARD, lambda path: path.write_text(text, encoding="utf-8"))
+    write_atomically(home / CARD, lambda path: path.write_text(text, encoding="utf-8"))
     return home / CARD

@@ -14,9 +14,9 @@ import torch
 from zeroevidence.attack.training.development import DevelopmentScore
 from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import TrainingSettings
-from zeroevidence.data.door import door
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.typed import plain, read_json, typed
-from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
 
 _WEIGHTS = "training.safetensors"
@@ -91,7 +91,7 @@ def save_checkpoint(
     )
     # The facts go into the same file as the weights: there is one moment at which the state changes.
     metadata = {"facts": json.dumps(plain(asdict(facts)), allow_nan=False)}
-    write_whole(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
+    write_atomically(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
 
 
 def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState | None:
@@ -105,7 +105,7 @@ def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState 
     file = folder / _WEIGHTS
     if not file.is_file():
         return None
-    with door(file, "a checkpoint"):
+    with reading_file(file, "a checkpoint"):
         facts, arrays = _read(file)
         if facts.settings != training.settings.to_dict():
             raise InputError("is of a training with other settings; give another folder or remove it")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence.auditing.attacks.step_attack import FoldResult
-from zeroevidence.data.folded import FoldedScores
+from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 
 CHOSEN = "chosen"  # what each fold's development people chose, which may be another step in every fold
@@ -43,7 +43,7 @@ class AttackResult:
         """What was tried in each fold as one attacker."""
         scores: ScoreMatrix | FoldedScores = folds[0].scores
         if len(folds) > 1:
-            scores = FoldedScores.joined([one.scores for one in folds], [one.dev for one in folds])
+            scores = FoldedScores.from_folds([one.scores for one in folds], [one.dev for one in folds])
         return cls(tuple(folds), step or folds[0].step, scores, max(one.settings for one in folds))
 
     @property

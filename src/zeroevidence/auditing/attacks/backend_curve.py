@@ -8,7 +8,7 @@ from zeroevidence._typing import StrArray
 from zeroevidence.attack.backends.backend import Backend, make_backend
 from zeroevidence.auditing.attacks.learning_curve import LearningCurve
 from zeroevidence.auditing.attacks.step_attack import Sides, disclosed, doubles, scored
-from zeroevidence.data.embeddings import speaker_names
+from zeroevidence.data.embeddings import require_speakers
 from zeroevidence.data.threat import ThreatModel
 
 _SHARES = (0.25, 0.5, 1.0)
@@ -19,7 +19,7 @@ _LEAST_PEOPLE = 4
 def learning_curve(model: ThreatModel, backend: Backend, sides: Sides, *, seed: int = 0) -> LearningCurve | None:
     """Fit the same back-end to fewer training people; None where there are too few to take some away."""
     training = sides[model.trained_on].train
-    everyone = np.unique(speaker_names(training))
+    everyone = np.unique(require_speakers(training))
     sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
     if sizes[0] < _LEAST_PEOPLE:
         return None
@@ -37,6 +37,6 @@ def _some(everyone: StrArray, size: int, seed: int, draw: int) -> StrArray:
 
 def _disclosed(model: ThreatModel, backend: Backend, sides: Sides, people: StrArray) -> float:
     training = sides[model.trained_on].train
-    rows = np.isin(speaker_names(training), people)
-    fitted = make_backend(backend).fit(doubles(training)[rows], speaker_names(training)[rows])
+    rows = np.isin(require_speakers(training), people)
+    fitted = make_backend(backend).fit(doubles(training)[rows], require_speakers(training)[rows])
     return disclosed(scored(fitted, sides[model.enrolment].eval_enrol, sides[model.trial].eval_trial))

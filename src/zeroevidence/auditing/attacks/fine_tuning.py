@@ -27,9 +27,9 @@ from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
 from zeroevidence.auditing.attacks.learning_curve import LearningCurve
 from zeroevidence.auditing.inputs.encoded_speech import FineTuningHistory
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.data.typed import load_json, plain, typed
-from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -142,7 +142,7 @@ class FineTuner:
         if self.effort == "full":
             learned = self._with_curves(learned, found.after, card, training, development, settings, home)
         text = json.dumps(plain(asdict(learned)), indent=1) + "\n"
-        write_whole(home / _LEARNED, lambda path: path.write_text(text, encoding="utf-8"))
+        write_atomically(home / _LEARNED, lambda path: path.write_text(text, encoding="utf-8"))
         return FineTuningResult(home / CARD, learned)
 
     def _with_curves(

@@ -13,8 +13,8 @@ from zeroevidence.attack.fusion.weights import Fusion, held_out_fusion
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import LadderStep
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.data.embeddings import Embeddings, mated_rows, speaker_names
-from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
+from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.scores.search import average_disclosure
@@ -54,7 +54,7 @@ class FoldResult:
 
 def fit_candidates(step: LadderStep, training: Embeddings) -> list[Backend]:
     """Every candidate of a step, fitted to the training people."""
-    x, speakers = doubles(training), speaker_names(training)
+    x, speakers = doubles(training), require_speakers(training)
     return [one.fit(x, speakers) for one in step.candidates(len(np.unique(speakers)), x.shape[1])]
 
 
@@ -125,7 +125,7 @@ def _aligned(matrix: ScoreMatrix, like: ScoreMatrix) -> tuple[IntArray, IntArray
 
 def disclosed(matrix: ScoreMatrix) -> float:
     """What the people of some scores disclose to a search, in bits."""
-    rows, _ = searchable(matrix)
+    rows, _ = closed_set_search(matrix)
     if rows is None or len(np.unique(rows.mated)) < 2:
         raise InputError("development people do not form a search; expected at least two enrolled people with trials")
     return average_disclosure(rows)
@@ -134,7 +134,7 @@ def disclosed(matrix: ScoreMatrix) -> float:
 def adapted(sides: Sides, adapter: Adapter) -> dict[Material, EmbeddingSets]:
     """Anonymised speech after a network that was trained on it."""
     train = sides["anonymised"].train
-    fitted = adapter.fit(doubles(train), speaker_names(train))
+    fitted = adapter.fit(doubles(train), require_speakers(train))
     return {"anonymised": sides["anonymised"].mapped(lambda part: fitted.transform(part.vectors))}
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.order import in_name_order, name_ranks
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.preparing.name_order import name_ranks, sort_by_name
 from zeroevidence.errors import InputError
 
 _SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
@@ -65,12 +65,12 @@ class EmbeddingSets:
             common = np.intersect1d(enrol.ids, trial.ids)
             if len(common):
                 raise InputError(f"{split}: utterance {str(common[0])!r} is both enrolment and trial")
-            if len(np.unique(speaker_names(enrol))) < 2:
+            if len(np.unique(require_speakers(enrol))) < 2:
                 raise InputError(f"{split}: a search needs at least two enrolled speakers, got one")
-            if not np.isin(speaker_names(trial), speaker_names(enrol)).any():
+            if not np.isin(require_speakers(trial), require_speakers(enrol)).any():
                 raise InputError(f"{split}: no trial is of an enrolled speaker")
         for name, part in self.parts().items():
-            object.__setattr__(self, name, in_name_order(part))
+            object.__setattr__(self, name, sort_by_name(part))
 
     @classmethod
     def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
@@ -97,7 +97,7 @@ class EmbeddingSets:
 
     def speakers(self, split: str) -> StrArray:
         """Distinct speakers of train, dev or eval."""
-        found = [speaker_names(getattr(self, name)) for name in _SPLITS[split]]
+        found = [require_speakers(getattr(self, name)) for name in _SPLITS[split]]
         return np.unique(np.concatenate(found))
 
     def mapped(self, change: Callable[[Embeddings], FloatArray]) -> EmbeddingSets:
@@ -117,7 +117,7 @@ def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
                 f"{name}: {part.vectors.shape[1]} dimensions in original and {other.vectors.shape[1]} in protected "
                 "speech; expected one extractor"
             )
-        missing = np.setxor1d(speaker_names(part), speaker_names(other))
+        missing = np.setxor1d(require_speakers(part), require_speakers(other))
         if len(missing):
             raise InputError(f"{name}: speaker {str(missing[0])!r} is in only one of original and protected speech")
 

@@ -9,7 +9,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.auditing.attacks.learning_curve import LearningCurve
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_pair
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
 
@@ -117,4 +117,4 @@ def _paired(before: Embeddings, after: Embeddings) -> tuple[FloatArray, StrArray
         return np.empty((0, before.vectors.shape[1])), np.empty(0, dtype=np.str_)
     x, y = (np.asarray(part.vectors, dtype=np.float64) for part in (before, after))
     x, y = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y))
-    return y[there] - x[here], speaker_names(before)[here]
+    return y[there] - x[here], require_speakers(before)[here]

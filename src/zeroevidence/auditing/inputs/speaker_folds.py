@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.folds import draw_folds, usual_folds
-from zeroevidence.data.speech import Corpus, Utterance
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.speech.corpus import Corpus, Utterance
+from zeroevidence.data.speech.folds import default_folds, draw_folds
 from zeroevidence.errors import InputError
 
 
 def split_people(corpus: Corpus, folds: int | None, seed: int) -> tuple[Corpus, ...]:
     """The corpus with roles and splits, once for each fold of people: as many as is usual unless given, 0 for none."""
-    number = usual_folds(corpus) if folds is None else folds
+    number = default_folds(corpus) if folds is None else folds
     return draw_folds(corpus, number, seed) if number else (corpus.assign(seed),)
 
 
@@ -39,7 +39,7 @@ def drawn_sets(
     if len(only_one):
         raise InputError(f"utterance {str(only_one[0])!r} is in only one of original and protected speech")
     words = [{name: str(values[at]) for name, values in original.attributes.items()} for at in range(len(original))]
-    named = zip(original.ids.tolist(), speaker_names(original).tolist(), words, strict=True)
+    named = zip(original.ids.tolist(), require_speakers(original).tolist(), words, strict=True)
     corpus = Corpus(tuple(Utterance(name, who, Path(name), attributes=known) for name, who, known in named))
     corpora = split_people(corpus, folds, seed)
     return [(sets_of(original, one), sets_of(anonymised, one)) for one in corpora]

@@ -8,8 +8,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal
-from zeroevidence.data.audio import hear_speech
-from zeroevidence.data.speech import Corpus
+from zeroevidence.data.speech.audio import load_speech
+from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.scores.utility import Described, utility_row, utterance_pairs, who_speaks
@@ -46,7 +46,7 @@ def evaluate_pitch(
     pairs = utterance_pairs(original, anonymised)
     found = np.full(len(pairs), np.nan)
     for place, both in enumerate(pairs):
-        tracks = [SpeechSignal(hear_speech(one, RATE).wave).pitch for one in both]
+        tracks = [SpeechSignal(load_speech(one, RATE).wave).pitch for one in both]
         found[place] = pitch_correlation(*tracks)
         if progress is not None:
             progress(place + 1, len(pairs))

@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from zeroevidence.data.audio import load_audio, write_audio
-from zeroevidence.data.formats.transcripts import read_transcripts
-from zeroevidence.data.programs import program_arguments, program_status
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.files.programs import run_program, split_command
+from zeroevidence.data.formats.lists.transcripts import read_transcripts
+from zeroevidence.data.speech.audio import load_audio, write_audio
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -41,7 +41,7 @@ def recognised(utterances: Sequence[Utterance], command: str, progress: Progress
     InputError
         When the program cannot be run, fails, or leaves out an utterance.
     """
-    arguments = program_arguments(command)
+    arguments = split_command(command)
     kinds = [kind for kind in (_ONE, _ALL) if any(kind in one for one in arguments[1:])]
     if len(kinds) != 1:
         raise UsageError(f"the recogniser {command!r} has to name {_ONE} or {_ALL} among its arguments")
@@ -91,7 +91,7 @@ def _run(arguments: list[str], file: tuple[str, Path], what: str, timeout: float
     said, errors = path.parent / "stdout", path.parent / "stderr"
     try:
         with said.open("wb") as output, errors.open("wb") as stream:
-            status = program_status(replaced, stream, timeout, output)
+            status = run_program(replaced, stream, timeout, output)
     except OSError as error:
         raise InputError(f"{program} cannot be run: {error.strerror or error}") from None
     except subprocess.TimeoutExpired:

@@ -17,8 +17,8 @@ from zeroevidence.cli.commands.utility import heard_options, heard_rows, spoken_
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.options.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
-from zeroevidence.data.door import named
-from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect.voices import spellings
 
@@ -118,13 +118,13 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.data.locking import exclusive
+    from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     utility = _utility(heard, corpus, anonymised, options, spoken=spoken)
-    with exclusive(home), named(corpus):
+    with lock_folder(home), naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
@@ -161,7 +161,7 @@ def _utility(
     heard: Mapping[str, str | None], corpus: str, anonymised: str | None, options: Options, *, spoken: bool
 ) -> list[Evaluation]:
     """What the anonymised speech is good for; the corpus says who speaks."""
-    from zeroevidence.data.formats import read_corpus
+    from zeroevidence.data.formats.corpora.read import read_corpus
 
     if not spoken and all(path is None for path in heard.values()):
         return []

@@ -82,7 +82,7 @@ def _tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | No
 
 def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int, *, fuse: bool) -> list[Evaluation]:
     """What score files, folders and finished results say, all rows together."""
-    from zeroevidence.data.formats import read_prior
+    from zeroevidence.data.formats.lists.prior import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.finding.finding import together
     from zeroevidence.evaluation.reading.kits import without_copies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zeroevidence.attack.extractors.extractor import register_extractor
 from zeroevidence.attack.onnx_models.cards import card_parts, read_card
 from zeroevidence.attack.onnx_models.runtime import EXTRA, OnnxExtractor
-from zeroevidence.data.door import is_file
+from zeroevidence.data.files.errors import is_file
 
 
 @register_extractor(

@@ -18,8 +18,8 @@ from zeroevidence.attack.speech.batches import in_batches
 from zeroevidence.attack.speech.front_ends import BANDS, FRONT_ENDS
 from zeroevidence.attack.speech.protection import VoiceTransform, protected
 from zeroevidence.attack.training.data.frame_set import FrameSet
-from zeroevidence.data.audio import Wave, hear_speech
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import Wave, load_speech
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -118,7 +118,7 @@ class _Reader:
         found: list[tuple[int, _Seen | Problem]] = []
         for at, one in part:
             try:
-                heard = hear_speech(one, self.card.sample_rate)
+                heard = load_speech(one, self.card.sample_rate)
                 found.append((at, _Seen(self._frames(heard.wave, one), heard.rate, heard.channels)))
             except InputError as error:
                 found.append((at, Problem(str(one.path), None, error.reason)))
