@@ -90,12 +90,12 @@ def command(output: str, overwrite: bool, **given: Any) -> None:
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --backend triton -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.options.output import terminal_progress
-    from zeroevidence.data.door import named
+    from zeroevidence.data.files.errors import naming_file
 
     settings = LinkSettings(**{one.name: given[one.name] for one in fields(LinkSettings)})
     search, development = _read(given)
     labels = {"table": given["table"], "system": given["system"] or Path(given["trial"]).stem}
-    with named(f"{given['trial']} and {given['enrol']}"):
+    with naming_file(f"{given['trial']} and {given['enrol']}"):
         found = link_resumable(
             search,
             output,
