@@ -44,7 +44,11 @@ SLOW = (
 )
 # Modules and functions of parts that are used by themselves, beside the public names of the package.
 MODULES_WITH_EXAMPLES = [
-    f"zeroevidence.linkage.{name}" for name in ("calibration", "engine", "pairing", "scoring", "summary")
+    "zeroevidence.linkage.calibration.statistics",
+    "zeroevidence.linkage.search",
+    "zeroevidence.linkage.inputs.pairing",
+    "zeroevidence.linkage.inputs.scoring",
+    "zeroevidence.linkage.evidence.summary",
 ]
 FUNCTIONS_WITH_EXAMPLES = [
     *(Cosine, Plda, ScoreNorm, Adapter, make_backend, load_extractor),
