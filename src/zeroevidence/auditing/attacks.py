@@ -12,7 +12,7 @@ from zeroevidence.attack.adapter import Adapter
 from zeroevidence.attack.attackers import AttackerCard, find_attacker, usual_attackers
 from zeroevidence.attack.backends import BackendLike, make_backend
 from zeroevidence.attack.ladder import Effort, Rung, rungs
-from zeroevidence.auditing.checks import with_choice_flags, with_draw_flags, with_step_flags
+from zeroevidence.auditing.checks import add_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.curves import LearningCurve
 from zeroevidence.auditing.encoders import Encoded, check_same_people, shared_change
 from zeroevidence.auditing.folds import drawn_sets
@@ -193,7 +193,7 @@ def audit_folds(
     share = fmean(shared_change(encoders[0]) for encoders in folds)
     flagged = with_draw_flags(with_step_flags(together(done.rows), costs), share)
     finding = findings(flagged)[0]
-    flagged = with_choice_flags(flagged, finding)
+    flagged = add_choice_flags(flagged, finding)
     people, epochs = job.curves(done, finding.strongest)
     flagged[finding.strongest] = _with_curves(flagged[finding.strongest], people, epochs)
     seconds = tuple(one.seconds for one in done.attempts)

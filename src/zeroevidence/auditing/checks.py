@@ -37,7 +37,7 @@ def _cheaper(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, in
     return None
 
 
-def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
+def add_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
     """Rows with a warning on the strongest where another row learns clearly more from the evaluated people."""
     attacks = [i for i, row in enumerate(rows) if row.about.role == "attack"]
     number = clearly_stronger(rows, finding.strongest, attacks, "alid")
