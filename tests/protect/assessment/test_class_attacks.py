@@ -7,14 +7,14 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
-from zeroevidence.measure.attribute import mutual_information
+from zeroevidence.measure.attribute.mutual_information import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores, zero_entry_flags
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, ClassifierKind
 from zeroevidence.protect.assessment.maps import project_to_plane
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes
-from zeroevidence.uncertainty.clusters import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
+from zeroevidence.uncertainty.resampling.clusters import find_clusters, find_owners
 
 OPTIONS = Options(intervals=50, null=50)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from zeroevidence.data.formats.linked import has_trials
+from zeroevidence.data.formats.linked_trials import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.comparison import Comparison, compare
@@ -18,8 +18,8 @@ from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.measure.registry import find_measure
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.measure.measures import find_measure
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 def compare_files(

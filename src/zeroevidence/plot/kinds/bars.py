@@ -10,11 +10,11 @@ import numpy as np
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
-from zeroevidence.measure.registry import find_measure, headline_measures
+from zeroevidence.measure.measures import find_measure, headline_measures
 from zeroevidence.plot.canvas import look
-from zeroevidence.plot.labelled import label_values, measure_scale
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import axis_title, measured, shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.labelled_points import label_values, measure_scale
+from zeroevidence.plot.names import axis_title, measured, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
-from zeroevidence.plot.labelled import labelled_points, measure_scale
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import axis_title, measured, row_names, shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.labelled_points import labelled_points, measure_scale
+from zeroevidence.plot.names import axis_title, measured, row_names, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

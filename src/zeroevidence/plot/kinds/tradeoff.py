@@ -11,12 +11,12 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.beside import utility_beside
-from zeroevidence.measure.registry import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES, find_measure
 from zeroevidence.plot.canvas import GREY, legend, look
-from zeroevidence.plot.fronts import interval_bar, mark_front, on_front
-from zeroevidence.plot.labelled import measure_scale
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import axis_title, shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.labelled_points import measure_scale
+from zeroevidence.plot.names import axis_title, shortened
+from zeroevidence.plot.pareto import interval_bar, mark_front, on_front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

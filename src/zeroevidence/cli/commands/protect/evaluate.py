@@ -11,7 +11,7 @@ from zeroevidence.cli.options.declare import setting
 from zeroevidence.cli.options.labelled import labelled_inputs, parameter_options
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment.class_attacks import assess
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
@@ -112,7 +112,7 @@ def command(
     _check(models, kinds, paper, parameters, people_curve)
     for name in classifiers:
         (REGRESSORS if inputs.continuous else CLASSIFIERS).find(name)
-    with named(inputs.embeddings):
+    with naming_file(inputs.embeddings):
         if inputs.continuous:
             _check_number(keep or people_curve or front or paper)
             _emit_number(
