@@ -11,7 +11,7 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.beside import utility_beside
-from zeroevidence.measure.measures import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import GREY, legend, look
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.labelled_points import measure_scale
@@ -79,7 +79,7 @@ def tradeoff(
     """
     found = _both(rows)
     first, second = x or _useful(found[0])[0], y or _privacy(found)
-    useful, private = find_measure(first), find_measure(second)
+    useful, private = MEASURES.find(first), MEASURES.find(second)
     if useful.better == "none" or private.discloses == "none":
         raise UsageError("expected a measure of utility as x and one of privacy as y")
     signs = (1.0 if useful.better == "up" else -1.0, -1.0 if private.discloses == "up" else 1.0)
