@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+from tests.protect.attributes import classes
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
@@ -14,15 +12,11 @@ from zeroevidence.evaluation.reading.results import read_results, save_results
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
 from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
-from zeroevidence.protect.assessment import attribute_scores
-from zeroevidence.protect.attributes.flows.latent import Evidence, simplex
-from zeroevidence.protect.attributes.flows.linear_map import Front
+from zeroevidence.protect.assessment.class_attacks import attribute_scores
+from zeroevidence.protect.attributes.flows.latent import LatentClasses, simplex
+from zeroevidence.protect.attributes.flows.linear_map import LinearMap
 
 torch = pytest.importorskip("torch")
-
-_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
-classes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(classes)
 
 
 def attacked(train, train_y, test, test_y, label):
@@ -128,13 +122,13 @@ def test_few_vectors_leave_the_complement_alone():
     speakers = np.repeat(np.arange(20), 10)
     y = np.repeat(["a", "b"], 100)
     flow = ZeroEvidenceFlow(epochs=3, components=8).fit(x, y, speakers=speakers)
-    assert flow.front_.width == 8
+    assert flow.linear_map_.width == 8
     latent = flow.to_latent(x)
     assert latent.shape == x.shape
     moved = flow.to_latent(flow.transform(x))
     np.testing.assert_allclose(moved[:, 8:], latent[:, 8:], atol=1e-9)
     np.testing.assert_allclose(flow.from_latent(latent), x, atol=1e-4)
-    assert ZeroEvidenceFlow(epochs=1).fit(np.tile(x, (4, 2)), np.tile(y, 4)).front_.width <= 64
+    assert ZeroEvidenceFlow(epochs=1).fit(np.tile(x, (4, 2)), np.tile(y, 4)).linear_map_.width <= 64
 
 
 def test_few_people_are_all_trained_on():
@@ -151,12 +145,14 @@ def test_without_training_it_is_linear_discriminant_analysis():
     rng = np.random.default_rng(6)
     x, y, truth = classes.gaussian(rng, 3000)
     labels = (y == "b").astype(int)[:, None]
-    front, (evidence,) = Front.fit(x, labels, np.ones(len(x)), kind="lda", components=8, shrinkage=0.0, mu=10.0)
-    u = front.forward(x)
+    linear_map, (evidence,) = LinearMap.fit(
+        x, labels, np.ones(len(x)), kind="lda", components=8, shrinkage=0.0, mu=10.0
+    )
+    u = linear_map.forward(x)
     assert np.corrcoef(u[:, 0], truth)[0, 1] > 0.995
     assert evidence.means[1, 0] == pytest.approx(u[labels[:, 0] == 1, 0].mean(), rel=0.05)
     assert u[labels[:, 0] == 1, 0].var() == pytest.approx(evidence.variance, rel=0.1)
-    np.testing.assert_allclose(front.inverse(u), x, atol=1e-9)
+    np.testing.assert_allclose(linear_map.inverse(u), x, atol=1e-9)
 
 
 def test_same_seed_same_vectors_whatever_the_threads():
@@ -174,17 +170,17 @@ def test_same_seed_same_vectors_whatever_the_threads():
 
 def test_paper_preset_and_parameters():
     paper = clone(ZeroEvidenceFlow.paper(epochs=2))
-    assert (paper.front, paper.batch, paper.learning_rate, paper.mu, paper.alpha) == ("none", 64, 1e-4, 10.0, 0.99)
+    assert (paper.linear_map, paper.batch, paper.learning_rate, paper.mu, paper.alpha) == ("none", 64, 1e-4, 10.0, 0.99)
     x, y, _ = classes.gaussian(np.random.default_rng(8), 400)
     rare = (y == "a") | (np.arange(400) % 4 == 0)
     paper.fit(x[rare], y[rare])
     assert paper.network_.couplings[0].first.shape == (2 * 16, 4)
     assert len(paper.network_.couplings) == 6
     assert paper.history_.losses == ()  # nobody is held out
-    np.testing.assert_allclose(paper.front_.mean, x[rare].mean(axis=0))  # vectors count alike
+    np.testing.assert_allclose(paper.linear_map_.mean, x[rare].mean(axis=0))  # vectors count alike
     balanced = ZeroEvidenceFlow.paper(epochs=1, weights="balanced").fit(x[rare], y[rare])
     middle = 0.5 * sum(x[rare & (y == label)].mean(axis=0) for label in "ab")
-    np.testing.assert_allclose(balanced.front_.mean, middle)
+    np.testing.assert_allclose(balanced.linear_map_.mean, middle)
 
 
 def test_mu_after_a_batch_is_that_of_equation_six():
@@ -217,7 +213,7 @@ def test_imbalance_does_not_move_the_boundary():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x, y: ZeroEvidenceFlow(front="svd").fit(x, y), UsageError, "lda, pca or none"),
+        (lambda x, y: ZeroEvidenceFlow(linear_map="svd").fit(x, y), UsageError, "lda, pca or none"),
         (lambda x, y: ZeroEvidenceFlow(precision="half").fit(x, y), UsageError, "auto, float32 or bfloat16"),
         (lambda x, y: ZeroEvidenceFlow(weights="people").fit(x, y), UsageError, "balanced or none"),
         (lambda x, y: ZeroEvidenceFlow(epochs=0).fit(x, y), UsageError, "at least 1"),
@@ -237,7 +233,7 @@ def test_bad_requests_are_named(call, error, words):
 def test_circumcentre_and_points():
     rng = np.random.default_rng(0)
     for count in (2, 3, 5):
-        evidence = Evidence(rng.standard_normal((count, count - 1)), 1.7)
+        evidence = LatentClasses(rng.standard_normal((count, count - 1)), 1.7)
         centre = evidence.centre()
         distances = np.linalg.norm(evidence.means - centre, axis=1)
         np.testing.assert_allclose(distances, distances[0])
@@ -248,12 +244,12 @@ def test_circumcentre_and_points():
     gaps = np.linalg.norm(corners[:, None] - corners, axis=2)[np.triu_indices(4, 1)]
     np.testing.assert_allclose(gaps, 2.5)
     with pytest.raises(InputError, match="span"):
-        Evidence(np.zeros((3, 2)), 1.0).centre()
+        LatentClasses(np.zeros((3, 2)), 1.0).centre()
 
 
 def test_binary_coordinate_is_the_llr():
     z = np.linspace(-5.0, 5.0, 11)[:, None]
-    np.testing.assert_allclose(Evidence.binary(3.0).llr(z), z[:, 0])
+    np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])
 
 
 def test_d_ece_of_a_gaussian_problem_falls_to_nothing(gaussian):

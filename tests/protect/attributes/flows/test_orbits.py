@@ -13,7 +13,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.protect import ClassMeans, ZeroEvidenceFlow, load_model, new_model, save_model
-from zeroevidence.protect.attributes.flows.linear_map import Front
+from zeroevidence.protect.attributes.flows.linear_map import LinearMap
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
@@ -106,9 +106,11 @@ def test_nothing_is_left_to_any_attacker_of_known_classes():
 def test_the_front_alone_is_quadratic_discriminant_analysis():
     data = people(1, 8000)
     labels = (data.attributes["kind"] == "b").astype(int)[:, None]
-    front, found = Front.fit_spread(data.vectors, labels, np.ones(len(labels)), kind="lda", components=6, shrinkage=0.0)
+    linear_map, found = LinearMap.fit_spread(
+        data.vectors, labels, np.ones(len(labels)), kind="lda", components=6, shrinkage=0.0
+    )
     z, _ = drawn(1, 8000)
-    told = found.llr(front.forward(np.asarray(data.vectors)))
+    told = found.llr(linear_map.forward(np.asarray(data.vectors)))
     assert np.corrcoef(told, TRUTH.llr(z))[0, 1] > 0.999
     assert found.mu == pytest.approx(TRUTH.mu, rel=0.05)
     assert (np.diff(found.told()) <= 1e-12).all()
@@ -123,8 +125,8 @@ def test_a_quadratic_attacker_finds_nothing_after_the_flow(flow):
     assert learned(means, attack, test)["qda"] > 0.08
     left = learned(flow, attack, test)
     rng = np.random.default_rng(0)
-    dealt = evaluate(Scores(rng.normal(size=1500), rng.normal(size=1500)), options=Options(intervals=0, null=100))
-    assert max(left.values()) <= dealt.metrics["d_ece"].null.q95
+    random = evaluate(Scores(rng.normal(size=1500), rng.normal(size=1500)), options=Options(intervals=0, null=100))
+    assert max(left.values()) <= random.metrics["d_ece"].null.q95
 
 
 def test_evidence_is_set_as_asked(flow):

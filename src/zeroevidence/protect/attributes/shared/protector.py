@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, balanced_weights
 from zeroevidence.protect.attributes.shared.noise import (
     NoiseShape,
     check_noise,
-    drawn_for_people,
-    drawn_for_vectors,
+    noise_for_people,
+    noise_for_vectors,
     noise_root,
 )
 
@@ -25,16 +25,6 @@ _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
 _NOISE = "noise.root"
 # classes: labels that are equal or not; number: values in an order, at distances
 Target: TypeAlias = Literal["classes", "number"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Training:
-    """Checked training data: vectors, labels as numbers (a column per attribute), weights and people."""
-
-    x: FloatArray
-    labels: IntArray
-    weights: FloatArray
-    people: IntArray  # every row is a person of its own where speakers are not named
 
 
 class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -108,7 +98,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         return self._finite("log-likelihood ratios", self._llr, self._checked(X))
 
     @abstractmethod
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         """Learn from checked data."""
 
     @abstractmethod
@@ -145,15 +135,15 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
             return x
         check_noise(self.noise, self.noise_shape)
         if key is None:
-            drawn = drawn_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
+            drawn = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
         elif speakers is None:
             raise InputError("noise_key: noise for each person needs to know the speakers")
         else:
-            drawn = drawn_for_people(speakers, len(self.noise_root_), key, len(x))
+            drawn = noise_for_people(speakers, len(self.noise_root_), key, len(x))
         noisy: FloatArray = x + self.noise * (drawn @ self.noise_root_)
         return noisy
 
-    def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> Training:
+    def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
         check_noise(self.noise, self.noise_shape)
         if y is None:
             raise InputError(
@@ -174,7 +164,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
             self.kept_classes_, kept = _labels("keep", keep, len(X))
             columns.append(kept)
         stacked = np.stack(columns, axis=1)
-        data = Training(X, stacked, balanced_weights(stacked, people), people)
+        data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
         self.noise_root_ = noise_root(data, self.noise_shape)
         return data
 
@@ -239,29 +229,3 @@ def check_scale(scale: FloatArray, mean: FloatArray) -> None:
     """Refuse deviations of a stored model that nothing can be divided by."""
     if scale.shape != mean.shape or not (scale > 0.0).all():
         raise InputError(f"scale: expected {len(mean)} positive numbers")
-
-
-def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
-    """Weights of mean one that make all classes (or combinations) count equally, and all people in a class."""
-    _, cell = np.unique(labels, axis=0, return_inverse=True)
-    cell = cell.reshape(-1)
-    _, who = np.unique(np.stack([cell, people], axis=1), axis=0, return_inverse=True)
-    who = who.reshape(-1)
-    rows_of = np.bincount(who)
-    first = np.unique(who, return_index=True)[1]
-    exposure_by_person = np.bincount(cell[first])
-    weights = 1.0 / (exposure_by_person[cell] * rows_of[who])
-    balanced: FloatArray = weights / weights.mean()
-    return balanced
-
-
-def held_out_rows(data: Training, share: float, seed: int) -> BoolArray:
-    """Rows of a random share of the people of each class; of a class with fewer than three people, nobody's."""
-    rng = np.random.default_rng(seed)
-    held = np.zeros(len(data.x), dtype=bool)
-    for label in range(int(data.labels[:, 0].max()) + 1):
-        people = np.unique(data.people[data.labels[:, 0] == label])
-        if len(people) > 2:
-            chosen = rng.permutation(people)[: max(1, round(share * len(people)))]
-            held |= np.isin(data.people, chosen)
-    return held

@@ -181,7 +181,7 @@ def test_names(name, protector):
     ],
 )
 def test_unknown_names_list_the_known(name):
-    with pytest.raises(UsageError, match=r"no protector is called .*command:.*formant:1\.2.*mcadams-random.*pitch:4"):
+    with pytest.raises(UsageError, match=r"unknown voice protector .*command:.*formant:1\.2.*mcadams-random.*pitch:4"):
         load_protector(name)
 
 
@@ -265,5 +265,5 @@ def test_several_protectors_follow_each_other():
     np.testing.assert_array_equal(chain(wave, 16000, speech), two(one(wave, 16000, speech), 16000, speech))
     assert chain.name == "mcadams:0.8+formant:1.2"
     assert chain.fingerprint == f"{one.fingerprint} then {two.fingerprint}"
-    with pytest.raises(UsageError, match="no protector is called 'nonsense'"):
+    with pytest.raises(UsageError, match="unknown voice protector 'nonsense'"):
         load_protector("mcadams+nonsense")

@@ -22,11 +22,10 @@ from zeroevidence.measure.attribute.number import (
     attribute_rank_correlation,
 )
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.protect import Conditional, Leace, LinearNuller, Roles, assess
-from zeroevidence.protect.assessment import REGRESSORS, assess_number
-from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
-from zeroevidence.protect.assessment.numbers import banded, cuts_by_number, dealt, split_by_number
-from zeroevidence.protect.assessment.regressors import find_regressor, register_regressor
+from zeroevidence.protect import Conditional, Leace, LinearNuller, Roles, assess, assess_number
+from zeroevidence.protect.assessment.number_learning import NumberSample, train_regressors
+from zeroevidence.protect.assessment.numbers import balanced_parts, split_by_number, splits_by_number, with_bands
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS, register_regressor
 from zeroevidence.protect.attributes.shared.bands import Bands, as_numbers
 from zeroevidence.protect.fitting import fit_number_protectors, fit_protector
 from zeroevidence.report.verdict import verdict
@@ -55,8 +54,8 @@ def spread(count, tag, *, rate=0.6):
 
 
 def told(name, attack, test):
-    (one,) = learn_numbers([find_regressor(name)], Numbered.of(attack, "y"), 0)
-    return NumberView.whole(one.told(Numbered.of(test, "y")))
+    (one,) = train_regressors([REGRESSORS.find(name)], NumberSample.of(attack, "y"), 0)
+    return NumberView.whole(one.told(NumberSample.of(test, "y")))
 
 
 def attacked(protector, make, names, sizes=(4000, 1200, 1200), null=100):
@@ -123,8 +122,8 @@ def test_people_count_alike_however_many_vectors_they_have():
     attack, test = linear(200, "a"), linear(40, "t")
     rows = np.r_[np.arange(40), np.repeat(3, 30)]
     more = Embeddings(test.vectors[rows], None, test.speakers[rows], {"y": test.attributes["y"][rows]})
-    (one,) = learn_numbers([find_regressor("ridge")], Numbered.of(attack, "y"), 0)
-    few, many = (NumberView.whole(one.told(Numbered.of(side, "y"))) for side in (test, more))
+    (one,) = train_regressors([REGRESSORS.find("ridge")], NumberSample.of(attack, "y"), 0)
+    few, many = (NumberView.whole(one.told(NumberSample.of(side, "y"))) for side in (test, more))
     for measure in (attribute_bits, attribute_correlation, attribute_error):
         assert measure(few) == pytest.approx(measure(many))
 
@@ -233,7 +232,7 @@ def test_three_classes_give_the_bits_that_are_known():
     protectors = {
         one.kind: one.fit(roles.train.vectors, roles.train.attributes["y"]) for one in (LinearNuller(), Leace())
     }
-    rows = assess(protectors, roles, "y", classifiers=["lda"], verification=False, mapped="none", options=QUIET)
+    rows = assess(protectors, roles, "y", classifiers=["lda"], verification=False, map_method="none", options=QUIET)
     found = {row.labels["system"]: row for row in rows if row.about.role != "training"}
     assert float(found["unprotected"]["attribute_bits"]) == pytest.approx(exact, abs=0.02)
     for name in protectors:
@@ -246,7 +245,9 @@ def test_three_classes_give_the_bits_that_are_known():
 def test_two_classes_have_no_bits_beside_their_evidence():
     data = three_classes(300, "a")
     two = data.take(data.attributes["y"] != "z")
-    rows = assess({}, Roles.split(two, "y"), "y", classifiers=["lda"], verification=False, mapped="none", options=QUIET)
+    rows = assess(
+        {}, Roles.split(two, "y"), "y", classifiers=["lda"], verification=False, map_method="none", options=QUIET
+    )
     assert all("attribute_bits" not in row for row in rows)
     sure = ClassView(np.log(np.array([[0.8, 0.1, 0.1]])), np.array([0]), np.ones(1))
     assert attribute_bits(sure) == pytest.approx(np.log2(2.4))
@@ -266,17 +267,17 @@ def test_bands():
             Bands.parse(wrong)
     data = people(np.eye(4), ["9", "10", "11", "8"], "a")
     with pytest.raises(InputError, match="everybody is below 12"):
-        banded(data, "y", bands)
+        with_bands(data, "y", bands)
     with pytest.raises(InputError, match="y: row 1 is 'old'"):
         as_numbers(np.array(["9", "old"]), "y")
 
 
 def test_cuts_by_number_share_nobody_and_are_alike():
     data = linear(90, "p")
-    hands = dealt(np.arange(30.0), 5, seed=1)
+    hands = balanced_parts(np.arange(30.0), 5, seed=1)
     assert np.bincount(hands).tolist() == [6] * 5
     seen = []
-    for roles in cuts_by_number(data, "y", 3):
+    for roles in splits_by_number(data, "y", 3):
         parts = [np.asarray(side.attributes["y"], dtype=float) for side in (roles.train, roles.attack, roles.test)]
         assert [len(part) for part in parts] == [30, 30, 30]
         assert np.ptp([np.median(part) for part in parts]) < 0.2
@@ -314,7 +315,7 @@ def test_what_cannot_be_done_is_said():
     assert made["leace"].classes_.tolist() == ["0 or more", "below 0"]
     with pytest.raises(InputError, match="sex: row 0 is 'f'; expected a number"):
         fit_protector(Embeddings(np.eye(4), None, None, {"sex": list("ffmm")}), "sex", "conditional")
-    with pytest.raises(UsageError, match="no attacker of numbers is called 'qda'"):
+    with pytest.raises(UsageError, match="unknown regressor 'qda'"):
         assess_number({}, split_by_number(data, "y"), "y", regressors=["qda"])
     with pytest.raises(UsageError, match="at least one regressor"):
         assess_number({}, split_by_number(data, "y"), "y", regressors=[])
@@ -338,7 +339,7 @@ def test_a_regressor_of_your_own_enters_the_table():
         assert abs(float(row["attribute_bits"])) < 1e-3
         assert float(row["attribute_correlation"]) == 0.0
     finally:
-        del REGRESSORS["middle"]
+        REGRESSORS.remove("middle")
 
 
 @pytest.fixture
@@ -408,7 +409,7 @@ def test_the_command_line_takes_bands(file, capsys, monkeypatch):
         (["evaluate", "--attribute", "sex", "--continuous"], "sex: row 0 is 'f'; expected a number"),
         (["evaluate", "--attribute", "age", "--continuous", "--front"], "goes without --front"),
         (["evaluate", "--attribute", "age", "--continuous", "--protector", "leace"], "leace conceals classes"),
-        (["evaluate", "--attribute", "age", "--continuous", "--attacker", "qda"], "no attacker of numbers"),
+        (["evaluate", "--attribute", "age", "--continuous", "--attacker", "qda"], "unknown regressor 'qda'"),
         (["evaluate", "--attribute", "age", "--bands", "18", "--attacker", "ridge"], "unknown classifier 'ridge'"),
         (["fit", "--attribute", "age", "--continuous", "--protector", "leace", "-o", "m"], "give --bands instead"),
         (["fit", "--attribute", "age", "--continuous", "--bands", "18", "-o", "m"], "fitted to one of them"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import log_shares
+from zeroevidence.protect.assessment.classifiers.classifier import log_normalise
 
 _PENALTY = 1.0  # on squared weights of scores of size one, divided by the number of people
 _LEAST = 1e-3  # weights are positive: who points the wrong way on few people does so by chance
@@ -22,7 +22,7 @@ class LogLinear:
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(200) % 2
     >>> scores = y - 0.5 + rng.normal(size=200), rng.normal(size=200)
-    >>> told, noise = (log_shares(np.stack([-one, one], axis=1)) for one in scores)
+    >>> told, noise = (log_normalise(np.stack([-one, one], axis=1)) for one in scores)
     >>> both = LogLinear()
     >>> both.fit(np.hstack([told, noise]), y, np.ones(200), np.arange(200))
     >>> bool(both.weights[0] > 5.0 * both.weights[1])
@@ -43,7 +43,7 @@ class LogLinear:
 
         def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
             w, b = parameters[:count], parameters[count:]
-            logs = log_shares(np.einsum("a,nak->nk", w, logits) + b)
+            logs = log_normalise(np.einsum("a,nak->nk", w, logits) + b)
             slope = shares[:, None] * (np.exp(logs) - truth)
             value = -float(shares @ (truth * logs).sum(axis=1)) + 0.5 * penalty * float(w @ w)
             return value, np.append(np.einsum("nk,nak->a", slope, logits) + penalty * w, slope.sum(axis=0))
@@ -56,7 +56,7 @@ class LogLinear:
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
         """Log-probability of each class."""
-        return log_shares(np.einsum("a,nak->nk", self.weights / self.size, self._logits(x)) + self.constants)
+        return log_normalise(np.einsum("a,nak->nk", self.weights / self.size, self._logits(x)) + self.constants)
 
     def _logits(self, x: FloatArray) -> FloatArray:
         """Log-probabilities around their mean over classes: n x classifiers x classes."""

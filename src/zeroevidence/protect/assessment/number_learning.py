@@ -17,15 +17,15 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
 from zeroevidence.measure.attribute.number import Guesses
 from zeroevidence.protect.assessment.density import Density, Marginal
-from zeroevidence.protect.assessment.numbers import dealt, people_numbers
-from zeroevidence.protect.assessment.regressors import Regressor, RegressorKind
+from zeroevidence.protect.assessment.numbers import balanced_parts, people_numbers
+from zeroevidence.protect.assessment.regressors.regressor import Regressor, RegressorKind
 
 _FOLDS = 5
 _LEAST_PEOPLE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbered:
+class NumberSample:
     """Rows of vectors, whose each is, and the number of each person."""
 
     x: FloatArray
@@ -33,7 +33,7 @@ class Numbered:
     numbers: FloatArray
 
     @classmethod
-    def of(cls, data: Embeddings, attribute: str) -> Numbered:
+    def of(cls, data: Embeddings, attribute: str) -> NumberSample:
         """Embeddings whose attribute is a number."""
         numbers, who = people_numbers(data, attribute)
         if len(numbers) < _LEAST_PEOPLE:
@@ -49,7 +49,7 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LearnedNumber:
+class TrainedRegressor:
     """A trained regressor, its calibration, and what it told of the people that it learned from, all held out in turn.
 
     Parameters
@@ -65,16 +65,16 @@ class LearnedNumber:
     density: Density
     bits: float
 
-    def told(self, test: Numbered) -> Guesses:
+    def told(self, test: NumberSample) -> Guesses:
         """What it says of other people."""
         with threadpool_limits(1):
             mean, variance = self.regressor.predict(test.x)
         return _guesses(self.density, mean, variance, test)
 
 
-def learn_numbers(kinds: Sequence[RegressorKind], rows: Numbered, seed: int) -> Iterator[LearnedNumber]:
+def train_regressors(kinds: Sequence[RegressorKind], rows: NumberSample, seed: int) -> Iterator[TrainedRegressor]:
     """Train regressors, each with the settings that tell most of people held out."""
-    folds = dealt(rows.numbers, min(_FOLDS, len(rows.numbers)), seed)[rows.people]
+    folds = balanced_parts(rows.numbers, min(_FOLDS, len(rows.numbers)), seed)[rows.people]
     for kind in kinds:
         # as for classifiers: one thread keeps the order of sums, and who stops early is still an attacker
         with threadpool_limits(1), warnings.catch_warnings():
@@ -82,7 +82,7 @@ def learn_numbers(kinds: Sequence[RegressorKind], rows: Numbered, seed: int) -> 
             yield _learned(kind, rows, folds, seed)
 
 
-def _learned(kind: RegressorKind, rows: Numbered, folds: IntArray, seed: int) -> LearnedNumber:
+def _learned(kind: RegressorKind, rows: NumberSample, folds: IntArray, seed: int) -> TrainedRegressor:
     marginal = Marginal(rows.numbers)
     y = marginal.scaled(rows.numbers)[rows.people]
     best: tuple[float, int, Density] | None = None
@@ -102,10 +102,10 @@ def _learned(kind: RegressorKind, rows: Numbered, folds: IntArray, seed: int) ->
     bits, number, density = best
     regressor = kind.candidates(seed)[number]
     regressor.fit(rows.x, y, rows.weights, rows.people)
-    return LearnedNumber(kind, regressor, density, bits)
+    return TrainedRegressor(kind, regressor, density, bits)
 
 
-def _guesses(density: Density, mean: FloatArray, variance: FloatArray, rows: Numbered) -> Guesses:
+def _guesses(density: Density, mean: FloatArray, variance: FloatArray, rows: NumberSample) -> Guesses:
     """What calibrated predictions say of people."""
     return Guesses(
         rows.people,

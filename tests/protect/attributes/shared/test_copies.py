@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import io
 import pickle
-from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+from tests.protect.attributes import classes
 from zeroevidence.errors import UsageError
 from zeroevidence.protect import make_protector
-from zeroevidence.protect.attributes import find, names
-
-_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
-classes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(classes)
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 
 def by_joblib(protector):
@@ -37,16 +32,16 @@ WAYS = {
 ways = pytest.mark.parametrize("copied", WAYS.values(), ids=WAYS.keys())
 
 
-@pytest.fixture(scope="module", params=[*names(), "flow three", "flow keep", "flow double"])
+@pytest.fixture(scope="module", params=[*ATTRIBUTE_PROTECTORS, "flow three", "flow keep", "flow double"])
 def fitted(request):
     """A fitted protector, and vectors."""
     name, _, more = request.param.partition(" ")
-    if find(name).extra is not None:
+    if ATTRIBUTE_PROTECTORS.find(name).extra is not None:
         pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     x, y = classes.three(rng, 300) if more == "three" else classes.gaussian(rng, 300)[:2]
     keep = {"keep": rng.integers(0, 2, len(x))} if more == "keep" else {}
-    protector = quick(name).fit(x, classes.target(find(name).conceals, y), **keep)
+    protector = quick(name).fit(x, classes.target(ATTRIBUTE_PROTECTORS.find(name).conceals, y), **keep)
     if more == "double":
         protector.network_.double()
         protector.double_ = True
@@ -54,7 +49,7 @@ def fitted(request):
 
 
 def quick(name):
-    return make_protector(name, {"epochs": 2} if "epochs" in find(name).parameters else {})
+    return make_protector(name, {"epochs": 2} if "epochs" in ATTRIBUTE_PROTECTORS.find(name).parameters else {})
 
 
 @ways
@@ -82,15 +77,15 @@ def test_a_copy_of_a_copy_and_the_first_are_independent(fitted):
 
 
 @ways
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)
 def test_an_unfitted_copy_can_be_fitted(name, copied):
-    if find(name).extra is not None:
+    if ATTRIBUTE_PROTECTORS.find(name).extra is not None:
         pytest.importorskip("torch")
     protector = quick(name)
     other = copied(protector)
     assert other.get_params() == protector.get_params()
     x, y, _ = classes.gaussian(np.random.default_rng(1), 60)
-    y = classes.target(find(name).conceals, y)
+    y = classes.target(ATTRIBUTE_PROTECTORS.find(name).conceals, y)
     np.testing.assert_array_equal(other.fit(x, y).transform(x), protector.fit(x, y).transform(x))
 
 
@@ -117,7 +112,9 @@ def test_a_copy_computes_on_the_device_of_its_own_machine():
             copy.deepcopy(flow)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if "device" in find(name).parameters])
+@pytest.mark.parametrize(
+    "name", [name for name in ATTRIBUTE_PROTECTORS if "device" in ATTRIBUTE_PROTECTORS.find(name).parameters]
+)
 def test_a_device_that_is_not_there(name):
     pytest.importorskip("torch")
     x, y, _ = classes.gaussian(np.random.default_rng(1), 60)

@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import ClassMeans, load_model, make_protector, new_model, save_model
-from zeroevidence.protect.attributes import find, names
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def noise_of(protector, x, **how):
     return noisy - still
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)
 def test_every_protector_takes_noise_of_any_level_after_it_was_fitted(name, data):
-    if find(name).extra is not None:
+    if ATTRIBUTE_PROTECTORS.find(name).extra is not None:
         pytest.importorskip("torch")
     x, y, speakers = data
-    quick = {"epochs": 1} if "epochs" in find(name).parameters else {}
+    quick = {"epochs": 1} if "epochs" in ATTRIBUTE_PROTECTORS.find(name).parameters else {}
     protector = make_protector(name, quick, noise_seed=3).fit(x, y, speakers=speakers)
     still = protector.transform(x)
     one = noise_of(protector.set_params(noise=1.0), x)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zeroevidence.protect import make_protector
-from zeroevidence.protect.attributes import find, names
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 _TOO_FLAT = "three classes in two dimensions leave no room for a residual"
 _EXPECTED = {
@@ -18,15 +18,15 @@ _EXPECTED = {
 
 
 def quick(name):
-    return make_protector(name, {"epochs": 1} if "epochs" in find(name).parameters else {})
+    return make_protector(name, {"epochs": 1} if "epochs" in ATTRIBUTE_PROTECTORS.find(name).parameters else {})
 
 
 @parametrize_with_checks(
-    [quick(name) for name in names()],
+    [quick(name) for name in ATTRIBUTE_PROTECTORS],
     expected_failed_checks=lambda protector: _EXPECTED.get(protector.kind, {}),
 )
 @pytest.mark.filterwarnings("ignore")
 def test_is_an_estimator(estimator, check):
-    if find(estimator.kind).extra is not None:
+    if ATTRIBUTE_PROTECTORS.find(estimator.kind).extra is not None:
         pytest.importorskip("torch")
     check(estimator)

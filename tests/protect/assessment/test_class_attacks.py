@@ -9,8 +9,9 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
 from zeroevidence.measure.attribute.mutual_information import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
-from zeroevidence.protect.assessment import CLASSIFIERS, attribute_scores, flat, point_mass_flags
-from zeroevidence.protect.assessment.classifiers import ClassifierKind
+from zeroevidence.protect.assessment.class_attacks import attribute_scores, zero_entry_flags
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, ClassifierKind
+from zeroevidence.protect.assessment.maps import project_to_plane
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes
 from zeroevidence.uncertainty.null import PairNull
 from zeroevidence.uncertainty.resampling.clusters import find_clusters, find_owners
@@ -139,7 +140,7 @@ def test_three_classes_get_a_row_each():
         "sex",
         classifiers=["logistic"],
         verification=False,
-        mapped="none",
+        map_method="none",
         options=OPTIONS,
     )
     tested = found(rows, split="test")
@@ -156,9 +157,14 @@ class Coin:
         return np.random.default_rng(0).dirichlet(np.ones(self.classes), len(x))
 
 
-def test_a_registered_classifier_is_an_attacker(assessed, monkeypatch):
+@pytest.fixture
+def coin():
+    yield CLASSIFIERS.add(ClassifierKind("coin", "guesses", lambda seed: [Coin()]))
+    CLASSIFIERS.remove("coin")
+
+
+def test_a_registered_classifier_is_an_attacker(assessed, coin):
     roles, _ = assessed
-    monkeypatch.setitem(CLASSIFIERS, "coin", ClassifierKind("coin", "guesses", lambda seed: [Coin()]))
     rows = assess({}, roles, "sex", classifiers=["coin"], verification=False, options=OPTIONS)
     assert [row.labels["attacker"] for row in rows] == ["coin", "coin"]
     assert {flag.code for flag in rows[0].flags} >= {"attacker-at-chance"}
@@ -188,7 +194,7 @@ def test_comparisons_have_no_owner():
 
 def test_maps_do_not_depend_on_the_sign_of_a_component():
     x = np.random.default_rng(0).standard_normal((50, 4)) * [5.0, 3.0, 1.0, 1.0]
-    plane = flat(x)
+    plane = project_to_plane(x)
     assert plane.shape == (50, 2)
     assert abs(np.corrcoef(plane[:, 0], x[:, 0])[0, 1]) > 0.95
     assert (plane[np.abs(plane).argmax(axis=0), [0, 1]] > 0).all()
@@ -197,7 +203,7 @@ def test_maps_do_not_depend_on_the_sign_of_a_component():
 def test_umap():
     pytest.importorskip("umap")
     x = np.random.default_rng(0).standard_normal((60, 4))
-    np.testing.assert_allclose(flat(x, "umap"), flat(x, "umap"))
+    np.testing.assert_allclose(project_to_plane(x, "umap"), project_to_plane(x, "umap"))
 
 
 def test_mutual_information_of_known_dependence():
@@ -238,6 +244,6 @@ def test_people_in_two_groups_and_unknown_attackers(assessed):
 def test_zeros_are_warned_of(assessed):
     roles, rows = assessed
     assert not any(flag.code == "zeros" for row in rows for flag in row.flags)
-    (found,) = point_mass_flags(np.maximum(roles.test.vectors, 0.0))
+    (found,) = zero_entry_flags(np.maximum(roles.test.vectors, 0.0))
     assert found.code == "zeros"
     assert f"{100 * np.mean(roles.test.vectors <= 0.0):.0f} % of the entries" in found.sentence

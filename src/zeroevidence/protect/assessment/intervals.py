@@ -13,7 +13,7 @@ from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.attribute.number import ClassView
 from zeroevidence.measure.measures import MEASURES, Measure
-from zeroevidence.protect.assessment.learning import Sample
+from zeroevidence.protect.assessment.class_learning import ClassSample
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups
 from zeroevidence.uncertainty.spread import spread_of
@@ -46,13 +46,13 @@ def with_interval(
     return replace(value, low=float(low), high=float(high), spread=spread)
 
 
-def negative_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+def negative_bits_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """A note where an attacker's bits are below zero: the value stays, and says that nothing was learned."""
     bits = metrics.get(HEADLINE)
     return [flag("bits-negative")] if bits is not None and float(bits) < -_ROUNDING else []
 
 
-def class_measures(rows: Sample, told: FloatArray, options: Options) -> dict[str, MeasureResult]:
+def class_measures(rows: ClassSample, told: FloatArray, options: Options) -> dict[str, MeasureResult]:
     """What an attacker tells of more than two classes together; of two classes D_ECE says it."""
     if told.shape[1] < 3:
         return {}

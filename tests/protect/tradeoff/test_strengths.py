@@ -11,18 +11,18 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.pareto import front_points, on_front
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import Roles
-from zeroevidence.protect.attributes import find, names
-from zeroevidence.protect.fitting import fit_protector, protect_embeddings, read_secret
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.fitting import fit_protector, protect_embeddings, read_noise_key
 from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, quick_attacks
 from zeroevidence.protect.tradeoff.strengths import (
     Limit,
     Tradeoff,
-    at_strengths,
-    choose,
-    cuts,
-    front_rows,
+    assess_strengths,
+    choose_tradeoff,
+    cross_validation_roles,
+    fit_at_strengths,
+    measure_tradeoffs,
     set_strength,
-    tradeoffs,
 )
 from zeroevidence.report.tables.pareto_front import render_pareto_front
 
@@ -46,19 +46,19 @@ def data():
 
 @pytest.fixture(scope="module")
 def measured(data):
-    return tradeoffs(data, "sex", ["classmeans", "transport"])
+    return measure_tradeoffs(data, "sex", ["classmeans", "transport"])
 
 
 def test_every_protector_has_one_dial():
-    for name in names():
-        cls = find(name).cls
-        assert cls.dial in find(name).parameters
+    for name in ATTRIBUTE_PROTECTORS:
+        cls = ATTRIBUTE_PROTECTORS.find(name).cls
+        assert cls.dial in ATTRIBUTE_PROTECTORS.find(name).parameters
         assert list(cls.strengths) == sorted(cls.strengths)
         assert len(cls.strengths) > 2
 
 
 def test_cuts_test_everybody_once_and_share_nobody(data):
-    found = list(cuts(data, "sex", seed=3))
+    found = list(cross_validation_roles(data, "sex", seed=3))
     tested = [set(one.test.speakers) for one in found]
     assert len(found) == 4
     assert sum(map(len, tested)) == len(set.union(*tested)) == 24
@@ -66,7 +66,7 @@ def test_cuts_test_everybody_once_and_share_nobody(data):
         assert len(np.unique(one.train.speakers)) == 12
         assert all(set(part.attributes["sex"]) == {"f", "m"} for part in (one.train, one.attack, one.test))
     with pytest.raises(InputError, match="a choice needs at least 4"):
-        list(cuts(voices(people=6), "sex"))
+        list(cross_validation_roles(voices(people=6), "sex"))
 
 
 def test_more_strength_leaves_less_of_both(measured):
@@ -83,18 +83,18 @@ def test_more_strength_leaves_less_of_both(measured):
 def test_the_choice_keeps_within_the_limit(measured):
     start = measured[0].eer
     for text in ("eer=+5%", f"eer={100 * start + 5}%"):
-        best = choose(measured, Limit.parse(text))
+        best = choose_tradeoff(measured, Limit.parse(text))
         assert best.eer <= start + 0.05
         others = [one for one in measured[1:] if one.eer <= start + 0.05]
         assert best.d_ece == min(one.d_ece for one in others)
     middle = np.median([one.d_ece for one in measured])
-    mild = choose(measured, Limit("d_ece", float(middle)))
+    mild = choose_tradeoff(measured, Limit("d_ece", float(middle)))
     assert mild.d_ece <= middle
     assert mild.eer == min(one.eer for one in measured[1:] if one.d_ece <= middle)
     with pytest.raises(InputError, match=r"no protector stays within d_ece=0; the nearest is \w+ at strength"):
-        choose([Tradeoff("means", 0.0, (0.5,), (0.1,), (0.9,))], Limit("d_ece", 0.0))
+        choose_tradeoff([Tradeoff("means", 0.0, (0.5,), (0.1,), (0.9,))], Limit("d_ece", 0.0))
     with pytest.raises(UsageError, match="unprotected vectors are needed"):
-        choose([Tradeoff("means", 0.0, (0.5,), (0.1,), (0.9,))], Limit.parse("eer=+1%"))
+        choose_tradeoff([Tradeoff("means", 0.0, (0.5,), (0.1,), (0.9,))], Limit.parse("eer=+1%"))
 
 
 @pytest.mark.parametrize("text", ["eer", "eer=", "eer=x%", "top1=3", "eer=-1%", "d_ece=nan"])
@@ -115,7 +115,7 @@ def test_points_that_nothing_beats():
 
 def test_a_fit_within_a_limit_has_the_strength_of_the_choice(data, measured):
     limit = Limit.parse("eer=+5%")
-    best = choose([one for one in measured if one.protector in ("unprotected", "transport")], limit)
+    best = choose_tradeoff([one for one in measured if one.protector in ("unprotected", "transport")], limit)
     model = fit_protector(data, "sex", "transport", limit=limit)
     assert model.protector.noise == best.strength
     assert model.protector.noise_seed is None  # noise is drawn anew by whoever applies the model
@@ -125,7 +125,7 @@ def test_a_fit_within_a_limit_has_the_strength_of_the_choice(data, measured):
 
 
 def test_strength_without_fitting_again(data):
-    fitted = at_strengths("leace", data, "sex", strengths=(0.0, 2.0))
+    fitted = fit_at_strengths("leace", data, "sex", strengths=(0.0, 2.0))
     quiet, loud = fitted[0.0], fitted[2.0]
     assert (quiet.noise, loud.noise) == (0.0, 2.0)
     assert quiet.noise_root_ is loud.noise_root_
@@ -148,11 +148,11 @@ def test_quick_attackers_see_second_moments():
 
 def test_the_front_over_protectors(data):
     options = Options(intervals=20, null=20)
-    rows = front_rows(Roles.split(data, "sex"), "sex", ["classmeans"], classifiers=["logistic"], options=options)
+    rows = assess_strengths(Roles.split(data, "sex"), "sex", ["classmeans"], classifiers=["logistic"], options=options)
     points = front_points(rows)
     assert [(one.protector, one.strength) for one in points] == [
         ("unprotected", 0.0),
-        *(("classmeans", strength) for strength in find("classmeans").cls.strengths),
+        *(("classmeans", strength) for strength in ATTRIBUTE_PROTECTORS.find("classmeans").cls.strengths),
     ]
     pairs = [(float(one.utility["eer"]), float(one.attack["d_ece"])) for one in points]
     assert [one.on_front for one in points] == on_front(pairs)
@@ -172,11 +172,11 @@ def test_noise_at_application(data, tmp_path):
     np.testing.assert_array_equal(once.vectors, again.vectors)
     assert (protect_embeddings(model, data).vectors != once.vectors).any()
     (tmp_path / "key").write_text("secret\n")
-    key = read_secret(tmp_path / "key")
+    key = read_noise_key(tmp_path / "key")
     assert key == b"secret"
     keyed = [protect_embeddings(model, data, noise_key=key).vectors for _ in range(2)]
     np.testing.assert_array_equal(*keyed)
     (tmp_path / "none").write_text(" \n")
     for name, words in (("none", "the key is empty"), ("missing", "no key")):
         with pytest.raises(InputError, match=words):
-            read_secret(tmp_path / name)
+            read_noise_key(tmp_path / name)

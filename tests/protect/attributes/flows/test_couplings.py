@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.protect.attributes.flows.latent import Evidence
+from zeroevidence.protect.attributes.flows.latent import LatentClasses
 
 torch = pytest.importorskip("torch")
 
 from zeroevidence.protect.attributes.flows.couplings import make_couplings  # noqa: E402
-from zeroevidence.protect.attributes.flows.training import ClassDensities, Data, Recipe, held_out_loss, train  # noqa: E402
+from zeroevidence.protect.attributes.flows.training import (  # noqa: E402
+    ClassDensities,
+    FlowTrainingSettings,
+    TensorData,
+    held_out_loss,
+    train,
+)
 
 
 def shaken(dimension, layers=4, hidden=10):
@@ -65,7 +71,7 @@ def test_starts_as_the_identity():
 
 
 def test_likelihood_is_that_of_normal_distributions():
-    evidence = Evidence.binary(3.0)
+    evidence = LatentClasses.binary(3.0)
     densities = ClassDensities([(evidence.means, evidence.variance)], "cpu")
     z = torch.randn(20, 5)
     labels = torch.arange(20)[:, None] % 2
@@ -79,7 +85,7 @@ def test_likelihood_is_that_of_normal_distributions():
 
 
 def test_densities_follow_equation_6():
-    evidence = Evidence.binary(10.0)
+    evidence = LatentClasses.binary(10.0)
     densities = ClassDensities([(evidence.means, evidence.variance)], "cpu")
     z = torch.randn(64, 3) * 2.0
     densities.follow(z, torch.zeros(64, 1, dtype=torch.int64), torch.ones(64), 0.99)
@@ -93,11 +99,11 @@ def test_training_finds_mu_of_a_gaussian_problem():
     y = rng.integers(0, 2, 4000)
     x = rng.standard_normal((4000, 2))
     x[:, 0] = 3.0 * (2 * y - 1) + np.sqrt(6.0) * x[:, 0]
-    evidence = Evidence.binary(1.0)
+    evidence = LatentClasses.binary(1.0)
     densities = ClassDensities([(evidence.means, evidence.variance)], "cpu")
     network = make_couplings(2, 2, 8, seed=0)
-    data = Data(torch.tensor(x, dtype=torch.float32), torch.tensor(y[:, None]), torch.ones(len(x)))
-    train(network, densities, data, None, Recipe(epochs=20, batch=256, learning_rate=1e-3))
+    data = TensorData(torch.tensor(x, dtype=torch.float32), torch.tensor(y[:, None]), torch.ones(len(x)))
+    train(network, densities, data, None, FlowTrainingSettings(epochs=20, batch=256, learning_rate=1e-3))
     assert float(densities.means[0][1, 0]) == pytest.approx(3.0, rel=0.1)
     best = 0.5 * np.log(2 * np.pi * np.e * 6.0) + 0.5 * np.log(2 * np.pi * np.e)
     assert held_out_loss(network, densities, data) == pytest.approx(best, abs=0.05)
@@ -107,10 +113,12 @@ def test_early_stopping_keeps_the_best_state():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(40, 6, generator=generator)
     labels = torch.arange(40)[:, None] % 2
-    evidence = Evidence.binary(1.0)
+    evidence = LatentClasses.binary(1.0)
     densities = ClassDensities([(evidence.means, evidence.variance)], "cpu")
     network = make_couplings(6, 6, 32, seed=0)
-    parts = [Data(x[a:b], labels[a:b], torch.ones(20)) for a, b in ((0, 20), (20, 40))]
-    history = train(network, densities, *parts, Recipe(epochs=60, patience=5, batch=20, learning_rate=1e-2))
+    parts = [TensorData(x[a:b], labels[a:b], torch.ones(20)) for a, b in ((0, 20), (20, 40))]
+    history = train(
+        network, densities, *parts, FlowTrainingSettings(epochs=60, patience=5, batch=20, learning_rate=1e-2)
+    )
     assert history.best < len(history.losses) - 1
     assert held_out_loss(network, densities, parts[1]) == pytest.approx(min(history.losses), rel=1e-5)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.errors import UsageError
+from zeroevidence.registry import Registry
 
 # vectors: entries of single vectors; people: mean and spread of each person's vectors; scores: what the classifiers of
 # vectors say; scores of people: the mean of that over each person's vectors
@@ -60,27 +60,20 @@ class ClassifierKind:
         return self.learns_from in ("scores", "scores of people")
 
 
-CLASSIFIERS: dict[str, ClassifierKind] = {}
+CLASSIFIERS: Registry[ClassifierKind] = Registry("classifier", package=__package__)
 
 
 def register_classifier(name: str, title: str, *, learns_from: Input = "vectors") -> Callable[[Candidates], Candidates]:
-    """Enter a function that makes candidates from a seed; a second one of the same name replaces the first."""
+    """Return a decorator that registers a function that makes candidates from a seed."""
 
-    def enter(candidates: Candidates) -> Candidates:
-        CLASSIFIERS[name] = ClassifierKind(name, title, candidates, learns_from)
+    def register(candidates: Candidates) -> Candidates:
+        CLASSIFIERS.add(ClassifierKind(name, title, candidates, learns_from))
         return candidates
 
-    return enter
+    return register
 
 
-def find_classifier(name: str) -> ClassifierKind:
-    """The entry of that name."""
-    if name not in CLASSIFIERS:
-        raise UsageError(f"unknown classifier {name!r}; expected one of {', '.join(CLASSIFIERS)}")
-    return CLASSIFIERS[name]
-
-
-class Standardised:
+class Standardiser:
     """Rows with every entry at mean zero and spread one, as they were in training.
 
     Entries that are the same for everybody in training are divided by `constant`: infinity leaves them out.
@@ -111,7 +104,7 @@ class WeightedClassifier:
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Learn from weighted rows."""
-        self.standardised = Standardised()
+        self.standardised = Standardiser()
         self.standardised.learn(x)
         if self.levels:
             # beforehand: the library's own bins of weighted data take a minute for a few hundred dimensions
@@ -131,7 +124,7 @@ class WeightedClassifier:
         return logs
 
 
-def log_shares(logits: FloatArray) -> FloatArray:
+def log_normalise(logits: FloatArray) -> FloatArray:
     """Rows of numbers as log-probabilities that add up to one."""
     shares: FloatArray = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     return shares

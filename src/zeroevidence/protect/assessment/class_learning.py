@@ -14,20 +14,20 @@ from threadpoolctl import threadpool_limits
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.measure.pairs.zebra import d_ece
-from zeroevidence.protect.assessment.classifiers import Classifier, ClassifierKind
-from zeroevidence.protect.assessment.classifiers.weighing import LogLinear
-from zeroevidence.protect.attributes.shared.transformers import balanced_weights
+from zeroevidence.protect.assessment.classifiers.classifier import Classifier, ClassifierKind
+from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
+from zeroevidence.protect.attributes.shared.labelled import balanced_weights
 
 _FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class ClassSample:
     """Rows of numbers, the class of each and whose each is, as numbers from zero.
 
     Examples
     --------
-    >>> one = Sample(np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]))
+    >>> one = ClassSample(np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]))
     >>> one.means().x
     array([[1., 2.],
            [4., 5.],
@@ -43,24 +43,24 @@ class Sample:
         """What makes classes count alike, and people in a class."""
         return balanced_weights(self.y[:, None], self.people)
 
-    def take(self, rows: BoolArray) -> Sample:
+    def take(self, rows: BoolArray) -> ClassSample:
         """Some of the rows."""
-        return Sample(self.x[rows], self.y[rows], self.people[rows])
+        return ClassSample(self.x[rows], self.y[rows], self.people[rows])
 
-    def means(self) -> Sample:
+    def means(self) -> ClassSample:
         """One row for each person: the mean of their rows."""
         first = self._first()
         counts = np.bincount(self.people)[:, None]
         sums = np.zeros((len(first), self.x.shape[1]))
         np.add.at(sums, self.people, self.x)
-        return Sample(sums / counts, self.y[first], np.arange(len(first)))
+        return ClassSample(sums / counts, self.y[first], np.arange(len(first)))
 
-    def statistics(self) -> Sample:
+    def statistics(self) -> ClassSample:
         """One row for each person: mean and logarithm of the spread of their rows."""
         mean = self.means()
-        away = Sample((self.x - mean.x[self.people]) ** 2, self.y, self.people).means().x
+        away = ClassSample((self.x - mean.x[self.people]) ** 2, self.y, self.people).means().x
         usual = np.maximum(away.mean(axis=0), 1e-12)
-        return Sample(np.hstack([mean.x, 0.5 * np.log(away / usual + 1e-2)]), mean.y, mean.people)
+        return ClassSample(np.hstack([mean.x, 0.5 * np.log(away / usual + 1e-2)]), mean.y, mean.people)
 
     def _first(self) -> IntArray:
         first: IntArray = np.unique(self.people, return_index=True)[1]
@@ -68,7 +68,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learned:
+class TrainedClassifier:
     """A trained attacker and what is known of it from the people it learned from.
 
     Parameters
@@ -85,7 +85,7 @@ class Learned:
     kind: ClassifierKind
     classifier: Classifier
     calibration: LogLinear | None
-    rows: Sample
+    rows: ClassSample
     held_out: FloatArray | None
 
     def told(self, x: FloatArray) -> FloatArray:
@@ -95,7 +95,7 @@ class Learned:
 
     def evidence(self, of_class: int) -> float | None:
         """D_ECE of a class among the people it learned from, all held out in turn."""
-        return None if self.held_out is None else told_evidence(self.held_out, self.rows.y, of_class)
+        return None if self.held_out is None else class_d_ece(self.held_out, self.rows.y, of_class)
 
     @property
     def strength(self) -> tuple[float, float]:
@@ -103,7 +103,7 @@ class Learned:
         return (0.0, 0.0) if self.held_out is None else strength(self.held_out, self.rows)
 
 
-def told_evidence(told: FloatArray, y: IntArray, of_class: int) -> float:
+def class_d_ece(told: FloatArray, y: IntArray, of_class: int) -> float:
     """D_ECE of log-probabilities for one class against the rest."""
     scores = log_odds(told, of_class)
     return float(d_ece(scores[y == of_class], scores[y != of_class]))
@@ -116,17 +116,17 @@ def log_odds(told: FloatArray, of_class: int) -> FloatArray:
     return odds
 
 
-def tested_classes(classes: int) -> range:
+def evaluated_classes(classes: int) -> range:
     """Classes that get a row each: of two, the second speaks for both."""
     return range(1 if classes == 2 else 0, classes)
 
 
-def people_folds(y: IntArray, people: IntArray, seed: int) -> IntArray | None:
-    """For each person the number of their fold, people of each class dealt out evenly; None where a class has but one.
+def speaker_folds(y: IntArray, people: IntArray, seed: int) -> IntArray | None:
+    """Return the fold of each speaker, stratified by class; None where a class has a single speaker.
 
     Examples
     --------
-    >>> people_folds(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3]), seed=0).tolist()
+    >>> speaker_folds(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3]), seed=0).tolist()
     [0, 1, 0, 1]
     """
     first = np.unique(people, return_index=True)[1]
@@ -142,12 +142,12 @@ def people_folds(y: IntArray, people: IntArray, seed: int) -> IntArray | None:
     return folds
 
 
-def learn_all(
-    kinds: Sequence[ClassifierKind], rows: Sample, seed: int, *, cross_validated: bool = True
-) -> Iterator[Learned]:
+def train_classifiers(
+    kinds: Sequence[ClassifierKind], rows: ClassSample, seed: int, *, cross_validated: bool = True
+) -> Iterator[TrainedClassifier]:
     """Train attackers, those who combine others after these; without cross-validation nobody combines."""
-    folds = people_folds(rows.y, rows.people, seed) if cross_validated else None
-    learned: list[Learned] = []
+    folds = speaker_folds(rows.y, rows.people, seed) if cross_validated else None
+    learned: list[TrainedClassifier] = []
     for kind in sorted(kinds, key=lambda kind: kind.combines):  # a stable order
         if kind.combines and folds is None:
             continue
@@ -155,47 +155,47 @@ def learn_all(
         yield learned[-1]
 
 
-def held_out_by(learned: Sequence[Learned]) -> FloatArray | None:
+def held_out_by(learned: Sequence[TrainedClassifier]) -> FloatArray | None:
     """What those who judge single vectors say about people that they had not seen, side by side."""
     told = [one.held_out for one in learned if one.kind.learns_from == "vectors" and one.held_out is not None]
     return np.hstack(told) if told else None
 
 
-def input_rows(kind: ClassifierKind, rows: Sample, scores: FloatArray | None) -> Sample:
+def input_rows(kind: ClassifierKind, rows: ClassSample, scores: FloatArray | None) -> ClassSample:
     """The rows that an attacker of this kind gets of vectors, and of what others say of these."""
     if kind.learns_from == "people":
         return rows.statistics()
     if not kind.combines:
         return rows
     assert scores is not None
-    said = Sample(scores, rows.y, rows.people)
+    said = ClassSample(scores, rows.y, rows.people)
     return said.means() if kind.pools else said
 
 
-def learn(kind: ClassifierKind, rows: Sample, folds: IntArray | None, seed: int) -> Learned:
+def learn(kind: ClassifierKind, rows: ClassSample, folds: IntArray | None, seed: int) -> TrainedClassifier:
     """Choose among the candidates of a kind by what they tell of people held out, then train on everybody."""
     # One thread: sums keep their order, and for so few vectors threads wait more than they work. A warning that
     # training did not converge does not matter: an attacker who stops early is still an attacker.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if folds is None:
-            return Learned(kind, fitted(kind.candidates(seed)[0], rows), None, rows, None)
+            return TrainedClassifier(kind, fitted(kind.candidates(seed)[0], rows), None, rows, None)
         tried = [
             _calibrated(rows, _held_out(kind, number, rows, folds, seed))
             for number in range(len(kind.candidates(seed)))
         ]
         best = max(range(len(tried)), key=lambda number: tried[number][1])
         calibration, _, told = tried[best]
-        return Learned(kind, fitted(kind.candidates(seed)[best], rows), calibration, rows, told)
+        return TrainedClassifier(kind, fitted(kind.candidates(seed)[best], rows), calibration, rows, told)
 
 
-def fitted(classifier: Classifier, rows: Sample) -> Classifier:
+def fitted(classifier: Classifier, rows: ClassSample) -> Classifier:
     """A classifier after training."""
     classifier.fit(rows.x, rows.y, rows.weights, rows.people)
     return classifier
 
 
-def _held_out(kind: ClassifierKind, number: int, rows: Sample, folds: IntArray, seed: int) -> FloatArray:
+def _held_out(kind: ClassifierKind, number: int, rows: ClassSample, folds: IntArray, seed: int) -> FloatArray:
     told = np.empty((len(rows.x), int(rows.y.max()) + 1))
     of_row = folds[rows.people]
     for fold in range(int(folds.max()) + 1):
@@ -204,7 +204,7 @@ def _held_out(kind: ClassifierKind, number: int, rows: Sample, folds: IntArray, 
     return told
 
 
-def _calibrated(rows: Sample, told: FloatArray) -> tuple[LogLinear, tuple[float, float], FloatArray]:
+def _calibrated(rows: ClassSample, told: FloatArray) -> tuple[LogLinear, tuple[float, float], FloatArray]:
     """The calibration of log-probabilities, how strong they are, and what they are after it."""
     calibration = LogLinear()
     calibration.fit(told, rows.y, rows.weights, rows.people)
@@ -212,13 +212,15 @@ def _calibrated(rows: Sample, told: FloatArray) -> tuple[LogLinear, tuple[float,
     return calibration, strength(told, rows), told
 
 
-def strength(told: FloatArray, rows: Sample) -> tuple[float, float]:
+def strength(told: FloatArray, rows: ClassSample) -> tuple[float, float]:
     """D_ECE, averaged over classes, and minus the cross-entropy: few people are often told apart by several."""
-    evidence = float(np.mean([told_evidence(told, rows.y, k) for k in tested_classes(told.shape[1])]))
+    evidence = float(np.mean([class_d_ece(told, rows.y, k) for k in evaluated_classes(told.shape[1])]))
     return evidence, float(np.average(told[np.arange(len(rows.y)), rows.y], weights=rows.weights))
 
 
-def judged(learned: Sequence[Learned], test: Sample) -> Mapping[str, tuple[Sample, FloatArray]]:
+def predict_all(
+    learned: Sequence[TrainedClassifier], test: ClassSample
+) -> Mapping[str, tuple[ClassSample, FloatArray]]:
     """For each attacker the tested rows (vectors, or people) and the log-probabilities it gives them."""
     said = {one.kind.name: one.told(test.x) for one in learned if one.kind.learns_from == "vectors"}
     scores = np.hstack(list(said.values())) if said else None

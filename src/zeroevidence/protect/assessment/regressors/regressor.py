@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.errors import UsageError
+from zeroevidence.registry import Registry
 
 LEAST_VARIANCE = 1e-4  # of a prediction, where the numbers of people vary by one
 
@@ -45,24 +45,17 @@ class RegressorKind:
     candidates: Candidates
 
 
-REGRESSORS: dict[str, RegressorKind] = {}
+REGRESSORS: Registry[RegressorKind] = Registry("regressor", package=__package__)
 
 
 def register_regressor(name: str, title: str) -> Callable[[Candidates], Candidates]:
-    """Enter a function that makes candidates from a seed; a second one of the same name replaces the first."""
+    """Return a decorator that registers a function that makes candidates from a seed."""
 
-    def enter(candidates: Candidates) -> Candidates:
-        REGRESSORS[name] = RegressorKind(name, title, candidates)
+    def register(candidates: Candidates) -> Candidates:
+        REGRESSORS.add(RegressorKind(name, title, candidates))
         return candidates
 
-    return enter
-
-
-def find_regressor(name: str) -> RegressorKind:
-    """The entry of that name."""
-    if name not in REGRESSORS:
-        raise UsageError(f"no attacker of numbers is called {name!r}; expected one of {', '.join(REGRESSORS)}")
-    return REGRESSORS[name]
+    return register
 
 
 def ridge_weights(z: FloatArray, y: FloatArray, weights: FloatArray, penalty: float) -> FloatArray:

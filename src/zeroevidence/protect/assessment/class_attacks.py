@@ -18,21 +18,21 @@ from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
-from zeroevidence.protect.assessment.bits import class_measures, negative_flags
-from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
-from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind, find_classifier
-from zeroevidence.protect.assessment.learning import (
-    Learned,
-    Sample,
-    judged,
-    learn_all,
+from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
+from zeroevidence.protect.assessment.class_learning import (
+    ClassSample,
+    TrainedClassifier,
+    evaluated_classes,
     log_odds,
-    people_folds,
-    tested_classes,
+    predict_all,
+    speaker_folds,
+    train_classifiers,
 )
-from zeroevidence.protect.assessment.maps import Drawn, MapMethod, drawn
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, ClassifierKind
+from zeroevidence.protect.assessment.intervals import class_measures, negative_bits_flags
+from zeroevidence.protect.assessment.maps import FigureData, MapMethod, drawn
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.assessment.utility import verification as verified
+from zeroevidence.protect.assessment.verification import verification as verified
 
 _POINT_MASS = 0.01  # share of zeros from which a protector cannot do its work
 
@@ -62,7 +62,7 @@ def assess(
     classifiers: Sequence[str] | None = None,
     cross_validated: bool = True,
     verification: bool = True,
-    mapped: MapMethod = "pca",
+    map_method: MapMethod = "pca",
     options: Options | None = None,
     seed: int = 0,
     dataset: str = "",
@@ -79,7 +79,7 @@ def assess(
     cross_validated
         Whether the people that attackers learn from choose settings and the strongest. Otherwise settings are the usual
         ones, nobody combines others, and the strongest on the tested people comes first, as in tables of three.
-    verification, mapped, options, seed, dataset, progress
+    verification, map_method, options, seed, dataset, progress
         Whether to verify speakers too; how to draw test vectors, and to measure; seed of the attackers; a label; called
         with the number of attacks done and wanted.
 
@@ -97,9 +97,9 @@ def assess(
     """
     kinds, options = _chosen(protectors, classifiers), options or Options(seed=seed)
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    done = Counter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
+    done = ProgressCounter(len(systems) * (len((attribute, *keep)) * len(kinds) + verification), progress)
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, Drawn]] = []  # rows on one attribute in one system's vectors, and figures
+    groups: list[tuple[slice, FigureData]] = []  # rows on one attribute in one system's vectors, and figures
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
@@ -108,11 +108,11 @@ def assess(
             target = _Target(sides["attack"], sides["test"], one, seed, options, words)
             rows += target.attacked(kinds, cross_validated, done)
             own = protector if one == attribute else None
-            groups.append((slice(start, len(rows)), drawn(sides["test"], one, mapped, seed, own, roles.test)))
+            groups.append((slice(start, len(rows)), drawn(sides["test"], one, map_method, seed, own, roles.test)))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
             done.advance()
-    return with_choice_flags(together(headlines_first(rows, groups)), [place for place, _ in groups])
+    return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups])
 
 
 def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) -> list[ClassifierKind]:
@@ -120,7 +120,7 @@ def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) ->
     names = tuple(CLASSIFIERS) if classifiers is None else tuple(classifiers)
     if not names:
         raise UsageError(f"expected at least one classifier of {', '.join(CLASSIFIERS)}")
-    kinds = [find_classifier(name) for name in dict.fromkeys(names)]
+    kinds = [CLASSIFIERS.find(name) for name in dict.fromkeys(names)]
     combining = [kind.name for kind in kinds if kind.combines]
     if combining and not any(kind.learns_from == "vectors" for kind in kinds):
         raise UsageError(f"{combining[0]} combines classifiers of vectors; name some of these too")
@@ -129,7 +129,7 @@ def _chosen(protectors: Mapping[str, Any], classifiers: Sequence[str] | None) ->
     return kinds
 
 
-class Counter:
+class ProgressCounter:
     """Counts what is done, and tells."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
@@ -158,29 +158,31 @@ class _Target:
         self.ids = {"attack": attack.ids, "test": test.ids}
         self.names = {side: np.unique(require_speakers(one)) for side, one in (("attack", attack), ("test", test))}
         self.classes, self.attack, self.test = attacked_samples(attack, test, attribute)
-        self.flags = point_mass_flags(attack.vectors)
+        self.flags = zero_entry_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
         self.told: dict[str, MeasureResult] = {
             name: measured(name, value, MEASURES[name].method_of(view))
             for name, value in compute_family("attribute", view).items()
         }
 
-    def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: Counter) -> list[Evaluation]:
+    def attacked(
+        self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: ProgressCounter
+    ) -> list[Evaluation]:
         """Of each classifier, a row for each class (one for two) on the test people, then on those trained on."""
         flags = self.flags
-        if cross_validated and people_folds(self.attack.y, self.attack.people, self.seed) is None:
+        if cross_validated and speaker_folds(self.attack.y, self.attack.people, self.seed) is None:
             flags = (*flags, flag("not-cross-validated"))
-        learned: list[Learned] = []
-        for one in learn_all(kinds, self.attack, self.seed, cross_validated=cross_validated):
+        learned: list[TrainedClassifier] = []
+        for one in train_classifiers(kinds, self.attack, self.seed, cross_validated=cross_validated):
             learned.append(one)
             done.advance()
         done.advance(len(kinds) - len(learned))
-        tested = judged(learned, self.test)
+        tested = predict_all(learned, self.test)
         without = replace(self.options, intervals=0, null=0)
         rows: list[Evaluation] = []
         for one in sorted(learned, key=lambda one: one.strength, reverse=True):  # of equals, the first is chosen
             told = {**self.told, **class_measures(*tested[one.kind.name], self.options)}
-            own = (*flags, *negative_flags(told))
+            own = (*flags, *negative_bits_flags(told))
             rows += [
                 self._measured(one, k, scores, self.options).with_metrics(told).with_flags(*own)
                 for k, scores in self._scored("test", *tested[one.kind.name])
@@ -191,16 +193,16 @@ class _Target:
             ]
         return rows
 
-    def _scored(self, side: str, rows: Sample, told: FloatArray) -> Iterator[tuple[int, Scores]]:
+    def _scored(self, side: str, rows: ClassSample, told: FloatArray) -> Iterator[tuple[int, Scores]]:
         """For each class the scores for it against the rest."""
         names = self.names[side]
         single = len(rows.y) == len(self.ids[side])
-        for k in tested_classes(len(self.classes)):
+        for k in evaluated_classes(len(self.classes)):
             ids = self.ids[side] if single else names
             yield k, attribute_scores(log_odds(told, k), rows.y == k, ids, names[rows.people])
 
     def _measured(
-        self, one: Learned, of_class: int, scores: Scores, options: Options, *, training: bool = False
+        self, one: TrainedClassifier, of_class: int, scores: Scores, options: Options, *, training: bool = False
     ) -> Evaluation:
         unprotected = self.words["system"] == UNPROTECTED
         names = [str(name) for name in self.classes]
@@ -222,7 +224,7 @@ class _Target:
         )
 
 
-def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tuple[StrArray, Sample, Sample]:
+def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tuple[StrArray, ClassSample, ClassSample]:
     """The classes of an attribute, and what attackers learn from and are tested on."""
     learned, asked = (attribute_labels(side, attribute) for side in (attack, test))
     classes = np.unique(learned)
@@ -232,7 +234,7 @@ def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tu
             f"{', '.join(np.unique(asked))}; expected the same two or more classes"
         )
     samples = (
-        Sample(
+        ClassSample(
             np.asarray(side.vectors, dtype=np.float64),
             np.searchsorted(classes, labels),
             np.unique(require_speakers(side), return_inverse=True)[1],
@@ -242,7 +244,7 @@ def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tu
     return classes, *samples  # type: ignore[return-value]
 
 
-def point_mass_flags(vectors: FloatArray) -> tuple[Flag, ...]:
+def zero_entry_flags(vectors: FloatArray) -> tuple[Flag, ...]:
     """A warning where many entries are exactly zero, as behind a ReLU."""
     share = float(np.mean(np.asarray(vectors) == 0.0))
     return (flag("zeros", percent=100 * share),) if share >= _POINT_MASS else ()

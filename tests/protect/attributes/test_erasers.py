@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from tests.protect.attributes import classes
 from zeroevidence.errors import UsageError
 from zeroevidence.protect import ClassMeans, Inlp, Leace
-
-_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
-classes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(classes)
 
 
 @pytest.fixture

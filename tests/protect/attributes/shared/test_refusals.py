@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.protect.attributes import classes
 from zeroevidence.cli import main
 from zeroevidence.errors import InputError
 from zeroevidence.protect import make_protector
-from zeroevidence.protect.attributes import find, kinds, names
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 
-_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
-classes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(classes)
-
-OF_CLASSES = [kind.name for kind in kinds()]
-TRAINED = [name for name in names() if "learning_rate" in find(name).parameters]
+OF_CLASSES = [kind.name for kind in protectors_of("classes")]
+TRAINED = [name for name in ATTRIBUTE_PROTECTORS if "learning_rate" in ATTRIBUTE_PROTECTORS.find(name).parameters]
 FEW, EACH = np.repeat(np.arange(20), 15), np.arange(300)  # speakers: without and with early stopping of the flow
 
 
@@ -29,7 +23,7 @@ def data():
 
 def made(name, **parameters):
     """A protector that is quick to train; without torch there may be none."""
-    if find(name).extra is not None:
+    if ATTRIBUTE_PROTECTORS.find(name).extra is not None:
         pytest.importorskip("torch")
         parameters = {"epochs": 3, **parameters}
     return make_protector(name, parameters)
@@ -109,17 +103,17 @@ def test_a_broken_model_is_never_returned(data, monkeypatch):
         nuller.fit(x, y)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)
 def test_vectors_that_cannot_be_squared(name, data):
     x, y = data
     with pytest.raises(InputError, match=r"entries as large as 1\.\d+e\+201 cannot be squared; scale"):
-        made(name).fit(x / np.abs(x).max() * 1.5e201, classes.target(find(name).conceals, y))
+        made(name).fit(x / np.abs(x).max() * 1.5e201, classes.target(ATTRIBUTE_PROTECTORS.find(name).conceals, y))
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)
 def test_vectors_out_of_all_proportion_are_refused_and_not_made_nan(name, data):
     x, y = data
-    protector = made(name).fit(x, classes.target(find(name).conceals, y))
+    protector = made(name).fit(x, classes.target(ATTRIBUTE_PROTECTORS.find(name).conceals, y))
     far = x[:3].copy()
     far[1] = 1.7e308 * np.sign(make_protector("linear").fit(x, y).directions_[:, 0])
     with pytest.raises(InputError, match=r"[13] of 3 protected vectors would not be finite: .*1\.7e\+308.* is too far"):

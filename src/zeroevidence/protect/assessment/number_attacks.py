@@ -19,15 +19,15 @@ from zeroevidence.evaluation.rows.flags import Flag, resampling_flags
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
 from zeroevidence.measure.attribute.number import Guesses, NumberView
 from zeroevidence.measure.measures import Measure, measures_of
-from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, protected
-from zeroevidence.protect.assessment.bits import HEADLINE, negative_flags, with_interval
-from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
-from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers
-from zeroevidence.protect.assessment.maps import Drawn, MapMethod, drawn
-from zeroevidence.protect.assessment.numbers import banded, people_numbers
-from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind, find_regressor
+from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
+from zeroevidence.protect.assessment.class_attacks import ProgressCounter, protected, zero_entry_flags
+from zeroevidence.protect.assessment.intervals import HEADLINE, negative_bits_flags, with_interval
+from zeroevidence.protect.assessment.maps import FigureData, MapMethod, drawn
+from zeroevidence.protect.assessment.number_learning import NumberSample, train_regressors
+from zeroevidence.protect.assessment.numbers import people_numbers, with_bands
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS, RegressorKind
 from zeroevidence.protect.assessment.roles import Roles
-from zeroevidence.protect.assessment.utility import verification as verified
+from zeroevidence.protect.assessment.verification import verification as verified
 from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.resampling.draws import generator
@@ -40,7 +40,7 @@ def assess_number(
     *,
     regressors: Sequence[str] | None = None,
     verification: bool = True,
-    mapped: MapMethod = "none",
+    map_method: MapMethod = "none",
     options: Options | None = None,
     seed: int = 0,
     dataset: str = "",
@@ -54,7 +54,7 @@ def assess_number(
         Transformers by name, fitted on other people than those who attack and are tested; who is used for what.
     attribute, regressors
         The number that should be concealed; names of registered regressors, all unless given.
-    verification, mapped, options, seed, dataset, progress
+    verification, map_method, options, seed, dataset, progress
         As in `assess`; a map shows quarters of the tested people.
 
     Each system (``unprotected`` first) gets a row for each regressor, the one first that tells most of the attack
@@ -75,9 +75,9 @@ def assess_number(
     """
     kinds, options = _chosen(protectors, regressors), options or Options(seed=seed)
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    done = Counter(len(systems) * (len(kinds) + verification), progress)
+    done = ProgressCounter(len(systems) * (len(kinds) + verification), progress)
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, Drawn]] = []
+    groups: list[tuple[slice, FigureData]] = []
     for name, protector in systems.items():
         sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
         words = {"system": name, **({"dataset": dataset} if dataset else {})}
@@ -85,12 +85,12 @@ def assess_number(
         for row in _attacked(kinds, sides, attribute, options, seed, words):
             rows.append(row)
             done.advance()
-        maps = drawn(_quarters(sides["test"], attribute), attribute, mapped, seed, None, roles.test)
+        maps = drawn(_quarters(sides["test"], attribute), attribute, map_method, seed, None, roles.test)
         groups.append((slice(start, len(rows)), maps))
         if verification:
             rows.append(verified(roles.train, sides, options, words))
             done.advance()
-    return with_choice_flags(together(headlines_first(rows, groups)), [place for place, _ in groups], HEADLINE)
+    return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups], HEADLINE)
 
 
 def _attacked(
@@ -102,13 +102,13 @@ def _attacked(
     words: Mapping[str, str],
 ) -> Iterator[Evaluation]:
     """A row for each regressor on one system's vectors."""
-    attack, test = (Numbered.of(sides[side], attribute) for side in ("attack", "test"))
+    attack, test = (NumberSample.of(sides[side], attribute) for side in ("attack", "test"))
     role: Role = "control" if words["system"] == UNPROTECTED else "attack"
     counts = {"vectors": len(test.x), "speakers": len(test.numbers)}
-    for one in learn_numbers(kinds, attack, seed):
+    for one in train_regressors(kinds, attack, seed):
         row = number_row(one.told(test), options, {**words, "split": "test", "attacker": one.kind.name})
         about = About("attribute", role, attribute=attribute, development=one.bits)
-        yield replace(row, about=about, counts=counts).with_flags(*point_mass_flags(attack.x))
+        yield replace(row, about=about, counts=counts).with_flags(*zero_entry_flags(attack.x))
 
 
 def _chosen(protectors: Mapping[str, Any], regressors: Sequence[str] | None) -> list[RegressorKind]:
@@ -118,14 +118,14 @@ def _chosen(protectors: Mapping[str, Any], regressors: Sequence[str] | None) -> 
         raise UsageError(f"expected at least one regressor of {', '.join(REGRESSORS)}")
     if UNPROTECTED in protectors:
         raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
-    return [find_regressor(name) for name in dict.fromkeys(names)]
+    return [REGRESSORS.find(name) for name in dict.fromkeys(names)]
 
 
 def _quarters(test: Embeddings, attribute: str) -> Embeddings:
     """The tested vectors with quarters of the people in the place of their numbers, for a map."""
     numbers, _ = people_numbers(test, attribute)
     limits = np.unique(np.quantile(numbers, [0.25, 0.5, 0.75], method="higher"))
-    return banded(test, attribute, Bands(tuple(map(float, limits[limits > numbers.min()]))))
+    return with_bands(test, attribute, Bands(tuple(map(float, limits[limits > numbers.min()]))))
 
 
 def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Evaluation:
@@ -145,7 +145,7 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
         orders = _orders(people, options)
         metrics = {one.name: _with_null(one, metrics[one.name], told, orders) for one in found}
         null = Resampling("speaker", options.null)
-    flags += negative_flags(metrics)
+    flags += negative_bits_flags(metrics)
     setup = Setup(
         families=("attribute",),
         intervals=intervals,
@@ -169,7 +169,7 @@ def _orders(people: int, options: Options) -> IntArray:
 
 
 def _with_null(one: Measure, value: MeasureResult, told: Guesses, orders: IntArray) -> MeasureResult:
-    """A measure beside what it is when numbers are dealt to people at random."""
+    """A measure beside what it is when numbers are assigned to people at random."""
     everyone = np.arange(len(told.numbers))
     permuted = np.array([one.compute(NumberView(told, everyone, order)) for order in orders])
     if one.discloses == "up":

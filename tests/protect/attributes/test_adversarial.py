@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from tests.protect.attributes import classes
 from zeroevidence.errors import UsageError
 from zeroevidence.protect import AdversarialAutoencoder
 
 torch = pytest.importorskip("torch")
-
-_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
-classes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(classes)
 
 
 def accuracy(x, y, test, test_y):

@@ -16,11 +16,11 @@ from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
 from zeroevidence.evaluation.finding.finding import chosen
 from zeroevidence.measure.pairs.zebra import LN2, evidence_gain
 from zeroevidence.protect import Roles, assess
-from zeroevidence.protect.assessment import CLASSIFIERS
-from zeroevidence.protect.assessment.choice import with_choice_flags
+from zeroevidence.protect.assessment.choice import add_choice_flags
+from zeroevidence.protect.assessment.class_learning import ClassSample, speaker_folds, train_classifiers
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
-from zeroevidence.protect.assessment.classifiers.weighing import LogLinear
-from zeroevidence.protect.assessment.learning import Sample, learn_all, people_folds
+from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
 from zeroevidence.report.verdict import verdict
 
 POINT = Options(intervals=0, null=0)
@@ -60,7 +60,7 @@ def by_attacker(rows):
 
 def attack(data, classifiers, seed=0, options=POINT):
     split = Roles.split(data, "sex", seed=seed)
-    return assess({}, split, "sex", classifiers=classifiers, verification=False, mapped="none", options=options)
+    return assess({}, split, "sex", classifiers=classifiers, verification=False, map_method="none", options=options)
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +95,14 @@ def test_tested_people_choose_nothing(spread_rows):
     split = Roles.split(data, "sex")
     names = np.unique(split.test.speakers)
     sexes = np.array([split.test.attributes["sex"][split.test.speakers == one][0] for one in names])
-    dealt = dict(zip(names, np.random.default_rng(1).permutation(sexes), strict=True))
-    permuted = {"sex": np.array([dealt[one] for one in split.test.speakers])}
+    shuffled = dict(zip(names, np.random.default_rng(1).permutation(sexes), strict=True))
+    permuted = {"sex": np.array([shuffled[one] for one in split.test.speakers])}
     other = Roles(
         split.train, split.attack, Embeddings(split.test.vectors, split.test.ids, split.test.speakers, permuted)
     )
     kinds = ["logistic", "lda", "qda", "sphered", "kernel"]
     options = Options(intervals=20, null=20)
-    rows = assess({}, other, "sex", classifiers=kinds, verification=False, mapped="none", options=options)
+    rows = assess({}, other, "sex", classifiers=kinds, verification=False, map_method="none", options=options)
     order = [row.labels["attacker"] for row in spread_rows if row.about.role != "training"]
     assert [row.labels["attacker"] for row in rows if row.about.role != "training"] == order
     for name, row in by_attacker(rows).items():
@@ -213,12 +213,12 @@ def test_same_seed_same_attack():
 def test_people_are_held_out_whole():
     y = np.repeat([0, 0, 0, 0, 0, 0, 1, 1, 1, 1], 3)
     people = np.repeat(np.arange(10), 3)
-    folds = people_folds(y, people, seed=0)
+    folds = speaker_folds(y, people, seed=0)
     assert len(folds) == 10
     assert folds.max() == 3  # four people of the smaller class
     for fold in range(4):
         assert set(y[folds[people] != fold]) == set(y[folds[people] == fold]) == {0, 1}
-    assert people_folds(np.array([0, 0, 1]), np.arange(3), seed=0) is None
+    assert speaker_folds(np.array([0, 0, 1]), np.arange(3), seed=0) is None
 
 
 class Memory:
@@ -234,11 +234,11 @@ class Memory:
 
 def test_strength_is_that_on_people_held_out():
     rng = np.random.default_rng(0)
-    rows = Sample(rng.standard_normal((80, 2)), np.arange(80) % 2, np.arange(80))
+    rows = ClassSample(rng.standard_normal((80, 2)), np.arange(80) % 2, np.arange(80))
     kind = replace(CLASSIFIERS["logistic"], name="memory", candidates=lambda seed: [Memory()])
-    (learned,) = learn_all([kind], rows, seed=0)
+    (learned,) = train_classifiers([kind], rows, seed=0)
     assert learned.evidence(1) == 0.0
-    (seen,) = learn_all([kind], rows, seed=0, cross_validated=False)
+    (seen,) = train_classifiers([kind], rows, seed=0, cross_validated=False)
     assert seen.held_out is None
 
 
@@ -246,7 +246,7 @@ def test_without_cross_validation_settings_are_the_usual_and_the_tested_choose()
     data = spread_classes(np.random.default_rng(0), people=60, each=4)
     split = Roles.split(data, "sex")
     rows = assess(
-        {}, split, "sex", cross_validated=False, verification=False, mapped="none", options=POINT, classifiers=None
+        {}, split, "sex", cross_validated=False, verification=False, map_method="none", options=POINT, classifiers=None
     )
     found = by_attacker(rows)
     assert set(found) == {name for name, kind in CLASSIFIERS.items() if not kind.combines}
@@ -282,9 +282,9 @@ def rows_with(*intervals):
 
 def test_a_headline_that_is_clearly_beaten_says_so():
     rows = rows_with((0.1, 0.2, 0.3), (0.2, 0.28, 0.35), (0.4, 0.5, 0.6))
-    flagged = with_choice_flags(rows, [slice(0, 3)])
+    flagged = add_choice_flags(rows, [slice(0, 3)])
     assert [[flag.code for flag in row.flags] for row in flagged] == [["headline-beaten"], [], []]
     assert "a2 clearly learns more" in flagged[0].flags[0].sentence
-    fair = with_choice_flags(rows[:2], [slice(0, 2)])
+    fair = add_choice_flags(rows[:2], [slice(0, 2)])
     assert not any(row.flags for row in fair)
     assert chosen(rows, [0, 1, 2], findings(rows)[0].chance) == 0

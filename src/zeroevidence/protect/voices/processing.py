@@ -19,11 +19,11 @@ Per: TypeAlias = Literal["speaker", "utterance"]
 Transform: TypeAlias = Callable[..., FloatArray]
 
 LOWEST_RATE, HIGHEST_RATE = 8_000, 48_000
-RANGES = "a range may end in :utterance (one draw per utterance)"  # for help and messages
+RANGE_HELP = "a range may end in :utterance (one draw per utterance)"  # for help and messages
 _BLOCK = 1024  # frames at a time: bounds the memory that an hour of speech takes
 
 
-class Utterance(Protocol):
+class UtteranceInfo(Protocol):
     """What a protector may know about the speech it is given."""
 
     @property
@@ -36,7 +36,7 @@ class Utterance(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class VoiceParameter:
     """A parameter of a protector: one number, or a range from which each speaker or utterance gets its own."""
 
     protector: str
@@ -59,7 +59,7 @@ class Setting:
         if self.per is not None and not isinstance(self.value, tuple):
             raise UsageError(f"{self.protector}: nothing to draw per {self.per} from one number; give a range")
 
-    def of(self, utterance: Utterance) -> float:
+    def of(self, utterance: UtteranceInfo) -> float:
         """The value for one utterance, the same in every run.
 
         It is drawn uniformly, by a hash of the protector's name, the seed and the identifier. So it depends neither on
@@ -99,7 +99,7 @@ def number_or_range(text: str) -> tuple[float | tuple[float, float], Per | None]
     return (parts[0], parts[1]), "utterance" if per == "utterance" else "speaker"
 
 
-def checked(wave: NDArray[Any], rate: int, utterance: Utterance) -> FloatArray:
+def checked(wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> FloatArray:
     """The waveform in double precision, or why it cannot be protected."""
     wave = np.asarray(wave)
     if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating):
