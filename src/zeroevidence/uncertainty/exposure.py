@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.uncertainty.spread import LEVEL
+from zeroevidence.uncertainty.level import LEVEL
 
 _MANY = 300  # people of whom limits are left to scipy
 _HALVINGS, _STEPS = 20, 4
@@ -31,7 +31,7 @@ class Exposed:
     share
         Share of these people above the level.
     bound
-        Share of people like these that is above it at most, with 95 % confidence at any one level.
+        Share of people like these that is above it at most, with the confidence asked for at any one level.
     """
 
     level: FloatArray
@@ -89,7 +89,9 @@ def _tails(share: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.where(number <= seen[:, None], chance, 0.0).sum(axis=1), slope
 
 
-def exposed_people(exposure: FloatArray, choose: Callable[[int], IntArray] | None = None) -> Exposed:
+def exposed_people(
+    exposure: FloatArray, choose: Callable[[int], IntArray] | None = None, *, confidence: float = LEVEL
+) -> Exposed:
     """Shares of people above each level, seen and at most, from the exposure of each person.
 
     `choose` says which of so many levels are wanted; all are unless it is given.
@@ -105,4 +107,4 @@ def exposed_people(exposure: FloatArray, choose: Callable[[int], IntArray] | Non
     if choose is not None:
         wanted = choose(len(level))
         level, above = level[wanted], above[wanted]
-    return Exposed(level, above / len(exposure), share_at_most(above.astype(np.float64), len(exposure)))
+    return Exposed(level, above / len(exposure), share_at_most(above.astype(np.float64), len(exposure), confidence))

@@ -13,9 +13,9 @@ from zeroevidence.data.embeddings import Embeddings, speaker_names
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Options, evaluate, together
-from zeroevidence.evaluation.rows.evaluation import measured
+from zeroevidence.evaluation import About, Evaluation, Flag, Options, evaluate, together
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.registry import MEASURES, battery
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.bits import class_measures, negative_flags
@@ -161,7 +161,7 @@ class _Target:
         self.flags = point_mass_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
         self.told: dict[str, MeasureResult] = {
-            name: measured(name, value, MEASURES[name].method(view))
+            name: MeasureResult.of(name, value, MEASURES[name].method(view))
             for name, value in battery("attribute", view).items()
         }
 
