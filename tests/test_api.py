@@ -302,7 +302,7 @@ def test_options_are_checked_when_made(settings, said):
 
 
 def test_back_ends_are_estimators():
-    from zeroevidence.attack.backends import BACKENDS, make_backend
+    from zeroevidence.attack.backends.backend import BACKENDS, make_backend
 
     for name in BACKENDS:
         one = make_backend(name)
@@ -313,7 +313,7 @@ def test_back_ends_are_estimators():
 
 def test_every_measure_of_the_registry_is_in_a_full_result():
     """The same battery gives value, interval and null; a measure says itself what it has."""
-    from zeroevidence.measure.registry import MEASURES as registered
+    from zeroevidence.measure.measures import MEASURES as registered
 
     mated = np.repeat(np.arange(6), 5)
     scores = np.random.default_rng(0).normal(size=(30, 6)) + np.eye(6)[mated]

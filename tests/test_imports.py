@@ -48,7 +48,7 @@ def test_garbage_is_collected_again_once_a_command_is_imported():
     code = "from zeroevidence.cli import cli; cli(['cite'], standalone_mode=False); import gc; print(gc.isenabled())"
     found = loaded_by(code)
     assert "True" in found
-    assert "zeroevidence.cli.cite" in found
+    assert "zeroevidence.cli.commands.cite" in found
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -82,7 +82,7 @@ import zeroevidence.protect.assessment.classifiers as package
 package.__path__.append(sys.argv[1])  # as if the file lay beside the others
 importlib.import_module(f"{package.__name__}.length")
 from zeroevidence import Embeddings, Options
-from zeroevidence.cli.protect.evaluate import command
+from zeroevidence.cli.commands.protect.evaluate import command
 from zeroevidence.protect import Roles, assess
 rng = np.random.default_rng(0)
 who = np.repeat(np.arange(60), 8)

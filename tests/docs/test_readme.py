@@ -64,9 +64,11 @@ def write_voices(path):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """What the commands of README name."""
-    monkeypatch.setattr("zeroevidence.auditing.corpora.load_extractor", lambda name, **_: Spectrum())
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
     few = {"attackers": ["lazy-informed"], "backends": ["cosine"]}  # one of each is enough to run the line
-    monkeypatch.setattr("zeroevidence.cli.audit.audit_corpora", lambda *a, **words: audit_corpora(*a, **words | few))
+    monkeypatch.setattr(
+        "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **words: audit_corpora(*a, **words | few)
+    )
     monkeypatch.setattr("zeroevidence.protect.assessment.attacks.CLASSIFIERS", ("logistic",))
     monkeypatch.setattr("zeroevidence.protect.fitting.kinds", lambda: [find("linear")])
     _, ignorant, informed = sample_rows("eval")

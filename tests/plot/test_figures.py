@@ -16,7 +16,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import About, Curve, Evaluation, MeasureResult, People, Points
 from zeroevidence.plot.canvas import look
-from zeroevidence.plot.words import row_names, shortened
+from zeroevidence.plot.names import row_names, shortened
 
 mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
@@ -373,7 +373,7 @@ def test_names_tell_rows_apart(bare):
 
 
 def test_matplotlib_comes_late_and_is_named_when_missing(monkeypatch, rows):
-    code = "import sys, zeroevidence.plot, zeroevidence.cli.plot; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, zeroevidence.plot, zeroevidence.cli.commands.plot; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"zeroevidence\[report\]"):

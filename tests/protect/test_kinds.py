@@ -76,7 +76,7 @@ def test_a_missing_part_is_named(kind, monkeypatch):
 
 @pytest.mark.parametrize("command", ["fit", "evaluate"])
 def test_the_command_line_offers_every_attribute_protector(command):
-    from zeroevidence.cli.protect import command as group
+    from zeroevidence.cli.commands.protect import command as group
 
     found = group.get_command(click.Context(group), command)
     (option,) = (one for one in found.params if "--protector" in one.opts)

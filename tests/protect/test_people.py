@@ -12,7 +12,7 @@ from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.tradeoff.extrapolation import people_needed
 from zeroevidence.protect.tradeoff.people_curve import OVER_PEOPLE, people_curve, refits, with_people_curves
 from zeroevidence.report.html.page import to_html
-from zeroevidence.report.protection import render_protection
+from zeroevidence.report.tables.attribute_classes import render_attribute_classes
 
 PEOPLE = np.array([10.0, 20.0, 40.0, 80.0])
 
@@ -100,9 +100,9 @@ def test_rows_carry_the_curve_to_every_output(roles):
     assert len(codes & {"people-needed", "people-unknown", "people-enough"}) == 1
     assert ("people_needed" in with_curve) == ("people-needed" in codes)
     assert from_json(to_json(rows)) == rows
-    text = render_protection(rows, "text")
+    text = render_attribute_classes(rows, "text")
     assert "D_ECE after fitting on so many people" in text
     assert "for a D_ECE of 0.05" in " ".join(text.split()) or "people-enough" in text
     page = to_html(rows)
     assert "figure-over-training" in page
-    assert render_protection(rows, "csv")
+    assert render_attribute_classes(rows, "csv")

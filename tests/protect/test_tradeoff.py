@@ -24,7 +24,7 @@ from zeroevidence.protect.tradeoff.strengths import (
     set_strength,
     tradeoffs,
 )
-from zeroevidence.report.front import render_front
+from zeroevidence.report.tables.pareto_front import render_pareto_front
 
 
 def voices(people=24, each=8, dimension=8, start=0):
@@ -161,9 +161,9 @@ def test_the_front_over_protectors(data):
     pairs = [(-float(one.utility["top1"]), float(one.attack["d_ece"])) for one in by_search]
     assert [one.on_front for one in by_search] == on_front(pairs)
     assert front_points(from_json(to_json(rows))) == points
-    text = render_front(rows, "text")
+    text = render_pareto_front(rows, "text")
     assert "Privacy against utility" in text
-    assert "classmeans" in render_front(rows, "md")
+    assert "classmeans" in render_pareto_front(rows, "md")
 
 
 def test_noise_at_application(data, tmp_path):

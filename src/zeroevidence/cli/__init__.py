@@ -36,7 +36,7 @@ _COMMANDS = {
 
 @click.group(
     cls=LazyGroup,
-    home="zeroevidence.cli",
+    home="zeroevidence.cli.commands",
     summaries=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -47,7 +47,7 @@ def render(
         from zeroevidence.evaluation.reading.results import to_json
 
         return to_json(rows)
-    from zeroevidence.report import tables
+    from zeroevidence.report.tables import evaluations as tables
 
     return {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format](rows, measures)
 

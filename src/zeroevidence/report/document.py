@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.errors import UsageError
-from zeroevidence.report.html.processes import Each
-from zeroevidence.report.material import Material
+from zeroevidence.report.html.figure_processes import Each
+from zeroevidence.report.inputs import ReportInputs
 
 DOCUMENT_FORMATS = ("html", "md", "latex")
 
 
 def document(
-    material: Material,
+    material: ReportInputs,
     format: str = "html",
     *,
     title: str | None = None,
@@ -53,7 +53,7 @@ def document(
     if format not in DOCUMENT_FORMATS:
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(DOCUMENT_FORMATS)}")
     from zeroevidence.report import render
-    from zeroevidence.report.comparisons import render_comparisons
+    from zeroevidence.report.tables.comparisons import render_comparisons
 
     parts = [render(material.rows, format, measures=measures)] if material.rows else []
     parts += [render_comparisons(material.comparisons, format)] if material.comparisons else []

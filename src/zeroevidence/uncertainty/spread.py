@@ -17,7 +17,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.level import LEVEL
-from zeroevidence.uncertainty.student import t_quantile, t_tail
+from zeroevidence.uncertainty.numerics.student import t_quantile, t_tail
 
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian

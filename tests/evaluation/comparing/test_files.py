@@ -16,7 +16,7 @@ from zeroevidence.evaluation.reading.score_files import (
     pool_files,
     score_files,
 )
-from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.report.tables.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.sample import sample_rows
 
 QUICK = Options(intervals=20, null=0)

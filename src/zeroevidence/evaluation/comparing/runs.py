@@ -25,10 +25,10 @@ from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import Sampled
 from zeroevidence.evaluation.rows.setup import joint_signature
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import Difference
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.runs import Runs, TwoSpreads, runs_spread
+from zeroevidence.uncertainty.runs import SpreadSources, TrainingRuns, training_spread
 
 
 def compare_runs(
@@ -127,7 +127,7 @@ def _within(
 def _compared(
     trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], name: str, people: Sampled | None
 ) -> Comparison:
-    find_measure(name)
+    MEASURES.find(name)
     if people is None:
         raise UsageError(f"{name} is not a measure that can be compared")
     level = next(iter(trained.values()))[0].setup.level
@@ -145,26 +145,28 @@ def _compared(
     )
 
 
-def _runs(rows: Sequence[Evaluation], name: str, system: str) -> Runs:
+def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
     metrics = [value_of(row, name, system) for row in rows]
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
-    return Runs(np.array([float(result) for result in metrics]), np.stack([one.left_out[name] for one in drawn]))
+    return TrainingRuns(
+        np.array([float(result) for result in metrics]), np.stack([one.left_out[name] for one in drawn])
+    )
 
 
-def _sources(found: TwoSpreads | None) -> Sources | None:
+def _sources(found: SpreadSources | None) -> Sources | None:
     return None if found is None else Sources(found.people.error, found.trainings.error)
 
 
-def _placed(system: str, rows: Sequence[Evaluation], runs: Runs, name: str, people: Sampled) -> Placed:
+def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
     """The mean of one system, within the range of the measure."""
     mean = MeasureResult.of(name, runs.mean)
     unrecognised = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
     changes = [change for change in unrecognised if change is not None]
     spread = None
     if people.clusters >= LEAST_PEOPLE:
-        spread = runs_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
+        spread = training_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
     if spread is None:
         return Placed(system, runs.mean, None, None, 0, len(rows))
     estimate = float(np.mean([row[name].corrected for row in rows]))
@@ -173,9 +175,9 @@ def _placed(system: str, rows: Sequence[Evaluation], runs: Runs, name: str, peop
     return Placed(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
 
 
-def _pair(one: str, other: str, runs: Mapping[str, Runs], people: Sampled, level: float) -> PairwiseDifference:
+def _pair(one: str, other: str, runs: Mapping[str, TrainingRuns], people: Sampled, level: float) -> PairwiseDifference:
     value = runs[one].mean - runs[other].mean
-    found = runs_spread([runs[one], runs[other]], people.shares, people.effective)
+    found = training_spread([runs[one], runs[other]], people.shares, people.effective)
     if found is None:
         return PairwiseDifference(one, other, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
     low, high = found.both.limits(value, level)

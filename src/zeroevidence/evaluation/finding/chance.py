@@ -16,7 +16,7 @@ import numpy as np
 
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 

@@ -19,11 +19,11 @@ from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_
 from zeroevidence.evaluation.rows.limits import one_sided_limit as limit_on_scale
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
-from zeroevidence.uncertainty.draws import Progress, run_jobs
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
+from zeroevidence.uncertainty.resampling.draws import Progress, run_jobs
 from zeroevidence.uncertainty.spread import Spread
 
 _SIZES = (12, 24, 48, 96)  # numbers of people that are simulated to find the one that is needed
@@ -231,7 +231,7 @@ def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -
 
 def checked_bound(name: str, bound: float) -> float:
     """A bound within the range of its measure."""
-    one = find_measure(name)
+    one = MEASURES.find(name)
     if one.discloses == "none" or not one.low <= bound <= one.high:
         raise UsageError(f"{name}: expected a bound from {one.range}, got {bound:g}")
     return float(bound)

@@ -8,14 +8,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from zeroevidence.data.door import door, is_folder
+from zeroevidence.data.files.errors import is_folder, reading_file
 from zeroevidence.data.typed import read_json
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.curves import Surface
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
 from zeroevidence.evaluation.rows.records import SCHEMA, results_text, to_record, write_text
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 
 _REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
 _TOLERANCE = 1e-6  # by which a value may pass the end of its range
@@ -45,7 +45,7 @@ def to_json(rows: Sequence[Evaluation]) -> str:
 
 def read_results(path: str | Path) -> list[Evaluation]:
     """Read the rows of a result file, of a folder that `link` or `audit` wrote, or of a table of a challenge."""
-    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+    from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
     from zeroevidence.evaluation.reading.published import read_published
 
     if is_summary(path):
@@ -78,7 +78,7 @@ def read_result(path: str | Path) -> Evaluation:
 
 def is_result(path: str | Path) -> bool:
     """Whether this is a finished result: a JSON file, a folder with one, or a table that a challenge's kit wrote."""
-    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+    from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
 
     place = Path(path)
     try:
@@ -114,7 +114,7 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
     rows = document.get("rows")
     if not isinstance(rows, list):
         raise InputError("has no rows; expected a list of them", path=path)
-    with door(path, "a result"):
+    with reading_file(path, "a result"):
         return [_row(record, f"row {number}") for number, record in enumerate(rows, 1)]
 
 

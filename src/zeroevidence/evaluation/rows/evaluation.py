@@ -20,7 +20,7 @@ from zeroevidence.evaluation.rows.records import results_text, to_record, write_
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Setup, signature
 from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
-from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 
 
 @dataclass(frozen=True, slots=True)

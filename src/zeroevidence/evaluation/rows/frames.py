@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import NO_VALUE, RESULT_COLUMNS, MeasureResult
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import percent
 
 # The labels of tables in their usual order; others follow.

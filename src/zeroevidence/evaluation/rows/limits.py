@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.measure.registry import MEASURES, Direction
+from zeroevidence.measure.measures import MEASURES, Direction
 from zeroevidence.uncertainty.spread import Spread
 
 

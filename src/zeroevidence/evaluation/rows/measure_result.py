@@ -8,7 +8,7 @@ from math import isnan, nan
 from typing import TypeAlias
 
 from zeroevidence.evaluation.rows.columns import Column, column, columns
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread
 

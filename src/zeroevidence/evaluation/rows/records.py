@@ -9,7 +9,7 @@ from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 
-from zeroevidence.data.writing import refuse_existing, write_whole
+from zeroevidence.data.files.writing import refuse_existing, write_atomically
 from zeroevidence.evaluation.rows.setup import joint_signature
 
 SCHEMA = "zeroevidence/evaluation/3"
@@ -58,7 +58,7 @@ def results_text(records: Sequence[Mapping[str, Any]], signatures: Sequence[str]
 def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
     """Write a file whole or not at all; one that exists is kept unless `overwrite`."""
     refuse_existing(path, overwrite)
-    write_whole(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
 def _indented(value: Any, inset: str = "") -> str:

@@ -11,8 +11,8 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.limits import measure_range, with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.measure.registry import IntervalRule
-from zeroevidence.uncertainty.bias import bias_of, is_biased
+from zeroevidence.measure.measures import IntervalRule
+from zeroevidence.uncertainty.bias import estimate_bias, is_biased
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import spread_of
 
@@ -86,7 +86,7 @@ class Replicates:
 
     def bias(self, name: str, value: float, rule: IntervalRule) -> float:
         """By how much a value is too large."""
-        return bias_of(value, self.halves[name], rule) if name in self.halves else 0.0
+        return estimate_bias(value, self.halves[name], rule) if name in self.halves else 0.0
 
     def _refitted(self, name: str) -> float:
         """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""

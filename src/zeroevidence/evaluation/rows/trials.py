@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.measure.disclosure import SpeakerRisk, by_speaker
+from zeroevidence.measure.search.disclosure import SpeakerRisk, by_speaker
 
 
 @dataclass(frozen=True, slots=True)

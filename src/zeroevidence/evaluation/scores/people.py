@@ -13,11 +13,11 @@ import numpy as np
 from zeroevidence._typing import BoolArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.names import rows_of
+from zeroevidence.data.names import row_numbers
 from zeroevidence.evaluation.rows.curves import Curve, as_curve, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.trials import People, Trials
-from zeroevidence.uncertainty.exposure import exposed_people
+from zeroevidence.uncertainty.exposure import exposure_shares
 
 _MOST_PEOPLE = 1000
 _HUB_SHARE = 0.1
@@ -53,7 +53,7 @@ def exposure_by_person(
     linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
     falsely = None
     if on_top is not None:
-        named = rows_of(risk.speaker, on_top)
+        named = row_numbers(risk.speaker, on_top)
         wrong = named[(named >= 0) & (named != risk.whose)]
         times = np.bincount(wrong, minlength=len(risk.speaker))
         others = len(trials.speaker) - risk.trials
@@ -73,7 +73,7 @@ def exposure_by_person(
 
 def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:
     """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    found = exposed_people(trials.by_speaker.mean, choose=thinned, confidence=level)
+    found = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
     return {
         "people_above": as_curve(found.level, found.share),
         "people_above_bound": as_curve(found.level, found.bound),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.audio import audio_seconds
-from zeroevidence.data.speech import SEGMENT_RATE, Corpus, Utterance
+from zeroevidence.data.speech.audio import audio_rate_and_seconds
+from zeroevidence.data.speech.corpus import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.rows.about import About
@@ -19,10 +19,10 @@ from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
-from zeroevidence.measure.registry import battery
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
-from zeroevidence.uncertainty.draws import groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.resampling.draws import draw_groups
 from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
 
 _KINDS = {"substitute": 0, "delete": 1, "insert": 2}
@@ -159,7 +159,7 @@ def utterance_pairs(original: Corpus, anonymised: Corpus) -> list[tuple[Utteranc
 
 def _seconds(utterance: Utterance) -> float:
     """How long an utterance is, which may be a part of its file."""
-    end = audio_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
+    end = audio_rate_and_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
     return end - (utterance.start or 0) / SEGMENT_RATE
 
 
@@ -208,7 +208,7 @@ def utility_row(
     """
     code, unit = who
     sums = columns.sum(axis=0)
-    values = battery("utility", view(sums))
+    values = compute_family("utility", view(sums))
     most, seed = how.options.intervals, how.options.seed
     clusters = int(code.max()) + 1
     spreads: dict[str, Spread] = {}
@@ -218,8 +218,8 @@ def utility_row(
         people = effective_number(np.bincount(code, weights=weight).astype(np.float64))
         flags = _flags(unit, clusters, people)
     if most and clusters >= LEAST_PEOPLE:
-        group = groups_of(clusters, most, seed)[code]
-        without = [battery("utility", view(sums - columns[group == one].sum(axis=0))) for one in range(number)]
+        group = draw_groups(clusters, most, seed)[code]
+        without = [compute_family("utility", view(sums - columns[group == one].sum(axis=0))) for one in range(number)]
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
         spreads = _spreads(values, without, shares, people)
     counted = counts | ({"speakers": clusters} if unit == "speaker" else {})

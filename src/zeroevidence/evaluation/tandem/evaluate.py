@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About
@@ -18,7 +18,7 @@ from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, d
 from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, scores_by_attack, trial_classes
 from zeroevidence.evaluation.tandem.curves import tandem_curves, tandem_profiles, tandem_surfaces
 from zeroevidence.evaluation.tandem.intervals import TandemSpreads, tandem_spreads
-from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.measure.tandem.view import TandemView
 from zeroevidence.uncertainty.level import LEVEL
@@ -98,7 +98,7 @@ def _row(
     speakers: int | None,
 ) -> Evaluation:
     """The row of one attack, or of all together."""
-    measured = battery("tandem", view)
+    measured = compute_family("tandem", view)
     assert setup.tandem is not None
     return Evaluation(
         metrics=_metrics(measured, view, drawn, attack, setup.level),
@@ -123,7 +123,7 @@ def _metrics(
     unit = "" if drawn is None else f"{drawn.unit} and attack" if drawn.by_attack and attack == ALL else drawn.unit
     metrics = {}
     for name, value in values.items():
-        result = MeasureResult.of(name, value, MEASURES[name].method(view))
+        result = MeasureResult.of(name, value, MEASURES[name].method_of(view))
         spread = None if drawn is None else drawn.spreads[attack].get(name)
         method = "; ".join(filter(None, (result.method, f"interval by {unit}")))
         metrics[name] = with_limits(result, name, spread, level, bound=False, method=method)

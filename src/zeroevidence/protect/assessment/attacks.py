@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, StrArray
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Flag, Options, evaluate, together
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.bits import class_measures, negative_flags
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
@@ -156,13 +156,13 @@ class _Target:
     ) -> None:
         self.attribute, self.seed, self.options, self.words = attribute, seed, options, words
         self.ids = {"attack": attack.ids, "test": test.ids}
-        self.names = {side: np.unique(speaker_names(one)) for side, one in (("attack", attack), ("test", test))}
+        self.names = {side: np.unique(require_speakers(one)) for side, one in (("attack", attack), ("test", test))}
         self.classes, self.attack, self.test = attacked_samples(attack, test, attribute)
         self.flags = point_mass_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
         self.told: dict[str, MeasureResult] = {
-            name: MeasureResult.of(name, value, MEASURES[name].method(view))
-            for name, value in battery("attribute", view).items()
+            name: MeasureResult.of(name, value, MEASURES[name].method_of(view))
+            for name, value in compute_family("attribute", view).items()
         }
 
     def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: Counter) -> list[Evaluation]:
@@ -235,7 +235,7 @@ def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tu
         Sample(
             np.asarray(side.vectors, dtype=np.float64),
             np.searchsorted(classes, labels),
-            np.unique(speaker_names(side), return_inverse=True)[1],
+            np.unique(require_speakers(side), return_inverse=True)[1],
         )
         for side, labels in ((attack, learned), (test, asked))
     )

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from zeroevidence.evaluation.comparing.comparison import Comparison
-from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.cells import number
-from zeroevidence.report.comparisons import comparison_title
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.html.content import Cell, Table
-from zeroevidence.report.verdict.words import Verdict
+from zeroevidence.report.layout.formatting import number
+from zeroevidence.report.tables.comparisons import comparison_title
+from zeroevidence.report.verdict.phrases import Verdict
 
 
 def comparison_tables(comparison: Comparison) -> dict[str, Any]:

@@ -10,20 +10,20 @@ from typing import TypeAlias
 from zeroevidence.evaluation import Evaluation, Finding, Flag, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.scores.people import hubs
-from zeroevidence.measure.registry import MEASURES, headline_measures
-from zeroevidence.report.cells import (
+from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.report.layout.formatting import (
     bounds,
     chosen_measures,
     guessed,
     labelled,
     meaning,
-    null_words,
+    null_note,
     size,
     under_null,
     value,
 )
-from zeroevidence.report.implied import implied
-from zeroevidence.report.recordings import held_with, with_recordings
+from zeroevidence.report.layout.implied_labels import implied
+from zeroevidence.report.tables.several_recordings import held_with, with_recordings
 
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
@@ -131,7 +131,7 @@ def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluat
         "" if metric.p_value is None else f"p = {metric.p_value:.2g}",
         _shown_value(plain, name),
         _shown_value(noise, name),
-        f"{meaning(row, name)} {null_words(row, name)}".strip(),
+        f"{meaning(row, name)} {null_note(row, name)}".strip(),
         _strip(name, row, plain),
     )
 
@@ -167,7 +167,7 @@ def _most(name: str, metric: MeasureResult, row: Evaluation) -> tuple[float, flo
     entry = MEASURES.get(name)
     if entry is None or entry.family == "tandem" or entry.discloses == "none":
         return None
-    if entry.high_words == "log2 N":
+    if entry.high_note == "log2 N":
         people = row.counts.get("identities", 0)
         return (0.0, log2(people)) if people > 1 else None
     if name == "eer":  # half is guessing; beyond it the scores point the wrong way

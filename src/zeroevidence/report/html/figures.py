@@ -10,9 +10,9 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import chosen, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
-from zeroevidence.plot.words import row_names
-from zeroevidence.report.html.processes import Each
-from zeroevidence.report.html.readoff import Panel, readable_panels
+from zeroevidence.plot.names import row_names
+from zeroevidence.report.html.figure_processes import Each
+from zeroevidence.report.html.readable_curves import Panel, readable_panels
 
 # What one person may ask first; the other kinds follow in their own order.
 _FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-identities", "eer-lid", "ece", "histogram")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import MEASURES
-from zeroevidence.report.verdict.words import outside
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.report.verdict.phrases import outside
 
 _ATTRIBUTES = (
     "Attributes: classifiers learned to tell the classes from recordings protected in the same way, of people "

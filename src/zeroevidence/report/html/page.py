@@ -21,20 +21,20 @@ from zeroevidence._version import __version__
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.rows.printable import printable
-from zeroevidence.plot.words import row_names
-from zeroevidence.report.cells import label_words
-from zeroevidence.report.comparisons import comparison_notes
+from zeroevidence.plot.names import row_names
+from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import content
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
+from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.figures import draw_figures, plain_panels
-from zeroevidence.report.html.hide import hidden
 from zeroevidence.report.html.methods import describe_methods
-from zeroevidence.report.html.processes import Each
-from zeroevidence.report.html.references import references
-from zeroevidence.report.material import Card
-from zeroevidence.report.recordings import NOTE, untried_words
-from zeroevidence.report.strength import growths
+from zeroevidence.report.html.pseudonyms import hidden
+from zeroevidence.report.inputs import Card
+from zeroevidence.report.layout.formatting import label_words
+from zeroevidence.report.tables.comparisons import comparison_notes
+from zeroevidence.report.tables.several_recordings import NOTE, untried_words
 from zeroevidence.report.verdict import Verdict, verdict
+from zeroevidence.report.verdict.learning_curves import growths
 
 if TYPE_CHECKING:
     from jinja2 import Environment

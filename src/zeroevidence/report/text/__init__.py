@@ -11,10 +11,10 @@ from rich.console import Console
 
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.evaluation.rows.flags import Severity
-from zeroevidence.report.cells import Flagged, flagged
-from zeroevidence.report.grid import Grid
-from zeroevidence.report.recordings import NOTE, recordings_grid, untried_words
-from zeroevidence.report.sections import sections
+from zeroevidence.report.layout.formatting import Flagged, flagged
+from zeroevidence.report.layout.grid import Grid
+from zeroevidence.report.layout.sections import sections
+from zeroevidence.report.tables.several_recordings import NOTE, recordings_grid, untried_words
 from zeroevidence.report.text.console import say, say_signatures, terminal_console, written
 from zeroevidence.report.text.grids import say_grid
 from zeroevidence.report.text.rows import say_rows

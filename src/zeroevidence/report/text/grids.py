@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from zeroevidence.report.cells import one_line
-from zeroevidence.report.grid import Grid
+from zeroevidence.report.layout.formatting import one_line
+from zeroevidence.report.layout.grid import Grid
 from zeroevidence.report.text.columns import Column, arranged, drawn, numbered
 from zeroevidence.report.text.console import say, say_lines
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.report.cells import (
+from zeroevidence.report.layout.formatting import (
     Labelled,
     bounds,
     cell,
@@ -19,7 +19,7 @@ from zeroevidence.report.cells import (
     size,
     title,
 )
-from zeroevidence.report.implied import implied
+from zeroevidence.report.layout.implied_labels import implied
 from zeroevidence.report.text.columns import Arranged, Column, arranged, drawn, numbered
 from zeroevidence.report.text.console import UNBROKEN, say, say_labels, say_lines
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, findings
 from zeroevidence.report.verdict.attribute import attribute_verdict
-from zeroevidence.report.verdict.other import described
-from zeroevidence.report.verdict.people import people_verdict
-from zeroevidence.report.verdict.words import Verdict
+from zeroevidence.report.verdict.description import described
+from zeroevidence.report.verdict.identity import people_verdict
+from zeroevidence.report.verdict.phrases import Verdict
 
 __all__ = ["Verdict", "verdict"]
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import evidence_measure
-from zeroevidence.measure.zebra import D_ECE_MAX
-from zeroevidence.report.verdict.summary import summary
-from zeroevidence.report.verdict.words import (
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX
+from zeroevidence.report.verdict.phrases import (
     Verdict,
     capital,
     caution_words,
@@ -20,6 +19,7 @@ from zeroevidence.report.verdict.words import (
     removed_words,
     vacuous_words,
 )
+from zeroevidence.report.verdict.summary import summary
 
 
 def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Sequence[Finding] = ()) -> Verdict:

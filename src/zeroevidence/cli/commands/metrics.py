@@ -1,0 +1,50 @@
+"""``zeroevidence metrics``: every measure and what it means."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from zeroevidence.measure.measures import Measure
+
+_PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references", "categories")
+_DIRECTION = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
+_USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none": "no direction"}
+
+
+@click.command("metrics")
+@click.argument("name", required=False)
+@click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(name: str | None, output_format: str) -> None:
+    """List every measure with its unit, range, direction, meaning and reference; or one, by NAME."""
+    from zeroevidence.measure.measures import MEASURES
+
+    entries = [MEASURES.find(name)] if name else list(MEASURES.values())
+    if output_format == "json":
+        click.echo(json.dumps([_record(entry) for entry in entries], indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    for entry in entries:
+        click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.family})")
+        click.echo(f"    {entry.meaning}")
+        click.echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
+        for category, words in (entry.categories or {}).items():
+            click.echo(f"    {category}: {words}")
+
+
+def direction(entry: Measure) -> str:
+    """Which way is worse, in words."""
+    if entry.family == "utility":
+        return _USEFUL[entry.better]
+    return "higher is worse" if entry.family == "tandem" else _DIRECTION[entry.discloses]
+
+
+def _record(entry: Measure) -> dict[str, Any]:
+    """What a measure says about itself; an end of its range that is infinite is a word, as in results."""
+    found = {name: getattr(entry, name) for name in _PLAIN if getattr(entry, name) is not None}
+    return {
+        name: str(value) if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()
+    }

@@ -1,0 +1,43 @@
+"""``--fail-if``: results decide the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from zeroevidence.cli.options.declare import Decorator, grouped
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation.finding.gate import Gate
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """Conditions under which a command fails."""
+
+    conditions: tuple[Gate, ...]
+
+    def judge(self, rows: Sequence[Evaluation]) -> None:
+        """Say which conditions hold, and exit with 1 if any does."""
+        failures = [line for gate in self.conditions for line in gate.failures(rows)]
+        for line in failures:
+            click.echo(line, err=True)
+        if failures:
+            sys.exit(1)
+
+
+def gate_option(example: str) -> Decorator:
+    """The option ``--fail-if``, handed over as `gates`."""
+    return grouped(
+        "gates",
+        lambda conditions: Gates(tuple(Gate.parse(text) for text in conditions)),
+        click.option(
+            "--fail-if",
+            "conditions",
+            multiple=True,
+            metavar="CONDITION",
+            help=f"Exit with 1 if this holds: '{example}'.",
+        ),
+    )

@@ -1,0 +1,109 @@
+"""What rows and numbers are called in a figure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation.rows.printable import printable
+from zeroevidence.measure.measures import MEASURES
+
+# In the order in which they are tried as names of rows.
+_LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
+
+_LONG = 40  # letters of a name from which labels that are not needed are left out
+
+
+def row_names(rows: Sequence[Evaluation]) -> list[str]:
+    """Short names, made of labels, that tell rows apart; rows with the same labels are numbered."""
+    if len(rows) == 1:
+        return [label_of(rows[0], "system") or "these scores"]
+    others = sorted({label for row in rows for label in row.labels} - set(_LABELS))
+    chosen: list[str] = []
+    for label in (*_LABELS, *others):
+        if _told_apart(rows, [*chosen, label]) > _told_apart(rows, chosen):
+            chosen.append(label)
+        if _told_apart(rows, chosen) == len(rows):
+            break
+    names = _joined(rows, chosen)
+    for label in sorted(chosen, key=lambda one: -max(len(label_of(row, one)) for row in rows)):
+        rest = [one for one in chosen if one != label]
+        if max(map(len, names)) > _LONG and _told_apart(rows, rest) == _told_apart(rows, chosen):
+            chosen, names = rest, _joined(rows, rest)
+    return [
+        name if name and names.count(name) == 1 else f"{name} ({number})".strip()
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def _told_apart(rows: Sequence[Evaluation], labels: Sequence[str]) -> int:
+    return len({tuple(label_of(row, label) for label in labels) for row in rows})
+
+
+def _joined(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
+    parts = ([label_of(row, label) for label in labels] for row in rows)
+    return [", ".join(filter(None, part)) or label_of(row, "system") for part, row in zip(parts, rows, strict=True)]
+
+
+def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
+    """What target and non-target scores are of: pairs of one person and of two, or classes of an attribute."""
+    if not all("attribute" in row.labels for row in rows):
+        return "mated", "non-mated"
+    named = {(row.labels.get("class") or row.about.target_class, row.about.other_class) for row in rows}
+    one, other = named.pop() if len(named) == 1 else (None, None)
+    if one is None:
+        return "one class", "other class"
+    return shortened(one, 40), "other classes" if other is None else shortened(other, 40)
+
+
+def text_width(text: str) -> int:
+    """How much room text takes, in letters; those of some scripts are twice as wide."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def shortened(name: str, most: int = 24) -> str:
+    """A name as it can be written beside an axis: one line, not too long, and no control characters."""
+    clean = printable(name).replace("\n", " ").replace("\t", " ")
+    if text_width(clean) <= most:
+        return clean
+    while text_width(clean) > most - 1:
+        clean = clean[:-1]
+    return f"{clean}…"
+
+
+def label_of(row: Evaluation, label: str) -> str:
+    """A label as figures write it: an attacker by name alone."""
+    threat = row.about.threat
+    return shortened(threat.name if label == "attacker" and threat is not None else row.labels.get(label, ""), 60)
+
+
+def measured(row: Evaluation, name: str) -> float | None:
+    """A measure as a number, None where the row has no such number."""
+    return row.metrics[name].number if name in row.metrics else None
+
+
+def written(row: Evaluation, name: str) -> str:
+    """A measure with its title and unit, "" where the row has none."""
+    value = measured(row, name)
+    if value is None:
+        return ""
+    entry = MEASURES[name]
+    if entry.unit == "rate":
+        return f"{entry.title} {100 * value:.3g} %"
+    unit = {"bit": " bit", "dB": " dB"}.get(entry.unit, "")
+    return f"{entry.title} {value:.3g}{unit}"
+
+
+def axis_title(name: str) -> str:
+    """The title of a measure with its unit, for an axis."""
+    entry = MEASURES[name]
+    unit = {"rate": " (%)", "bit": " (bits)", "dB": " (dB)", "log10 LR": " (log10 LR)"}.get(entry.unit, "")
+    return f"{entry.title}{unit}"
+
+
+def joined(*parts: str) -> str:
+    """Parts that are not empty, with a colon after the first and commas between the others."""
+    first, *rest = parts
+    said = ", ".join(part for part in rest if part)
+    return f"{first}: {said}" if first and said else first or said

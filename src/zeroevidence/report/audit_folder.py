@@ -1,0 +1,104 @@
+"""The folder of an audit: everything that was found, in files that other commands read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from zeroevidence.auditing import Audit
+from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.report import render
+from zeroevidence.report.document import document
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.text.console import terminal_console, wrapped
+from zeroevidence.report.trial_tables import speaker_table, trial_table, write_table
+from zeroevidence.report.verdict import verdict
+
+_RESULT = "result.json"
+
+
+def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """The folder, refused where it is a file, or holds results that must not be replaced."""
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise UsageError(f"{folder}: is a file; expected a folder")
+    if (home / _RESULT).exists() and not overwrite:
+        raise UsageError(f"{folder}: holds results; --overwrite replaces them")
+    return home
+
+
+def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Write rows, the cards of attackers and protector, the finding, and what each trial and each speaker disclosed.
+
+    Parameters
+    ----------
+    audit
+        What every attacker learned.
+    folder
+        Made where it is missing. Results that are there are kept unless `overwrite`.
+
+    Returns
+    -------
+    list
+        The files, ``result.json`` last, so that a folder without it is seen to be incomplete.
+    """
+    home = check_folder(folder, overwrite=overwrite)
+    cards = _json([card.to_dict() for card in audit.cards])
+    protector = {} if audit.protector is None else {"protector.json": _json(audit.protector.to_dict())}
+    tables = {"trials.csv": trial_table(audit.rows), "speakers.csv": speaker_table(audit.rows)}
+    result = to_json((*audit.rows, *audit.utility))
+    texts = {"attackers.json": cards, **protector, "summary.txt": summary(audit), _RESULT: result}
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        for name, frame in tables.items():
+            write_table(frame, home / name)
+        for name, text in texts.items():
+            _write(home / name, text)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return [home / name for name in (*tables, *texts)]
+
+
+def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None) -> Path:
+    """Write the HTML report of an audit, replacing one that is there.
+
+    Raises
+    ------
+    MissingExtra
+        Without what draws figures and fills templates.
+    """
+    material = ReportInputs()
+    material.add_audit(audit)
+    _write(Path(path), document(material, measures=measures))
+    return Path(path)
+
+
+def summary(audit: Audit) -> str:
+    """The finding in words: one line, five sentences for everybody, and the reasons for them."""
+    words = verdict(audit.rows)
+    short = f"{' '.join(words.summary)}\n\nIn detail: " if words.summary else ""
+    return f"{words.headline}\n\n{short}{words.paragraph}\n"
+
+
+def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
+    """The finding, the strongest attacker's card and a table of all, for a terminal."""
+    width = terminal_console().width
+    card = audit.cards[audit.finding.strongest].to_text(width)
+    if audit.protector is not None:
+        card += f"\n{audit.protector.to_text(width)}"
+    left_out = [f"Not tried: {one}" for one in audit.left_out]
+    found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
+    shown = [rows for rows in (audit.rows, audit.utility) if rows]
+    tables = [render(rows, "text", signatures=signatures, measures=measures) for rows in shown]
+    return "\n".join(found) + f"\n{card}\n" + "\n".join(tables)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))

@@ -1,0 +1,1 @@
+"""Sources of the measures: BibTeX, and references as sentences."""

@@ -1,0 +1,90 @@
+"""Figures drawn side by side: processes that make matplotlib ready while results are still computed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from zeroevidence.attack.speech.batches import cores
+
+_MOST = 4  # processes: a report has about ten figures
+
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+@contextmanager
+def figure_processes(number: int | None = None) -> Iterator[Each]:
+    """Something to use as `map`, which shares the work out among processes that live as long as the block.
+
+    They are started at once. On a machine with one core there are none. What one of them fails to do is done here, so
+    answers and errors are those of `map`.
+
+    Examples
+    --------
+    >>> with figure_processes() as each:
+    ...     list(each(abs, [-2, -3]))
+    [2, 3]
+    """
+    number = min(_MOST, cores()) if number is None else number
+    if number == 1:
+        yield map
+        return
+    fresh = multiprocessing.get_context("spawn")  # a fork would copy locks that threads of this process hold
+    pipes = [fresh.Pipe() for _ in range(number)]
+    helpers = [fresh.Process(target=_serve, args=(theirs,), daemon=True) for _, theirs in pipes]
+    try:
+        for helper in helpers:
+            helper.start()
+        for _, theirs in pipes:
+            theirs.close()
+        yield lambda work, jobs: _shared_out(work, list(jobs), [ours for ours, _ in pipes])
+    finally:
+        for helper in helpers:
+            if helper.pid is not None:
+                helper.terminate()
+                helper.join()
+
+
+def _shared_out(work: Callable[[Any], Any], jobs: Sequence[Any], helpers: Sequence[Connection]) -> list[Any]:
+    """What `work` gives for each job: whoever has finished one gets the next."""
+    found: dict[int, Any] = {}
+    left, idle, busy = deque(range(len(jobs))), list(helpers), dict[Any, int]()
+    while busy or (idle and left):
+        while idle and left:
+            helper, at = idle.pop(), left.popleft()
+            busy[helper] = at
+            with suppress(OSError):  # of one that has ended, which the next lines see
+                helper.send((work, jobs[at]))
+        answered: list[Any] = wait(list(busy))
+        for helper in answered:
+            at = busy.pop(helper)
+            try:
+                found[at] = helper.recv()
+                idle.append(helper)
+            except (EOFError, OSError):
+                continue
+    return [found[at] if at in found else work(job) for at, job in enumerate(jobs)]
+
+
+def _serve(asked: Connection) -> None:
+    """Do what is asked until nobody is there to ask; a helper that cannot do something ends without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
+    try:
+        _make_ready()
+        while True:
+            work, job = asked.recv()
+            asked.send(work(job))
+    except Exception:
+        return
+
+
+def _make_ready() -> None:
+    """Import matplotlib and find its fonts."""
+    from zeroevidence.plot.canvas import new_axes, parent_figure, svg_text
+
+    svg_text(parent_figure(new_axes(None)), name="none", title="")

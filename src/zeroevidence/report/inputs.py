@@ -1,0 +1,100 @@
+"""What a report is made of: results, their attackers' cards, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zeroevidence.attack.attackers.card import AttackerCard
+from zeroevidence.data.files.errors import is_file, reading_file
+from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary
+from zeroevidence.data.typed import load_json, read_json, typed
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation.reading.published import read_published
+from zeroevidence.evaluation.reading.results import from_json, result_text
+from zeroevidence.protect.card import ProtectorCard
+from zeroevidence.report.tables.comparisons import SCHEMA, comparisons_from_json
+
+if TYPE_CHECKING:
+    from zeroevidence.auditing import Audit
+
+Card = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class ReportInputs:
+    """Rows, for each its attacker's card where there is one, comparisons, and the protectors' cards."""
+
+    rows: list[Evaluation] = field(default_factory=list)
+    cards: list[Card | None] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    protectors: list[Card] = field(default_factory=list)
+
+    def add_result(self, path: str) -> None:
+        """Read a finished result: a JSON file, a folder that `link` or `audit` wrote, or a table that a kit wrote."""
+        if is_summary(path):
+            self.add_rows(read_published(path))
+            return
+        name, text = result_text(path)
+        if _is_comparison(text, name):
+            self.comparisons += comparisons_from_json(text, path=name)
+            return
+        rows = from_json(text, path=name)
+        if not rows:
+            raise InputError("has no rows; expected a result", path=name)
+        self._add_protector(_protector(Path(path)))
+        attacks = [row for row in rows if row.about.role != "utility"]
+        cards = iter(_cards(Path(path), len(attacks)))
+        for row in rows:
+            card = None if row.about.role == "utility" else next(cards)
+            if row not in self.rows:  # audits of the same data have their bounds in common
+                self.rows.append(row)
+                self.cards.append(card)
+
+    def add_audit(self, audit: Audit) -> None:
+        """Add what an audit found; bounds that audits of the same data have in common come once."""
+        self._add_protector(None if audit.protector is None else audit.protector.to_dict())
+        known = [(row.signature, row.labels) for row in self.rows if row.about.is_bound]
+        for row, card in zip(audit.rows, audit.cards, strict=True):
+            if not row.about.is_bound or (row.signature, row.labels) not in known:
+                self.rows.append(row)
+                self.cards.append(card.to_dict())
+        self.add_rows(audit.utility)
+
+    def add_rows(self, rows: Sequence[Evaluation]) -> None:
+        """Add rows without cards."""
+        self.rows += rows
+        self.cards += [None] * len(rows)
+
+    def _add_protector(self, card: Card | None) -> None:
+        if card is not None and card not in self.protectors:
+            self.protectors.append(card)
+
+
+def _is_comparison(text: str, path: str) -> bool:
+    document = read_json(text, path)
+    return isinstance(document, dict) and document.get("schema") == SCHEMA
+
+
+def _cards(place: Path, wanted: int) -> list[Card | None]:
+    """The attackers' cards that an audit wrote beside its result."""
+    file = place / "attackers.json"
+    if not is_file(file):
+        return [None] * wanted
+    with reading_file(file, "attackers' cards"):
+        cards = typed(tuple[AttackerCard, ...], load_json(file), "cards")
+    if len(cards) != wanted:
+        raise InputError(f"{len(cards)} cards; expected {wanted}, one for each attack of result.json", path=file)
+    return [card.to_dict() for card in cards]
+
+
+def _protector(place: Path) -> Card | None:
+    """The protector's card that an audit wrote beside its result."""
+    file = place / "protector.json"
+    if not is_file(file):
+        return None
+    with reading_file(file, "a protector's card"):
+        return typed(ProtectorCard, load_json(file), "card").to_dict()

@@ -1,0 +1,121 @@
+"""Tables for LaTeX that fit between the margins of a page.
+
+Widths are those of Computer Modern in ten points, near enough: what does not fit in one line gets its interval below
+the value, and what does not fit then is continued in a second table with the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from zeroevidence.report.layout.grid import Grid, one_line
+
+TEXT_WIDTH = 345.0  # points: the text of an article in ten points, the narrowest of the usual pages
+_GAP = 12.0  # points between two columns
+_SMALL = 0.8  # width of the second line's letters
+_NARROW, _WIDE = "ijlftrI.,:;'|!()[] -", "mwMW"
+
+
+def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
+    """Booktabs tables; notes, numbers of rows and signatures as comments."""
+    lines = [f"% {one_line(text)}" for text in (*notes, *signatures)]
+    for grid in grids:
+        lines += [line for part in fitting(grid) for line in _tabular(part)]
+    return "\n".join(lines) + "\n"
+
+
+def text_width(text: str, *, small: bool = False) -> float:
+    """How wide a text is in points, as far as one can tell without LaTeX."""
+    own = sum(3.2 if c in _NARROW else 8.5 if c in _WIDE else 7.3 if c.isupper() else 5.1 for c in text)
+    return own * (_SMALL if small else 1.0)
+
+
+def fitting(grid: Grid) -> list[Grid]:
+    """The table, or several with the same labels that fit the page; only labels themselves may be too wide for it."""
+    flat = replace(grid, body=tuple(tuple(cell.replace("\n", " ") for cell in line) for line in grid.body))
+    if sum(_widths(flat)) - _GAP <= TEXT_WIDTH:
+        return [flat]
+    grid = replace(grid, headings=tuple(text.replace(" [", "\n[") for text in grid.headings))
+    widths = _widths(grid)
+    used = sum(widths[: grid.n_text]) - _GAP
+    places = range(grid.n_text, len(widths))
+    for count in range(1, len(places) + 1):
+        share = -(-len(places) // count)
+        parts = [places[i : i + share] for i in range(0, len(places), share)]
+        if all(used + sum(widths[i] for i in own) <= TEXT_WIDTH for own in parts):
+            break
+    else:
+        parts = [places[i : i + 1] for i in range(len(places))]
+    return [_columns(grid, own) for own in parts]
+
+
+def _columns(grid: Grid, places: Sequence[int]) -> Grid:
+    """The table with its labels and only these of the other columns."""
+    kept = (*range(grid.n_text), *places)
+    body = tuple(tuple(line[i] for i in kept) for line in grid.body)
+    return replace(grid, headings=tuple(grid.headings[i] for i in kept), body=body)
+
+
+def _widths(grid: Grid) -> list[float]:
+    """The width of each column, with the gap beside it."""
+    return [_GAP + max(map(_cell, cells)) for cells in zip(grid.headings, *grid.body, strict=True)]
+
+
+def _cell(text: str) -> float:
+    first, *rest = text.split("\n")
+    return max(text_width(first), *(text_width(line, small=True) for line in rest), 0.0)
+
+
+def _tabular(grid: Grid) -> list[str]:
+    body = []
+    for place, cells in enumerate(grid.body):
+        first, *rest = _lines(cells)
+        if place in grid.parts:
+            body += [r"\midrule"] * (place > 0) + [_across(grid, grid.parts[place])]
+        body += [first + (f" % row {grid.numbers[place]}" if grid.numbers else ""), *rest]
+    columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
+    title = _across(grid, grid.title)
+    return [
+        rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
+        *(
+            [title]
+            if grid.title and text_width(grid.title) <= TEXT_WIDTH
+            else [f"% {one_line(grid.title)}"]
+            if grid.title
+            else []
+        ),
+        r"\toprule",
+        *_lines(grid.headings),
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def _across(grid: Grid, text: str) -> str:
+    """A line of text over all columns."""
+    return rf"\multicolumn{{{len(grid.headings)}}}{{l}}{{{_escape(text)}}} \\"
+
+
+def _lines(cells: Sequence[str]) -> list[str]:
+    """The lines of one row, those behind the first in a smaller size."""
+    parts = [_escape(cell).split("\n") for cell in cells]
+    height = max(map(len, parts))
+    first = [part[0] for part in parts]
+    rest = [[rf"{{\scriptsize {part[i]}}}" if i < len(part) else "" for part in parts] for i in range(1, height)]
+    return [" & ".join(line) + r" \\" for line in (first, *rest)]
+
+
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{c: "\\" + c for c in "&%$#_{}"},
+}
+
+
+def _escape(text: str) -> str:
+    """Cells keep their line ends, which say where they may be broken."""
+    return "\n".join("".join(_SIGNS.get(c, c) for c in one_line(line)) for line in text.split("\n"))

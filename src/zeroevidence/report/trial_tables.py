@@ -1,0 +1,91 @@
+"""Per-trial and per-speaker results as tables, for CSV or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from zeroevidence.data.files.csv_cells import escape_table
+from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation.rows.frames import used_labels
+from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns
+from zeroevidence.plot.names import row_names
+from zeroevidence.uncertainty.level import alpha
+
+_DIFFER = {
+    "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
+    "eer": "how many others pass for them (deviation between people {percent:.1f} %)",
+}
+
+
+def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
+    """One line per trial: what it discloses, where its speaker ranks, whether it is linked."""
+    return _stacked(
+        rows,
+        [
+            {
+                "trial": row.trials.trial,
+                "speaker": row.trials.speaker,
+                "lid": row.trials.lid,
+                "rank": row.trials.rank,
+                "linked": row.trials.linked,
+            }
+            for row in rows
+            if row.trials is not None
+        ],
+    )
+
+
+def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
+    """One line per speaker, the most exposed first: disclosure and EER of their own, with intervals."""
+    found = [(row, speaker_columns(row)) for row in rows]
+    if all(columns is None for _, columns in found):
+        raise UsageError("there are no per-speaker results: nobody said who was compared with whom")
+    labels = used_labels(rows)
+    whole = ("trials", "targets", "nontargets")
+    frames = []
+    for row, columns in found:
+        if columns is None:
+            continue
+        schema = {
+            name: pl.String() if name == "speaker" else pl.Int64() if name in whole else pl.Float64()
+            for name in columns
+        }
+        frames.append(_labelled(row, labels, pl.DataFrame(columns, schema=schema)))
+    return pl.concat(frames)
+
+
+def write_table(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
+    place = Path(path)
+    write_atomically(place, frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)
+
+
+def _stacked(rows: Sequence[Evaluation], parts: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    if not parts:
+        raise UsageError("there are no per-trial results: the scores do not form rows of a search")
+    labels = used_labels(rows)
+    with_trials = [row for row in rows if row.trials is not None]
+    frames = [_labelled(row, labels, pl.DataFrame(part)) for row, part in zip(with_trials, parts, strict=True)]
+    return pl.concat(frames)
+
+
+def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with the labels of its row before it."""
+    told = (pl.lit(row.labels.get(label, "")).alias(f"row_{label}") for label in labels)
+    return frame.select(*told, pl.all())
+
+
+def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
+    """For each row and measure a sentence on whether people differ more than chance."""
+    lines = []
+    for row, name in zip(rows, row_names(rows), strict=True):
+        for measure, found in people_differ(row).items():
+            more = "more than" if found.p_value <= alpha(row.setup.level) else "no more than"
+            what = _DIFFER[measure].format(deviation=found.deviation, percent=100.0 * found.deviation)
+            lines.append(f"{name}: {found.people} people differ {more} chance in {what}, p = {found.p_value:.2g}")
+    return lines

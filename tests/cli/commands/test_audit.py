@@ -1,0 +1,218 @@
+"""`zeroevidence audit` from audio to a folder of results, with a stand-in for the speaker encoder."""
+
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from zeroevidence.evaluation import read_results
+from zeroevidence.report.verdict import verdict
+
+soundfile = pytest.importorskip("soundfile")
+
+RATE = 16_000
+
+
+class Pitch:
+    """An encoder that sees the spectrum of a voice: enough to tell synthetic speakers apart."""
+
+    name = "spectrum"
+    sample_rate = RATE
+    dim = 24
+    fingerprint = "spectrum:1"
+
+    def __init__(self):
+        self.calls = 0
+
+    def embed(self, waves):
+        self.calls += len(waves)
+        vectors = []
+        for wave in waves:
+            power = np.abs(np.fft.rfft(wave, 4096)) ** 2
+            bands = np.array([part.sum() for part in np.array_split(power[:480], self.dim)])
+            vectors.append(np.log(bands + 1e-6))
+        return np.array(vectors, dtype=np.float32)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Eighteen people with a voice each, six utterances."""
+    rng = np.random.default_rng(0)
+    time = np.arange(RATE // 4) / RATE
+    for speaker in range(18):
+        folder = tmp_path / "speech" / f"p{speaker:02d}"
+        folder.mkdir(parents=True)
+        pitch = 90 + 9 * speaker
+        tilt = rng.uniform(0.4, 0.9)
+        for utterance in range(6):
+            harmonics = sum(tilt**h * np.sin(2 * np.pi * pitch * h * time + rng.uniform(0, 6)) for h in range(1, 9))
+            wave = 0.1 * harmonics + 0.01 * rng.normal(size=len(time))
+            soundfile.write(folder / f"p{speaker:02d}_{utterance}.wav", wave, RATE)
+    return tmp_path / "speech"
+
+
+@pytest.fixture
+def encoder(monkeypatch):
+    stand_in = Pitch()
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: stand_in)
+    return stand_in
+
+
+QUICK = ("--intervals", 20, "--null", 19, "--backend", "cosine")
+
+
+def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
+    out = tmp_path / "out"
+    code, printed, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
+    assert code == 0, err
+    document = json.loads((out / "result.json").read_text())
+    attackers = [row["about"]["threat"]["name"] for row in document["rows"]]
+    assert attackers == ["unprotected", "random", "ignorant", "lazy-informed", "semi-informed"]
+    unprotected, random = (row["metrics"]["alid"]["value"] for row in document["rows"][:2])
+    assert unprotected > 0.5 > abs(random)
+    cards = json.loads((out / "attackers.json").read_text())
+    assert len(cards) == 5
+    assert {"objective", "opportunity", "resources", "trained_on", "calibrated_on"} <= set(cards[0])
+    assert json.loads((out / "protector.json").read_text())["name"] == "mcadams"
+    assert "protector mcadams" in " ".join(printed.split())
+    words = verdict(read_results(out))
+    short = " ".join(words.summary)
+    assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{short}\n\nIn detail: {words.paragraph}\n"
+    assert " ".join(printed.split()).startswith(" ".join((out / "summary.txt").read_text().split()))
+    assert (out / "trials.csv").read_text().startswith("row_")
+    assert (out / "speakers.csv").exists()
+    page = (out / "report.html").read_text()
+    assert words.headline in page
+    assert f"wrote {out / 'report.html'}" in err
+
+
+def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):
+    found = {}
+    for effort in ("quick", "standard"):
+        asked = ("--effort", effort, "--attacker", "lazy-informed", "--intervals", 0, "--null", 0)
+        code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / effort, *asked)
+        assert code == 0, err
+        rows = json.loads((tmp_path / effort / "result.json").read_text())["rows"]
+        found[effort] = {row["labels"]["backend"] for row in rows}
+    assert found["quick"] < found["standard"]
+
+
+def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
+    assert run(*arguments)[0] == 0
+    calls = encoder.calls
+    before = (out / "result.json").read_text()
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert "--overwrite" in err
+    assert run(*arguments, "--overwrite")[0] == 0
+    assert encoder.calls == calls
+    assert (out / "result.json").read_text() == before
+
+
+def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path):
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
+    assert code == 0, err
+    assert "18 people in 3 folds" in err
+    assert encoder.calls == 2 * 18 * 6
+    rows = read_results(tmp_path / "out")
+    assert {row.setup.search.folds for row in rows} == {(6, 6, 6)}
+    assert {row.counts["speakers"] for row in rows} == {18}
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "one", *QUICK, "--folds", 0)
+    assert code == 0, err
+    assert {row.setup.search.folds for row in read_results(tmp_path / "one")} == {()}
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "many", *QUICK, "--folds", 10)
+    assert code == 2
+    assert "10 folds of 18 people" in err
+
+
+def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path):
+    protected = tmp_path / "anonymised"
+    for path in corpus.rglob("*.wav"):
+        wave, rate = soundfile.read(path)
+        target = protected / path.relative_to(corpus)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(target, wave[::-1], rate)
+    code, printed, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "out", *QUICK)
+    assert code == 0, err
+    assert "anonymised" in printed
+    next(protected.rglob("*.wav")).unlink()
+    code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *QUICK)
+    assert code == 3
+    assert "no audio for utterance" in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--protect", "mcadams", "--anonymised", "x"], ["--protect", "magic"]], ids=str
+)
+def test_wrong_usage(run, corpus, encoder, tmp_path, arguments):
+    assert run("audit", corpus, *arguments, "-o", tmp_path / "out")[0] == 2
+
+
+def test_missing_corpus(run, encoder, tmp_path):
+    code, _, err = run("audit", tmp_path / "nothing", "--protect", "mcadams", "-o", tmp_path / "out")
+    assert code == 3
+    assert "nothing" in err
+
+
+def test_doctor_looks_at_a_corpus(run, corpus):
+    assert run("doctor", corpus, "--corpus") == (0, f"{corpus}: ok\n", "")
+    lonely = corpus / "zz"
+    lonely.mkdir()
+    soundfile.write(lonely / "zz_0.wav", np.zeros(4000), RATE)
+    (corpus / "p00" / "p00_0.wav").write_bytes(b"no audio")
+    soundfile.write(corpus / "p01" / "p01_0.wav", 0.1 * np.random.default_rng(0).normal(size=(4000, 2)), 8000)
+    code, out, err = run("doctor", corpus, "--corpus")
+    assert code == 3
+    assert "zz" in out
+    assert "p00_0.wav" in out
+    assert "note: " in out
+    assert "problems found" in err
+
+
+def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path):
+    pytest.importorskip("jiwer")
+    names = sorted(path.stem for path in corpus.glob("*/*.wav"))
+    (tmp_path / "text").write_text("".join(f"{name} one two three\n" for name in names))
+    (tmp_path / "hyp").write_text("".join(f"{name} one two tree\n" for name in names))
+    code, out, _ = run(
+        *("audit", corpus, "--protect", "pitch:2", "--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0),
+        *("--transcripts", tmp_path / "text", "--hypotheses", tmp_path / "hyp", "-o", tmp_path / "out"),
+    )
+    assert code == 0
+    assert "WER" in out
+    *_, row = read_results(tmp_path / "out")
+    assert float(row["wer"]) == pytest.approx(1 / 3)
+    assert row.counts["speakers"] == 18
+    assert row.labels["system"] == "pitch:2"
+    pytest.importorskip("jinja2")
+    code, _, err = run("report", tmp_path / "out", "-o", tmp_path / "page.html")
+    assert code == 0, err
+    assert "WER" in (tmp_path / "page.html").read_text()
+    code, _, err = run(
+        "audit", corpus, "--protect", "pitch:2", "--transcripts", tmp_path / "text", "-o", tmp_path / "b"
+    )
+    assert code == 2
+    assert "--transcripts and --hypotheses belong together" in err
+
+
+def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
+    pytest.importorskip("jiwer")
+    names = sorted(path.stem for path in corpus.glob("*/*.wav"))
+    (tmp_path / "text").write_text("".join(f"{name} ONE TWO\n" for name in names))
+    (tmp_path / "hear.py").write_text("import sys\nfor line in open(sys.argv[1]):\n    print(line.split()[0], 'ONE')\n")
+    shutil.copytree(corpus, tmp_path / "anonymised")
+    quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
+    heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
+    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--utility", *heard, *quick)
+    assert code == 0, err
+    useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
+    assert float(useful["wer"]) == 0.5
+    assert float(useful["length_difference"]) == 0.0
+    assert float(useful["pitch_correlation"]) == pytest.approx(1.0)
+    code, _, err = run("audit", corpus, "--protect", "pitch:2", "--utility", "-o", tmp_path / "b")
+    assert code == 2
+    assert "expected --anonymised" in err

@@ -1,0 +1,332 @@
+"""Tables of the kits: read, written, and the same when read again."""
+
+import csv
+import json
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.data.threat import ThreatModel, threat_from_sides
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import read_results
+from zeroevidence.evaluation.reading.score_files import evaluate_files, score_files
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.report import render
+from zeroevidence.report.kit_tables import kit_csv, rank_text
+
+TRACK1 = """---- Time: 02-04-26_06:17 ----
+
+---- SER results ----
+   dataset split       ser      UAR  ACC_sad  ACC_ang
+                               mean     mean     mean
+0  IEMOCAP   dev      anon  50.2500  40.5000  60.0000
+1  IEMOCAP   dev  original  70.0000  65.0000  75.0000
+
+---- ASV_eval results ----
+   dataset split gender enrollment trial     EER
+8    libri   dev  mixed       anon  anon  12.500
+17   libri  test  mixed       anon  anon   8.250
+
+---- ASR results ----
+  dataset split       asr     WER
+0   libri   dev  original   1.750
+4   libri   dev      anon  10.500
+
+---- Time: 02-04-26_06:18 ----
+
+---- ASV_eval^anon results ----
+   dataset split gender enrollment trial    EER
+2    libri   dev      f       anon  anon  9.750
+5    libri   dev      m       anon  anon  3.500
+"""
+TRACK2 = """---- Time: 01-05-26_05:45 ----
+
+---- ASV_eval results ----
+   dataset split gender enrollment trial     EER
+8       de   dev  mixed       anon  anon   8.250
+2       en   dev  mixed       anon  anon   2.750
+
+---- Time: 01-05-26_05:22 ----
+
+---- ASV_eval^anon results ----
+dataset split gender enrollment trial   EER
+     de   dev  mixed       anon  anon 1.375
+
+---- Time: 01-05-26_12:31 ----
+
+---- ASV_eval^anon results ----
+dataset split gender enrollment trial   EER
+     en   dev  mixed       anon  anon 1.500
+"""
+
+
+def said(rows):
+    """What rows say, whatever file they come from."""
+    return sorted(
+        (sorted(row.labels.items()), str(row.about.threat), row.about.speech or "", name, round(float(one), 5))
+        for row in rows
+        for name, one in row.metrics.items()
+    )
+
+
+@pytest.mark.parametrize(("text", "rows"), [(TRACK1, 12), (TRACK2, 4)])
+def test_what_is_written_reads_the_same(tmp_path, text, rows):
+    first, second = tmp_path / "a" / "result_for_rank_x", tmp_path / "b" / "result_for_rank_x"
+    for path in (first, second):
+        path.parent.mkdir()
+    first.write_text(text)
+    found = read_results(first)
+    assert len(found) == rows
+    second.write_text(rank_text(found, datetime(2026, 4, 2, 6, 17)))
+    assert second.read_text().startswith("---- Time: 02-04-26_06:17 ----\n\n---- ")
+    assert said(read_results(second)) == said(found)
+
+
+def test_csv_files_read_the_same(tmp_path):
+    path = tmp_path / "result_for_rank_x"
+    path.write_text(TRACK1)
+    found = read_results(path)
+    again = []
+    for name, text in kit_csv(found).items():
+        folder = tmp_path / ("asv_anon_x" if name == "asv_anonymised" else name)
+        folder.mkdir()
+        (folder / "results_x.csv").write_text(text)
+        assert next(csv.reader([text.splitlines()[0]]))[:3] == ["", "dataset", "split"]
+        again += read_results(folder / "results_x.csv")
+    assert said(again) == said(found)
+
+
+def test_csv_with_two_lines_of_heading(tmp_path):
+    path = tmp_path / "results_x.csv"
+    path.write_text(",dataset,split,ser,UAR,ACC_sad\n,,,,mean,mean\n0,IEMOCAP,dev,anon,50.25,40.5\n")
+    uar, sad = read_results(path)
+    assert (float(uar["uar"]), float(sad["recall"]), sad.labels["emotion"]) == (0.5025, 0.405, "sad")
+    assert (uar.about.role, uar.about.speech) == ("utility", "anonymised")
+    path.write_text(",dataset,split,ser,UAR\n0,IEMOCAP,dev,anon\n")
+    with pytest.raises(InputError, match=r"results_x.csv:2: 4 columns; expected 5: dataset split ser UAR"):
+        read_results(path)
+
+
+def test_the_missing_control_is_said(tmp_path):
+    path = tmp_path / "result_for_rank_x"
+    path.write_text(TRACK2)
+    rows = read_results(path)
+    assert all("no-positive-control" in {one.code for one in row.flags} for row in rows)
+    path.write_text(TRACK2 + "\n---- ASV_eval results ----\ndataset split gender enrollment trial EER\n"
+                    "de dev mixed original original 0.5\n")  # fmt: skip
+    rows = read_results(path)
+    german = [row for row in rows if row.labels["dataset"] == "de"]
+    assert not any("no-positive-control" in {one.code for one in row.flags} for row in german)
+    assert any(row.about.role == "control" for row in rows)
+
+
+def test_every_output_takes_them(tmp_path):
+    path = tmp_path / "result_for_rank_x"
+    path.write_text(TRACK1)
+    rows = read_results(path)
+    for form in ("text", "md", "latex", "csv", "json"):
+        text = render(rows, form)
+        assert "WER" in text or "wer" in text
+    assert rows[0].signature == "as published|result_for_rank_x:6"
+
+
+def test_a_report_of_them(run, tmp_path):
+    pytest.importorskip("jinja2")
+    (tmp_path / "result_for_rank_x").write_text(TRACK1)
+    code, _, err = run("report", tmp_path / "result_for_rank_x", "-o", tmp_path / "page.html")
+    assert code == 0, err
+    page = (tmp_path / "page.html").read_text()
+    assert "WER" in page
+    assert "semi-informed" in page
+
+
+def test_the_registry_knows_units_and_directions():
+    from zeroevidence.cli.commands.metrics import direction
+    from zeroevidence.measure.measures import MEASURES
+
+    assert [direction(MEASURES[name]) for name in ("wer", "uar")] == ["lower is more useful", "higher is more useful"]
+    assert {MEASURES[name].discloses for name in ("wer", "uar", "recall")} == {"none"}
+
+
+def scores_text(rng, shift, people=12):
+    lines, key = [], []
+    for trial in range(3 * people):
+        for person in range(people):
+            mated = trial % people == person
+            lines.append(f"s{person} u{trial} {rng.normal(shift if mated else 0.0):.5f}\n")
+            key.append(f"s{person} u{trial} {'target' if mated else 'nontarget'}\n")
+    return "".join(lines), "".join(key)
+
+
+@pytest.mark.parametrize(
+    ("folders", "systems"),
+    [
+        (
+            ["results-2020.orig/ASV-{}_enrolls-{}_trials_f", "results-2020/ASV-{}_enrolls_anon-{}_trials_f_anon"],
+            {"results-2020"},
+        ),
+        (["asv_orig/{}_enrolls-{}_trials_f", "asv_anon_x/{}_enrolls_x-{}_trials_f_x"], {"unprotected", "x"}),
+        (["asv_ssl/{}_enrolls_x-{}_trials_mixed_x", "asv_anon_x/{}_enrolls_x-{}_trials_mixed_x"], {"x"}),
+        (
+            [
+                "asv_ssl/{}_enrolls-{}_trials_mixed",
+                "asv_anon_track2_10_de_BM1/{}_enrolls-{}_trials_mixed",
+                "asv_anon_track2_10_de_BM1/cosine_out/{}_enrolls_BM1-{}_trials_mixed_BM1",
+            ],
+            {"unprotected", "BM1"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_folder_of_each_kit(tmp_path, folders, systems):
+    rng = np.random.default_rng(0)
+    name = "de_dev" if "track2" in folders[-1] else "libri_dev"
+    for number, folder in enumerate(folders):
+        place = tmp_path / "exp" / folder.format(name, name)
+        place.mkdir(parents=True)
+        scores, key = scores_text(rng, 3.0 - number)
+        (place / "scores").write_text(scores)
+    trials = tmp_path / "data" / f"{name}_trials_{'mixed' if 'mixed' in folders[0] else 'f'}"
+    trials.mkdir(parents=True)
+    (trials / "trials").write_text(key)
+    rows = evaluate_files(score_files([str(tmp_path)]), options=ze.Options(intervals=0, null=0))
+    assert {row.labels["system"] for row in rows} == systems
+    text = rank_text(rows)
+    (tmp_path / "result_for_rank_x").write_text(text)
+    again = read_results(tmp_path / "result_for_rank_x")
+    assert [round(float(row["eer"]), 5) for row in again] == [
+        round(row["eer"].value, 5) for row in sorted(rows, key=lambda row: row.about.threat.trained_on, reverse=True)
+    ]
+
+
+def test_original_speech_under_the_model_of_a_language(tmp_path):
+    place = tmp_path / "exp" / "asv_anon_track2_10_de_BM1" / "de_dev_enrolls-de_dev_trials_mixed"
+    place.mkdir(parents=True)
+    (place / "scores").write_text("a u 1\n")
+    (tmp_path / "data" / "de_dev_trials_mixed").mkdir(parents=True)
+    (tmp_path / "data" / "de_dev_trials_mixed" / "trials").write_text("a u target\n")
+    (row,) = find_kit_scores(tmp_path)
+    assert row.labels == {"system": "BM1", "dataset": "de", "split": "dev", "sex": "mixed"}
+    assert row.threat == ThreatModel("other", "original", "original", "anonymised")
+
+
+def test_nothing_for_a_kit():
+    with pytest.raises(InputError, match="nothing for a kit"):
+        rank_text([ze.evaluate([1.0, 2.0], [0.0, 0.5], intervals=0, null=0)])
+
+
+def test_noise_has_no_place_in_a_kit():
+    row = ze.evaluate(
+        [1.0, 2.0], [0.0, 0.5], intervals=0, null=0, about=About.against(ThreatModel("random", "noise", "anonymised"))
+    )
+    other = ze.evaluate(
+        [1.0, 2.0],
+        [0.0, 0.5],
+        intervals=0,
+        null=0,
+        about=About.against(threat_from_sides("original", "anonymised", "original")),
+    )
+    assert rank_text([row, other]) == rank_text([other])
+
+
+def test_the_command(run, tmp_path):
+    path = tmp_path / "result_for_rank_x"
+    path.write_text(TRACK1)
+    code, out, err = run("evaluate", path, "-f", "csv")
+    assert (code, err) == (0, "")
+    assert "wer" in out
+    code, _, err = run("kit", "write", path, "--suffix", "_x", "-o", tmp_path / "out")
+    assert code == 0
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == [
+        *(f"{name}_results_x.csv" for name in ("asr", "asv_anonymised", "asv_original")),
+        "result_for_rank_x",
+        "ser_results_x.csv",
+    ]
+    assert said(read_results(tmp_path / "out" / "result_for_rank_x")) == said(read_results(path))
+    code, _, err = run("kit", "write", path, "--suffix", "_x", "-o", tmp_path / "out")
+    assert code == 2
+    assert "exists" in err
+
+
+def test_check_says_ok_or_what_is_wrong(run, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    for name, pitch in (("a_dev_enrolls", 0.05), ("a_dev_enrolls_x", 0.07)):
+        (tmp_path / "data" / name / "wav").mkdir(parents=True)
+        soundfile.write(tmp_path / "data" / name / "wav" / "u.wav", 0.1 * np.sin(pitch * np.arange(8000)), 16_000)
+    home = tmp_path / "data" / "a_dev_enrolls"
+    (home / "wav.scp").write_text(f"u {home}/wav/u.wav\n")
+    (home / "utt2spk").write_text("u s\n")
+    code, out, _ = run("kit", "check", tmp_path, "--suffix", "_x")
+    assert (code, out) == (0, "ok: 1 sets, 0 lists of trials, 1 anonymised utterances\n")
+    code, out, _ = run("kit", "check", tmp_path, "--suffix", "_y")
+    assert code == 3
+    assert out.endswith("a_dev_enrolls_y: no such folder; expected the anonymised speech of a_dev_enrolls\n")
+
+
+COLLECTED = """ASV-libri_dev_enrolls-libri_dev_trials_f
+  EER: 8.500%
+  Cllr (min/act): 0.304/42.500
+  ROCCH-EER: 8.250%
+  linkability: 0.750
+  Population: 0.500 bit
+  Individual: 3.500 (C)
+ASV-libri_dev_enrolls_anon-libri_dev_trials_m_anon
+  EER: 30.250%
+ASR-libri_dev_asr
+  %WER 5.00 [ 10 / 200, 1 ins, 2 del, 7 sub ] exp/decode_libri_dev_asr_small/wer_14_0.5
+ASR-libri_dev_asr_anon
+  %WER 10.00 [ 20 / 200, 2 ins, 4 del, 14 sub ]
+"""
+
+
+@pytest.mark.parametrize(("folder", "trained"), [("results-2020.orig", "original"), ("results-2020", "anonymised")])
+def test_what_the_first_kits_collected(tmp_path, folder, trained):
+    path = tmp_path / folder / "results.txt"
+    path.parent.mkdir()
+    path.write_text(COLLECTED)
+    first, second, original, anonymised = read_results(path)
+    assert {name: float(one) for name, one in first.metrics.items()} == {
+        "eer": 0.085, "cllr_min": 0.304, "cllr": 42.5, "eer_rocch": 0.0825, "linkability": 0.75, "d_ece": 0.5,
+        "worst_case": 3.5,
+    }  # fmt: skip
+    assert first.about.threat == threat_from_sides("original", "original", trained)
+    assert second.about.threat == threat_from_sides("anonymised", "anonymised", trained)
+    assert second.labels["sex"] == "m"
+    assert {row.labels["system"] for row in (first, second, anonymised)} == {"results-2020"}
+    assert (float(original["wer"]), float(original["wer_substitutions"])) == (0.05, 0.035)
+    assert original.labels["recogniser"] == "decode_libri_dev_asr_small"
+    assert (original.labels["system"], anonymised.about.speech) == ("unprotected", "anonymised")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("EER: 8.500%", "EER: ten", "results.txt:2: 'EER: ten'; expected EER, Cllr"),
+        ("ASV-libri_dev_enrolls-libri_dev_trials_f", "ASV-libri", "results.txt:1: 'ASV-libri'; expected ASV-<enrolls>"),
+        ("%WER 5.00 [", "%SER 5.00 [", "results.txt:11: ASR-libri_dev_asr: .* expected a line of %WER"),
+    ],
+)
+def test_what_the_first_kits_collected_broken(tmp_path, old, new, reason):
+    path = tmp_path / "results.txt"
+    path.write_text(COLLECTED.replace(old, new, 1))
+    with pytest.raises(InputError, match=reason):
+        read_results(path)
+
+
+def test_a_measure_that_is_no_number_is_refused(run, tmp_path):
+    row = {
+        "labels": {"dataset": "IEMOCAP"},
+        "about": {"question": "identity", "role": "utility", "speech": "anonymised"},
+        "counts": {},
+        "metrics": {"uar": {"value": {"a": 1}, "unit": "rate"}},
+        "flags": [],
+        "setup": {"version": "0.1.0", "recorded": "as published"},
+        "signature": "as published",
+    }
+    document = {"schema": "zeroevidence/evaluation/3", "signature": "as published", "rows": [row]}
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    code, _, err = run("kit", "write", tmp_path / "r.json", "-o", tmp_path / "out")
+    assert code == 3
+    assert f"{tmp_path / 'r.json'}: row 1.metrics.uar.value: expected a number, got names and values" in err

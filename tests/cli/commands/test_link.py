@@ -1,0 +1,285 @@
+"""The command `link`: what it writes, what it refuses, and that a kill costs nothing but time."""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from typing import get_args
+
+import numpy as np
+import polars as pl
+import pytest
+
+from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.cli.commands.link import command
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.reading.results import from_json
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.scores.search import search
+from zeroevidence.linkage.engines.engine import engine_names
+from zeroevidence.linkage.inputs.scoring import ScoringName
+from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
+
+
+def start(*arguments, command="link", **options):
+    command = [sys.executable, "-m", "zeroevidence", command, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def run(*arguments, command="link"):
+    process = start(*arguments, command=command)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def save(path, vectors, names, people):
+    np.savez(path, vectors=vectors, utterance=names, speaker=people)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """40 people, two enrolment vectors and three trials each; one trial of a stranger; 30 others for development."""
+
+    def one(prefix, count, seed):
+        rng = np.random.default_rng(seed)
+        people = [f"{prefix}{i:02d}" for i in range(count)]
+        voices = rng.standard_normal((count, 16)) + 0.5
+        enrol = np.repeat(voices, 2, axis=0) + 0.8 * rng.standard_normal((2 * count, 16))
+        trial = np.repeat(voices, 3, axis=0) + 1.5 * rng.standard_normal((3 * count, 16))
+        names = [np.repeat(people, n) for n in (2, 3)]
+        save(tmp_path / f"{prefix}enrol.npz", enrol, [f"{prefix}e{i}" for i in range(2 * count)], names[0])
+        if prefix == "p":
+            trial, names[1] = np.vstack((trial, trial[:1])), np.append(names[1], "stranger")
+        save(tmp_path / f"{prefix}trial.npz", trial, [f"{prefix}t{i}" for i in range(len(trial))], names[1])
+
+    one("p", 40, 0)
+    one("d", 30, 1)
+    return tmp_path
+
+
+def matrix(files, prefix):
+    """The same search as a score matrix."""
+    enrol, trial = (np.load(files / f"{prefix}{name}.npz") for name in ("enrol", "trial"))
+    people = np.unique(enrol["speaker"])
+    unit = [v["vectors"] / np.linalg.norm(v["vectors"], axis=1, keepdims=True) for v in (enrol, trial)]
+    profiles = np.array([unit[0][enrol["speaker"] == one].mean(axis=0) for one in people])
+    profiles /= np.linalg.norm(profiles, axis=1, keepdims=True)
+    mated = np.array([list(people).index(one) if one in people else -1 for one in trial["speaker"]])
+    kept = mated >= 0
+    return ScoreMatrix(
+        (unit[1] @ profiles.T)[kept],
+        mated[kept],
+        trials=trial["utterance"][kept],
+        enrolments=people,
+        trial_speakers=trial["speaker"][kept],
+        enrolment_speakers=people,
+    )
+
+
+@pytest.mark.parametrize("dev", [False, True])
+def test_results_are_those_of_the_matrix(files, dev):
+    extra = ["--dev-enrol", files / "denrol.npz", "--dev-trial", files / "dtrial.npz"] if dev else []
+    code, out, err = run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", *extra, "-o", files / "out")
+    assert code == 0, err
+    assert out == ""
+    assert "120 trials x 40 identities, numpy: 4.8e+03 pairs" in err
+    (found,) = from_json((files / "out" / "result.json").read_text())
+    expected = search(matrix(files, "p"), matrix(files, "d") if dev else None, Options())
+    for name, metric in expected.metrics.items():
+        assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
+        assert found.metrics[name].method == metric.method
+    assert found.counts["not_enrolled"] == 1
+    assert found.labels["system"] == "ptrial"
+    table = pl.read_parquet(files / "out" / "trials.parquet")
+    np.testing.assert_allclose(table["lid"], expected.trials.lid, atol=1e-8)
+    np.testing.assert_array_equal(table["rank"], expected.trials.rank)
+    assert table["trial"].to_list() == expected.trials.trial.tolist()
+    tops = matrix(files, "p")
+    assert table["top"].to_list() == tops.enrolments[tops.scores.argmax(axis=1)].tolist()
+    assert sorted(path.name for path in (files / "out").iterdir()) == ["manifest.json", "result.json", "trials.parquet"]
+
+
+def test_a_weight_may_be_given_and_the_table_be_csv(files):
+    calibration = fit_rows(matrix(files, "d").scores, matrix(files, "d").mated)
+    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--weight", calibration.weight]
+    code, _, err = run(*arguments, "--table", "csv", "-o", files / "out")
+    assert code == 0, err
+    (found,) = from_json((files / "out" / "result.json").read_text())
+    expected = search(matrix(files, "p"), matrix(files, "d"), Options())
+    assert found.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
+    assert "singling_out" not in found.metrics
+    assert len(pl.read_csv(files / "out" / "trials.csv")) == 120
+
+
+def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
+    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "out"]
+    assert run(*arguments)[0] == 0
+    before = (files / "out" / "result.json").stat().st_mtime_ns
+    code, _, err = run(*arguments)
+    assert code == 0
+    assert "is done" in err
+    assert (files / "out" / "result.json").stat().st_mtime_ns == before
+    code, _, err = run(*arguments, "--scoring", "dot")
+    assert code == 2
+    assert "holds a search with other scoring" in err
+    code, _, err = run("--enrol", files / "denrol.npz", "--trial", files / "dtrial.npz", "-o", files / "out")
+    assert code == 2
+    assert "other system, trial, enrol" in err
+    assert run(*arguments, "--scoring", "dot", "--overwrite")[0] == 0
+    (files / "full").mkdir()
+    (files / "full" / "thesis.tex").write_text("years of work")
+    code, _, err = run(*arguments[:4], "-o", files / "full")
+    assert code == 2
+    assert "is not empty" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--enrol", "penrol.npz", "--trial", "nowhere.npz"], 3, "nowhere.npz: no such file"),
+        (["--enrol", "denrol.npz", "--trial", "ptrial.npz"], 3, "no trial has its speaker"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "go together"),
+        (
+            [
+                "--enrol",
+                "penrol.npz",
+                "--trial",
+                "ptrial.npz",
+                "--dev-enrol",
+                "penrol.npz",
+                "--dev-trial",
+                "ptrial.npz",
+            ],
+            3,
+            "share 40 speaker",
+        ),
+        (["--enrol", "penrol.npz", "--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is nan"),
+        (["--enrol", "penrol.npz", "--trial", "nobody.npz"], 3, "speakers are not known"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--backend", "numpy"], 2, "triton"),
+    ],
+)
+def test_what_is_wrong_is_said(files, arguments, code, words):
+    save(files / "bad.npz", [[1.0] * 16, [np.nan] * 16], ["a", "b"], ["p01", "p02"])
+    np.savez(files / "nobody.npz", vectors=np.eye(16))
+    found, _, err = run(*(files / one if one.endswith(".npz") else one for one in arguments), "-o", files / "out")
+    assert found == code, err
+    assert words in err
+
+
+def test_choices_and_defaults_are_those_of_the_library():
+    options = {option.name: option for option in command.params}
+    assert tuple(options["engine"].type.choices) == engine_names()
+    assert tuple(options["scoring"].type.choices) == get_args(ScoringName)
+    assert tuple(map(int, options["precision"].type.choices)) == get_args(Precision)
+    for one in fields(LinkSettings):
+        assert options[one.name].default == one.default or one.default is None, one.name
+
+
+def content(folder):
+    return (folder / "result.json").read_bytes(), pl.read_parquet(folder / "trials.parquet")
+
+
+def test_a_kill_at_any_moment_costs_nothing_but_time(files, tmp_path):
+    """Five here; `benchmarks/link_kills.py` does twenty and more, on larger work."""
+    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--block", 1]
+    assert run(*arguments, "-o", tmp_path / "whole")[0] == 0
+    chance = random.Random(0)
+    killed = tmp_path / "killed"
+    kills = 0
+    for goal in (0, 5, 30, 60, 90):
+        process = start(*arguments, "-o", killed)
+        while process.poll() is None and len(list((killed / "blocks").glob("trials-*"))) < goal:
+            time.sleep(0.001)
+        time.sleep(chance.uniform(0.0, 0.02))
+        kills += process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert kills >= 2
+    code, _, err = run(*arguments, "-o", killed)
+    assert code == 0, err
+    (json_whole, table_whole), (json_killed, table_killed) = content(tmp_path / "whole"), content(killed)
+    assert json_killed == json_whole
+    assert table_killed.equals(table_whole)
+
+
+def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
+    """Stop after some blocks, damage some of them in every way, go on."""
+    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--block", 10]
+    assert run(*arguments, "-o", tmp_path / "whole")[0] == 0
+    out = tmp_path / "out"
+    hook = (
+        "import zeroevidence.cli.commands.link as l, os; "
+        "l._write = lambda *a: os._exit(9); "  # as if killed after the last block
+    )
+    command = [
+        sys.executable,
+        "-c",
+        hook + "import zeroevidence.cli as c; c.main()",
+        "link",
+        *map(str, arguments),
+        "-o",
+        str(out),
+    ]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 9
+    blocks = sorted((out / "blocks").glob("trials-*"))
+    assert len(blocks) == 12
+    whole = blocks[0].read_bytes()
+    blocks[0].write_bytes(whole[:-1])  # cut off
+    blocks[1].write_bytes(whole)  # well-formed, of other trials
+    blocks[2].write_bytes(b"")
+    blocks[3].write_bytes(blocks[3].read_bytes()[:60] + b"\xff" + blocks[3].read_bytes()[61:])
+    blocks[4].unlink()
+    (out / "blocks" / ".trials-x.1").write_bytes(b"half")
+    code, _, err = run(*arguments, "-o", out)
+    assert code == 0, err
+    assert "going on: 7 of 12 blocks are there" in err
+    assert content(out)[0] == content(tmp_path / "whole")[0]
+    assert content(out)[1].equals(content(tmp_path / "whole")[1])
+
+
+def test_the_manifest_says_what_was_searched(files):
+    run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "out")
+    manifest = json.loads((files / "out" / "manifest.json").read_text())
+    assert manifest["done"]
+    assert manifest["settings"]["scoring"] == "cosine"
+    assert len(manifest["settings"]["trial"]) == 64
+
+
+def test_results_feed_evaluate_and_compare(files):
+    """What `link` wrote can be shown in any format, gated, and compared with another search of the same trials."""
+    arguments = ("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz")
+    for name, scoring in (("one", "cosine"), ("two", "dot")):
+        assert run(*arguments, "--scoring", scoring, "-o", files / name)[0] == 0
+    code, out, _ = run(files / "one", "-f", "json", command="evaluate")
+    assert code == 0
+    row = json.loads(out)["rows"][0]
+    assert row == json.loads((files / "one" / "result.json").read_text())["rows"][0]
+    assert row["metrics"]["alid"]["low"] < row["metrics"]["alid"]["value"] < row["metrics"]["alid"]["high"]
+    assert run(files / "one", "--fail-if", "alid>-99", command="evaluate")[0] == 1
+    code, out, _ = run(files / "one", files / "two", "-f", "json", "--intervals", 100, command="compare")
+    assert code == 0
+    first = json.loads(out)["comparisons"][0]
+    assert first["measure"] == "alid"
+    assert {one["system"] for one in first["ranking"]} == {"one", "two"}
+
+
+def test_other_searches_are_not_compared(files):
+    assert run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "one")[0] == 0
+    shutil.copytree(files / "one", files / "two")
+    table = pl.read_parquet(files / "two" / "trials.parquet")
+    table.head(5).write_parquet(files / "two" / "trials.parquet")
+    code, _, err = run(files / "one", files / "two", command="compare")
+    assert code == 3
+    assert "two: 5 trials in the table" in err
+    table.with_columns(trial="x" + pl.col("trial")).write_parquet(files / "two" / "trials.parquet")
+    code, _, err = run(files / "one", files / "two", command="compare")
+    assert code == 3
+    assert "expected the same trials in all systems" in err
+    (files / "two" / "trials.parquet").unlink()
+    code, out, _ = run(files / "one", files / "two", command="compare")
+    assert code == 0
+    assert "The trials are not paired" in out

@@ -1,0 +1,118 @@
+"""`zeroevidence models`: what is listed, added and checked, and with which exit code."""
+
+import json
+import sys
+
+import pytest
+
+from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.extractors.families.campplus import HOME
+
+MODEL = HOME / "campplus_zh_en.onnx"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "encoders"
+
+
+@pytest.fixture
+def runs():
+    """What runs encoders."""
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("soundfile")
+
+
+@pytest.fixture
+def card(tmp_path):
+    words = json.loads((HOME / "card.json").read_text(encoding="utf-8"))
+
+    def write(**change):
+        (tmp_path / "card.json").write_text(json.dumps(words | change))
+        return tmp_path / "card.json"
+
+    return write
+
+
+def test_the_list_names_encoders_then_what_others_need(run):
+    code, out, err = run("models")
+    assert (code, err) == (0, "")
+    for words in ("campplus  (bundled, used unless another is named)", "CAM++", "Apache-2.0", "192 dimensions", MODEL):
+        assert str(words) in out
+    for family in EXTRACTORS.values():
+        assert f"{family.title}; needs pip install 'zeroevidence[{family.extra}]'" in out
+        assert family.needs in out
+
+
+def test_the_list_needs_nothing_optional(run, monkeypatch):
+    for name in ("onnxruntime", "soundfile", "soxr", "torch"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert run("models")[0] == 0
+
+
+def test_adding_listing_checking(run, runs, home, card):
+    code, out, err = run("models", "add", MODEL, "--card", card(), "--name", "mine")
+    assert (code, err) == (0, "")
+    assert out == f"added mine: {home / 'mine' / 'mine.onnx'}, sha256 {json.loads(card().read_text())['sha256']}\n"
+    assert "mine  (added)" in run("models")[1]
+    code, out, _ = run("models", "check")
+    assert (code, out) == (0, "campplus: ok, cosine 1.000000\nmine: ok, cosine 1.000000\n")
+    assert run("models", "check", "mine")[:2] == (0, "mine: ok, cosine 1.000000\n")
+    code, _, err = run("models", "add", MODEL, "--card", card(), "--name", "mine")
+    assert code == 2
+    assert "--overwrite replaces it" in err
+    assert run("models", "add", MODEL, "--card", card(), "--name", "mine", "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dim": None}, "card.json: campplus: dim is None; expected a whole number from 1 to 1048576"),
+        ({"dim": 256}, "campplus_zh_en.onnx: output of shape (1, 192); expected (1, 256) as its card says"),
+        ({"bytes": 100}, "bytes; its card says 100"),
+        ({"sha256": 64 * "0"}, f"its card says {64 * '0'}"),
+        ({"front_end": "speechbrain-fbank"}, "to that of campplus; expected more than 0.9999"),
+    ],
+)
+def test_cards_that_do_not_fit(run, runs, home, card, change, reason):
+    code, out, err = run("models", "add", MODEL, "--card", card(**change), "--name", "mine")
+    assert (code, out) == (3, "")
+    assert reason in err
+    assert not home.exists()
+
+
+def test_wrong_usage(run, runs):
+    for words, reason in (
+        (("ecapa",), "nothing is fetched; expected its file, too: models add ecapa FILE"),
+        (("wishful", MODEL), "unknown published encoder 'wishful'"),
+        (("a", "b", "c"), "3 arguments; expected a file"),
+        ((MODEL,), "'campplus' is an extractor already"),
+    ):
+        code, _, err = run("models", "add", *words)
+        assert code == 2
+        assert reason in err
+    assert run("models", "add", "gone.onnx")[0] == 3
+    code, _, err = run("models", "check", "wishful")
+    assert (code, err) == (3, "wishful: no such encoder; expected one of campplus\n")
+
+
+def test_a_damaged_encoder_fails_its_check_and_a_broken_card_the_list(run, runs, home, card):
+    run("models", "add", MODEL, "--card", card(), "--name", "mine")
+    (home / "mine" / "mine.onnx").write_bytes(b"")
+    code, out, _ = run("models", "check")
+    assert code == 3
+    assert out.startswith("campplus: ok, cosine 1.000000\nmine: ")
+    assert "mine.onnx: has 0 bytes; its card says 14" in out
+    (home / "mine" / "card.json").write_text("[]")
+    code, out, err = run("models")
+    assert code == 3
+    assert "campplus" in out
+    assert "card.json: not a model card" in err
+
+
+def test_missing_parts_have_their_own_exit_code(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    code, _, err = run("models", "check")
+    assert code == 4
+    assert "pip install 'zeroevidence[speech]'" in err

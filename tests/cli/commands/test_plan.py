@@ -1,0 +1,196 @@
+"""`plan` as a user meets it: tables, numbers for programs, and one clear message for what makes no sense."""
+
+import csv
+import io
+import json
+
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.evaluation.planning.one_system import Pilot
+from zeroevidence.evaluation.planning.pilot import plan_from_pilot
+from zeroevidence.evaluation.planning.simulated import Design, simulated
+from zeroevidence.evaluation.planning.two_systems import PlannedComparison
+from zeroevidence.report.tables.plans import render_plan, render_planned_comparison
+from zeroevidence.uncertainty.planning import PeopleNeeded
+
+QUICK = ("plan", "--people", 12, "--utterances", 3, "--simulations", 2)
+
+
+def result(people=16, shift=1.0, labels=None):
+    return ze.evaluate(simulated(Design(people, 4), shift, 0, 0), null=0, labels=labels)
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    path = tmp_path / "pilot.json"
+    result(labels={"system": "mine"}).save(path)
+    return path
+
+
+def test_text_says_what_to_expect(run):
+    code, out, err = run(*QUICK, "--leak", "0.2")
+    assert (code, err) == (0, "")
+    assert "To expect from 12 people with 3 utterances each, if D_ECE is 0.2 bit in truth" in out
+    assert "Means over 2 simulated recordings (seed 0)" in out
+    line = next(line for line in out.splitlines() if line.startswith("D_ECE"))
+    assert "0.2000" in line
+    assert "≤" in line
+    assert "≥" in next(line for line in out.splitlines() if line.startswith("EER"))
+
+
+def test_json_is_the_same_as_from_python(run):
+    code, out, _ = run(*QUICK, "--leak", "eer=0.25", "-f", "json", "--seed", 4)
+    assert code == 0
+    document = json.loads(out)
+    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/1", "simulation")
+    same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, seed=4)
+    assert out == render_plan(same, "json")
+    assert [one["measure"] for one in document["expected"]] == [one.measure for one in same.expected]
+    assert document["basis"]["design"] == {"people": 12, "utterances": 3, "between": 0.5, "uneven": False}
+
+
+def test_csv_has_a_line_for_each_measure(run, pilot):
+    code, out, _ = run("plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "-f", "csv")
+    assert code == 0
+    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(out))}
+    assert int(lines["d_ece"]["needed_people"]) >= 10
+    assert lines["eer"]["needed_people"] == ""
+
+
+@pytest.mark.parametrize("form", ["md", "latex"])
+def test_tables_for_papers(run, pilot, form):
+    code, out, _ = run("plan", "--pilot", pilot, "-f", form)
+    assert code == 0
+    assert "EER" in out
+    assert out.endswith("\n")
+    assert not out.endswith("\n\n")
+
+
+def test_a_pilot_is_extrapolated(run, pilot):
+    code, out, _ = run("plan", "--pilot", pilot, "--people", 64)
+    assert code == 0
+    assert "To expect from 64 people, if the pilot's values are the truth" in out
+    words = " ".join(out.split())
+    assert "Extrapolated from a pilot with 16 people (mine)" in words
+    assert "Values of a search change with the number of people searched" in words
+
+
+def test_a_pilot_says_how_many_people_are_needed(run, pilot):
+    code, out, _ = run("plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "--show-at-least", "eer=0.49")
+    assert code == 0
+    words = " ".join(out.split())
+    assert "To show that D_ECE is at most 0.3 bit with a probability of 80 % takes about" in words
+    assert "No number of people will show that EER is at least 49 %: in the pilot it is not" in words
+
+
+def test_a_small_pilot_is_said_to_be_small():
+    assert "The pilot is small" in render_plan(plan_from_pilot(result(12)), "md")
+    assert "The pilot is small" not in render_plan(plan_from_pilot(result(16)), "md")
+
+
+def test_a_pilot_of_uneven_people_says_how_many_they_count_as():
+    row = ze.evaluate(simulated(Design(30, 4, uneven=True), 1.0, 0, 0), null=0)
+    found = plan_from_pilot(row)
+    assert isinstance(found.basis, Pilot)
+    assert f"30 people, who count as {found.basis.effective:.0f}" in render_plan(found, "md")
+
+
+def test_a_pilot_just_beyond_the_bound_may_be_better_in_truth():
+    row = result(16)
+    bound = float(row["d_ece"]) - 0.2 * row["d_ece"].spread.error
+    text = render_plan(plan_from_pilot(row, show={"d_ece": bound}), "md")
+    assert "unless the truth is better (about" in text
+
+
+def test_bounds_that_take_too_many_people():
+    row = result(16)
+    text = render_plan(plan_from_pilot(row, show={"d_ece": float(row["d_ece"]) + 1e-4}), "md")
+    assert "takes more than 10000 people: the pilot's value is too close to it." in text
+
+
+def test_two_systems_are_planned_for(run):
+    code, out, _ = run(*QUICK, "--leak", "0.1", "--difference", "0.3")
+    assert code == 0
+    words = " ".join(out.split())
+    assert "if D_ECE is 0.1 bit for one system and 0.4 bit for another" in words
+    assert "To tell them apart with a probability of 80 % takes about" in words
+
+
+def comparison(needed):
+    return PlannedComparison(Design(30), 0.5, "eer", 0.4, -0.1, -0.2, 0.02, 0.22, 0.6, 0.8, needed, 20, 0)
+
+
+def test_planned_comparisons_for_programs_and_papers():
+    plan = comparison(PeopleNeeded(40, 30, 50))
+    document = json.loads(render_planned_comparison(plan, "json"))
+    assert (document["kind"], document["difference"], document["needed"]["people"]) == ("comparison", -0.1, 40)
+    (line,) = csv.DictReader(io.StringIO(render_planned_comparison(plan, "csv")))
+    assert (line["people"], line["difference"], line["needed_high"]) == ("30", "-0.1", "50")
+    text = render_planned_comparison(plan, "md")
+    assert "if EER is 40 % for one system and 30 % for another" in text
+    assert "takes about 40 people (30 to 50 in 95 % of repeated simulations)" in text
+    assert r"\begin{tabular}" in render_planned_comparison(plan, "latex")
+
+
+def test_systems_too_alike_to_be_told_apart():
+    text = render_planned_comparison(comparison(PeopleNeeded(None, 9000, None, "beyond")), "md")
+    assert "To tell them apart with a probability of 80 % takes more than 10000 people." in text
+
+
+def test_nothing_leaks_is_said(run):
+    code, out, _ = run(*QUICK, "--leak", "0", "-f", "md")
+    assert code == 0
+    assert "Nothing leaks here, so that is the rate of false alarms." in out
+
+
+def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path):
+    out = tmp_path / "plan.json"
+    assert run("plan", "--pilot", pilot, "-f", "json", "-o", out)[0] == 0
+    assert json.loads(out.read_text())["kind"] == "pilot"
+    assert run("plan", "--pilot", pilot, "-f", "json", "-o", out)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "expected what leaks in truth, as --leak 0.2, or a --pilot, and not both"),
+        (("--leak", "0.2", "--pilot", "x.json"), "and not both"),
+        (("--leak", "0.2", "--people", "1"), "people: expected a whole number from 10 on"),
+        (("--leak", "2"), "d_ece: expected a value from 0 to 0.721, got 2"),
+        (("--leak", "much"), "--leak 'd_ece=much': expected a measure and a number, as d_ece=0.1"),
+        (("--leak", "magic=1"), "unknown measure 'magic'"),
+        (("--leak", "0.2", "--show-at-most", "0.1"), "--show-at-most '0.1': expected a measure and a number"),
+        (
+            ("--leak", "0.2", "--show-at-most", "eer=0.3"),
+            "eer falls with what attackers learn; say --show-at-least eer",
+        ),
+        (
+            ("--leak", "0.2", "--show-at-least", "alid=1"),
+            "alid rises with what attackers learn; say --show-at-most alid",
+        ),
+        (("--leak", "0.2", "--power", "0.2"), "power: expected a number from 0.5 to below 1, got 0.2"),
+        (("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"), "--difference or something to show"),
+        (("--leak", "0.2", "--difference", "-0.1"), "difference: expected a number above 0, got -0.1"),
+        (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),
+        (("--pilot", "x.json", "--seed", "3"), "--seed is for simulations; with a --pilot nothing is simulated"),
+    ],
+)
+def test_wrong_usage_is_one_message(run, arguments, said):
+    code, out, err = run("plan", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_pilots_that_cannot_be_used(run, tmp_path):
+    code, _, err = run("plan", "--pilot", tmp_path / "nothing.json")
+    assert code == 3
+    assert "nothing.json: cannot be read as a result" in err
+    small = tmp_path / "small.json"
+    result(5).save(small)
+    code, _, err = run("plan", "--pilot", small)
+    assert (code, err) == (
+        3,
+        f"{small}: the pilot has 5 people, too few to plan from; expected at least 10, or a simulation\n",
+    )

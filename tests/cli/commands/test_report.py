@@ -1,0 +1,209 @@
+"""From files to a report with one command."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.evaluation import Options
+from zeroevidence.sample import sample_rows
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+QUICK = ("--intervals", 10, "--null", 10)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return next(row for row in sample_rows() if Path(row.scores).name == "aa.scores")
+
+
+@pytest.fixture
+def result(run, sample, tmp_path):
+    path = tmp_path / "result.json"
+    code, _, err = run("evaluate", sample.scores, "--key", sample.key, *QUICK, "-f", "json", "-o", path)
+    assert code == 0, err
+    return path
+
+
+def test_two_files_to_a_report(run, sample, tmp_path):
+    out = tmp_path / "report.html"
+    code, _, err = run("report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
+    assert code == 0, err
+    text = out.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert 'id="verdict"' in text
+    assert str(tmp_path) not in text
+    assert str(Path(sample.scores).parent) not in text
+    assert "zeroevidence report aa.scores --key trials" in text
+
+
+def test_a_result_is_rendered_without_computing(run, result, tmp_path):
+    first, second = tmp_path / "a.html", tmp_path / "b.html"
+    assert run("report", result, "-o", first, "--title", "Ours & theirs")[0] == 0
+    assert run("report", result, "-o", second, "--title", "Ours & theirs")[0] == 0
+    a, b = (path.read_text(encoding="utf-8") for path in (first, second))
+    assert a.replace("a.html", "b.html") == b
+    assert "<h1>Ours &amp; theirs</h1>" in a
+    (row,) = json.loads(result.read_text())["rows"]
+    assert row["signature"] in a
+    assert f"{100 * row['metrics']['top1']['value']:.2f}" in a
+
+
+def test_several_results_and_score_files_together(run, result, sample, tmp_path):
+    out = tmp_path / "report.html"
+    code, _, err = run("report", result, sample.scores, "--key", sample.key, "--system", "again", *QUICK, "-o", out)
+    assert code == 0, err
+    assert "2 results" in out.read_text(encoding="utf-8")
+
+
+def test_existing_output_is_kept(run, result, tmp_path):
+    out = tmp_path / "report.html"
+    out.write_text("mine")
+    code, _, err = run("report", result, "-o", out)
+    assert code == 2
+    assert "--overwrite" in err
+    assert out.read_text() == "mine"
+    assert run("report", result, "-o", out, "--overwrite")[0] == 0
+    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE")
+
+
+@pytest.mark.parametrize(("format", "start"), [("md", "| system |"), ("latex", "% ZE|")])
+def test_tables(run, result, format, start):
+    code, out, _ = run("report", result, "-f", format)
+    assert code == 0
+    assert start in out
+
+
+def test_hidden_people(run, result, tmp_path):
+    out = tmp_path / "report.html"
+    document = json.loads(result.read_text())
+    (row,) = document["rows"]
+    names = [f"Quixotic{i:03d}" for i in range(len(row["people"]["speaker"]))]
+    text = result.read_text()
+    for old, new in zip(row["people"]["speaker"], names, strict=True):
+        text = text.replace(f'"{old}"', f'"{new}"')
+    result.write_text(text)
+    assert run("report", result, "-o", out)[0] == 0
+    assert "Quixotic" in out.read_text(encoding="utf-8")
+    assert run("report", result, "-o", out, "--overwrite", "--hide-ids")[0] == 0
+    assert "Quixotic" not in out.read_text(encoding="utf-8")
+
+
+def test_audit_folder_with_cards(run, tmp_path):
+    from zeroevidence.report.audit_folder import save_audit
+    from zeroevidence.sample.audits import sample_audit
+
+    home = tmp_path / "out"
+    files = save_audit(sample_audit(options=Options(intervals=0, null=0)), home)
+    assert [path.name for path in files] == [
+        *("trials.csv", "speakers.csv", "attackers.json", "summary.txt", "result.json")
+    ]
+    out = tmp_path / "report.html"
+    code, _, err = run("report", home, "-o", out)
+    assert code == 0, err
+    text = out.read_text(encoding="utf-8")
+    assert "The strongest attacker: " in text
+    assert "Link a single trial utterance to one identity among 24" in text
+    cards = json.loads((home / "attackers.json").read_text())
+    for change, words in (
+        ([], "0 cards; expected 5, one for each attack of result.json"),
+        ([{**cards[0], "trial": 3}, *cards[1:]], "cards[0].trial: expected text, got 3"),
+        ([{**cards[0], "resources": "all"}, *cards[1:]], "cards[0].resources: expected a list, got 'all'"),
+        ([{**cards[0], "new": ""}, *cards[1:]], "cards[0]: has no field 'new'"),
+        ({}, "cards: expected a list"),
+    ):
+        (home / "attackers.json").write_text(json.dumps(change))
+        code, _, err = run("report", home, "-o", out, "--overwrite")
+        assert code == 3
+        assert f"attackers.json: {words}" in err
+
+
+def test_comparison(run, tmp_path):
+    rng = np.random.default_rng(0)
+    for name, shift in (("a", 2.0), ("b", 0.5)):
+        lines = [f"e{i % 10} t{i} {rng.normal(shift * (i % 10 == i // 10 % 10)):.4f}" for i in range(200)]
+        (tmp_path / f"{name}.scores").write_text("\n".join(lines) + "\n")
+    keys = [f"e{i % 10} t{i} {'target' if i % 10 == i // 10 % 10 else 'nontarget'}" for i in range(200)]
+    (tmp_path / "key").write_text("\n".join(keys) + "\n")
+    made = tmp_path / "comparison.json"
+    code, _, err = run(
+        *("compare", tmp_path / "a.scores", tmp_path / "b.scores", "--key", tmp_path / "key"),
+        *("--intervals", 20, "--measure", "eer", "-f", "json", "-o", made),
+    )
+    assert code == 0, err
+    code, out, err = run("report", made)
+    assert code == 0, err
+    assert "b discloses least" in out
+    assert 'id="differences"' in out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", r"x\.json:1: not JSON"),
+        ("{}", "expected a result with schema"),
+        ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
+        ('{"schema": "zeroevidence/evaluation/1", "rows": []}', "has no rows"),
+        ('{"schema": "zeroevidence/comparison/1", "comparisons": []}', "has no comparisons"),
+        ("[" * 100_000, "lists within lists"),
+    ],
+)
+def test_a_file_that_is_no_result(run, tmp_path, content, message):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    code, out, err = run("report", path)
+    assert code == 3
+    assert out == ""
+    assert re.search(message, err)
+    assert "Traceback" not in err
+
+
+def test_options_that_make_no_sense(run, result, sample):
+    code, _, err = run("report", result, "--key", sample.key)
+    assert code == 2
+    assert "finished results" in err
+    code, _, err = run("report", "missing.txt")
+    assert code == 3
+    assert "no such file" in err
+
+
+def test_bad_scores_are_named_by_line(run, sample, tmp_path):
+    bad = tmp_path / "bad.scores"
+    lines = Path(sample.scores).read_text().splitlines()
+    bad.write_text("\n".join([*lines[:6], lines[6].rsplit(" ", 1)[0] + " oops", *lines[7:]]) + "\n")
+    code, _, err = run("report", bad, "--key", sample.key)
+    assert code == 3
+    assert "bad.scores:7: " in err
+
+
+def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("zeroevidence.sample.audits.DEMO_OPTIONS", Options(intervals=0, null=0))
+    out = tmp_path / "report.html"
+    code, shown, err = run("demo", "--report", out)
+    assert code == 0, err
+    assert shown.count("\nIn detail: The strongest of 3 attacks") == 2
+    text = out.read_text(encoding="utf-8")
+    # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
+    assert "22 results" in text
+    assert "The strongest attacker: " in text
+    assert out.stat().st_size < 3_000_000
+    assert run("demo", "--report", out)[0] == 2
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
+def test_a_missing_part_is_named(run, result, monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    code, _, err = run("report", result)
+    assert code == 4
+    assert "pip install 'zeroevidence[report]'" in err
+
+
+def test_the_page_names_its_missing_part(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, _, err = run("serve")
+    assert code == 4
+    assert "pip install 'zeroevidence[web]'" in err

@@ -1,0 +1,62 @@
+"""``zeroevidence train-attacker``: what it hands over and what it prints."""
+
+from pathlib import Path
+
+import pytest
+
+from zeroevidence.attack.training import attacker
+from zeroevidence.attack.training.attacker import TrainedAttacker
+from zeroevidence.attack.training.development import DevelopmentScore
+from zeroevidence.attack.training.history import Epoch
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """What the command asks for; it is told of three epochs instead of a training."""
+    found = {}
+
+    def train(corpus, folder, *, told, progress, say, **given):
+        found.update(given, corpus=corpus, folder=folder)
+        say("9 people to learn from")
+        for epoch in (
+            Epoch(1, 4.5, None),
+            Epoch(2, 3.25, DevelopmentScore(2.5, 0.123)),
+        ):
+            told(epoch)
+        return TrainedAttacker(Path("out/card.json"), 9, 3, 36, 1.25, 2.5)
+
+    monkeypatch.setattr(attacker, "train_attacker", train)
+    return found
+
+
+def test_loss_and_development_eer_are_shown(called, run):
+    code, out, err = run("train-attacker", "speech", "-o", "out")
+    assert code == 0
+    assert err.splitlines() == [
+        "9 people to learn from",
+        "epoch 1: loss 4.500",
+        "epoch 2: loss 3.250, development EER 12.3 %, 2.50 bits",
+    ]
+    assert out.startswith(
+        "out/card.json: learned from 9 people and was stopped on 3, 36 recordings in all; development"
+    )
+    assert "2.50 bits to it, and 1.25 to the encoder that it started from" in out
+    assert (called["encoder"], called["scope"], called["evaluation"]) == ("campplus", None, None)
+    assert "epochs" not in called
+
+
+def test_options_reach_the_training(called, run):
+    words = "--extractor ecapa --evaluation original --scope all --epochs 3 --seed 5 --device cpu --workers 2"
+    code, _, _ = run("train-attacker", "speech", *words.split(), "-o", "out")
+    assert code == 0
+    assert called == {
+        "corpus": "speech",
+        "folder": "out",
+        "encoder": "ecapa",
+        "evaluation": "original",
+        "scope": "all",
+        "epochs": 3,
+        "seed": 5,
+        "device": "cpu",
+        "workers": 2,
+    }

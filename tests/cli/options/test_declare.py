@@ -1,0 +1,186 @@
+"""Options as values: help, choices and defaults come from the types and registries, and bad values are refused."""
+
+import subprocess
+import sys
+from dataclasses import fields
+from typing import get_args
+
+import click
+import pytest
+
+from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.ladder.ladder import EFFORTS
+from zeroevidence.calibrate.rows import CalibrationMethod
+from zeroevidence.cli import cli
+from zeroevidence.cli.options.declare import field_default, grouped, setting
+from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
+from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.measure.tandem.cost import PRESETS
+from zeroevidence.measure.views import LinkabilityMethod
+from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod
+from zeroevidence.protect.attributes import names
+from zeroevidence.report import FORMATS as OUTPUT_FORMATS
+from zeroevidence.report.document import DOCUMENT_FORMATS
+
+
+def found(*path):
+    """The command behind some words."""
+    command = cli
+    for word in path:
+        command = command.get_command(click.Context(command), word)
+    return command
+
+
+def commands():
+    """The words of every command, groups left out."""
+    for name in cli.list_commands(click.Context(cli)):
+        command = found(name)
+        if isinstance(command, click.Group):
+            yield from ((name, below) for below in command.list_commands(click.Context(command)))
+        else:
+            yield (name,)
+
+
+ALL = list(commands())
+MEASURING = [("evaluate",), ("compare",), ("report",), ("audit",), ("protect", "evaluate")]
+CHOICES = [
+    (("evaluate",), "--format", format_names()),
+    (("doctor",), "--format", format_names()),
+    (("evaluate",), "--calibration", get_args(CalibrationMethod)),
+    (("evaluate",), "--linkability", get_args(LinkabilityMethod)),
+    (("evaluate",), "--output-format", OUTPUT_FORMATS),
+    (("report",), "--output-format", DOCUMENT_FORMATS),
+    (("audit",), "--attacker", ATTACKERS),
+    (("audit",), "--backend", BACKENDS),
+    (("audit",), "--effort", EFFORTS),
+    (("tandem",), "--preset", PRESETS),
+    (("tandem",), "--format", TANDEM_FORMATS),
+    (("protect", "fit"), "--protector", names()),
+    (("protect", "evaluate"), "--protector", names()),
+    (("protect", "evaluate"), "--attacker", tuple(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
+    (("protect", "evaluate"), "--map", get_args(MapMethod)),
+]
+
+
+def loaded_by_help(*path):
+    """The modules that are loaded after a command's help."""
+    code = (
+        "import sys\nfrom zeroevidence.cli import main\n"
+        f"try:\n    main({[*path, '--help']!r})\nexcept SystemExit:\n    print('\\nloaded:', *sys.modules)"
+    )
+    listing = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return set(listing.rpartition("loaded:")[2].split())
+
+
+def option(command, name):
+    return next(one for one in command.params if name in one.opts)
+
+
+@pytest.mark.parametrize("path", [(), *ALL, ("protect",)], ids=" ".join)
+def test_every_help_is_there(run, path):
+    code, out, err = run(*path, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith("Usage: zeroevidence")
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_option_says_what_it_is_for(path):
+    without = [one.opts for one in found(*path).params if isinstance(one, click.Option) and not one.help]
+    assert without in ([], [["-f", "--output-format"]])
+
+
+@pytest.mark.parametrize(("path", "name", "choices"), CHOICES, ids=lambda one: one if isinstance(one, str) else None)
+def test_choices_are_those_of_the_package(run, path, name, choices):
+    assert tuple(option(found(*path), name).type.choices) == tuple(choices)
+    shown = "".join(run(*path, "--help")[1].split())
+    assert f"[{'|'.join(choices)}]" in shown
+
+
+def test_extractors_are_named_in_the_help_of_an_audit(run):
+    shown = " ".join(run("audit", "--help")[1].split())
+    for family in EXTRACTORS.values():
+        for form in family.forms:
+            assert form in shown
+
+
+@pytest.mark.parametrize("path", MEASURING, ids=" ".join)
+def test_defaults_are_those_of_options(path):
+    usual = Options()
+    known = {field.name: getattr(usual, field.name) for field in fields(Options)}
+    own = {one.name: one.default for one in found(*path).params if one.name in known}
+    assert {"intervals", "seed"} <= set(own)
+    assert own == {name: known[name] for name in own}
+
+
+def test_other_defaults_are_those_of_their_functions():
+    tandem = found("tandem")
+    for name, parameter in (("--intervals", "intervals"), ("--preset", "model"), ("--seed", "seed")):
+        assert option(tandem, name).default == field_default(evaluate_tandem, parameter)
+    assert list(option(found("audit"), "--attacker").default) == usual_attackers()
+
+
+@pytest.mark.parametrize("path", MEASURING, ids=" ".join)
+@pytest.mark.parametrize(("name", "value"), [("--intervals", "-1"), ("--seed", "-1"), ("--intervals", "many")])
+def test_bad_values_are_wrong_usage_everywhere(run, tmp_path, path, name, value):
+    needed = {"audit": ("--protect", "mcadams", "-o", tmp_path / "out"), "protect": ("--attribute", "sex")}
+    code, out, err = run(*path, tmp_path / "nothing", *needed.get(path[0], ()), name, value)
+    assert (code, out) == (2, "")
+    assert value in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("--dcf-prior", "0"), ("--dcf-prior", "1"), ("--ddof", "2"), ("--l2", "-1"), ("--null", "-5")),
+        *(("--calibration", "magic"), ("--linkability", "magic"), ("--workers", "0")),
+    ],
+)
+def test_bad_ways_to_measure_are_wrong_usage(run, name, value):
+    code, out, err = run("evaluate", "nothing", name, value)
+    assert (code, out) == (2, "")
+    assert value in err
+
+
+def test_signatures_are_asked_for_where_tables_are_printed():
+    with_them = {path for path in ALL if any("--signatures" in one.opts for one in found(*path).params)}
+    assert with_them == {
+        *(("evaluate",), ("audit",), ("demo",), ("tandem",), ("compare",), ("protect", "evaluate"), ("utility",)),
+    }
+
+
+@pytest.mark.parametrize("path", [(), ("protect",), ("serve",), ("cite",), ("metrics",)], ids=" ".join)
+def test_help_without_choices_imports_nothing_heavy(path):
+    heavy = {"numpy", "scipy", "sklearn", "polars", "torch", "matplotlib", "rich"}
+    loaded = loaded_by_help(*path)
+    assert "zeroevidence.cli" in loaded
+    assert not heavy & loaded
+
+
+@pytest.mark.parametrize("path", [("evaluate",), ("audit",), ("tandem",), ("protect", "evaluate")], ids=" ".join)
+def test_help_with_choices_imports_no_network_nor_figures(path):
+    loaded = loaded_by_help(*path)
+    assert "zeroevidence.evaluation" in loaded
+    assert not {"torch", "matplotlib", "jinja2", "starlette"} & loaded
+
+
+def test_a_group_of_options_becomes_one_value():
+    options = grouped("options", Options, setting(Options, "intervals"), setting(Options, "balanced"))
+
+    @click.command()
+    @click.argument("first")
+    @options
+    @click.option("--last", is_flag=True)
+    def command(first, options, last):
+        return first, options, last
+
+    assert [one.name for one in command.params] == ["first", "intervals", "balanced", "last"]
+    assert command.main(["x"], standalone_mode=False) == ("x", Options(), False)
+    given = command.main(["x", "--intervals", "7", "--balanced", "--last"], standalone_mode=False)
+    assert given == ("x", Options(intervals=7, balanced=True), True)
+    with pytest.raises(UsageError, match="intervals"):
+        command.main(["x", "--intervals", "-7"], standalone_mode=False)

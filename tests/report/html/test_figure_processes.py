@@ -1,0 +1,69 @@
+"""Figures that other processes draw are those that this one draws, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from zeroevidence import evaluate
+from zeroevidence.errors import InputError
+from zeroevidence.report.html.figure_processes import figure_processes
+from zeroevidence.report.html.page import to_html
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+
+def _where(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def _ends_elsewhere(number: int) -> int:
+    if multiprocessing.parent_process() is not None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number + 1
+
+
+def _refuses(number: int) -> int:
+    if number == 2:
+        raise InputError("two is one too many", path="numbers")
+    return number
+
+
+def test_work_is_done_by_others_in_order() -> None:
+    with figure_processes(2) as each:
+        found = list(each(_where, range(8)))
+    assert [number for number, _ in found] == list(range(8))
+    assert os.getpid() not in {pid for _, pid in found}
+
+
+def test_what_killed_processes_leave_is_done_here() -> None:
+    with figure_processes(2) as each:
+        assert list(each(_ends_elsewhere, range(5))) == [1, 2, 3, 4, 5]
+        assert list(each(_ends_elsewhere, range(2))) == [1, 2]
+
+
+def test_errors_are_those_of_map() -> None:
+    with figure_processes(2) as each, pytest.raises(InputError, match="one too many") as caught:
+        list(each(_refuses, range(4)))
+    assert caught.value.problem.path == "numbers"
+
+
+def test_nobody_is_left_behind() -> None:
+    with figure_processes(2) as each:
+        pids = {pid for _, pid in each(_where, range(4))}
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_the_page_is_the_same() -> None:
+    rows = [
+        evaluate([2.0 + shift, 3.0, 1.5, 0.2], [0.0, 1.0, 1.7, -0.4], intervals=0, null=0, labels={"system": name})
+        for name, shift in (("one", 0.0), ("two", 0.7))
+    ]
+    with figure_processes(2) as each:
+        assert to_html(rows, each=each) == to_html(rows)

@@ -1,0 +1,433 @@
+"""The page as text: complete, escaped, closed to the outside, and the same every time."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import MeasureResult, Points, Setup
+from zeroevidence.evaluation.comparing.comparison import compare
+from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.report.bibliography.sentences import references, sentence
+from zeroevidence.report.html import content
+from zeroevidence.report.html.page import to_html
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.tables.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.report.verdict import verdict
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+EVIL = "<script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, text by section, and what is wrong with the nesting."""
+
+    VOID = ("meta", "input", "br", "path", "use", "rect", "circle", "line", "image")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.stack, self.faults, self.headings = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag in self.VOID:
+            return
+        if not self.stack or self.stack.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        if self.stack and self.stack[-1] == "h2" and data.strip():
+            self.headings.append(data.strip())
+
+    def all(self, name):
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+@pytest.fixture(scope="module")
+def text(audit_rows):
+    return to_html(audit_rows, command="zeroevidence report out")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_sections_in_order_and_tags_nested(page):
+    assert page.faults == []
+    assert page.stack == []
+    assert page.headings == [
+        "Protected voices are still recognised",
+        "In short",
+        "Who attacks",
+        "The numbers behind it",
+        "What to keep in mind",
+        "Attackers who hold several recordings",
+        "The people most at risk",
+        "All results",
+        "Figures",
+        "Methods and references",
+        "How to get the same numbers",
+    ]
+
+
+def test_ids_are_unique_and_anchors_lead_somewhere(page):
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for link in page.all("a"):
+        assert link["href"].startswith("#")
+        assert link["href"][1:] in ids
+
+
+def test_nothing_from_outside(text, page):
+    for _, attributes in page.tags:
+        for name in ("src", "href", "xlink:href", "data", "action", "poster", "srcset"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:")), (name, value)
+    without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", without_names)
+
+
+def test_only_our_script_may_run(text, page):
+    policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+
+
+def test_the_same_input_gives_the_same_bytes(audit_rows, text):
+    assert to_html(audit_rows, command="zeroevidence report out") == text
+
+
+def test_numbers_of_the_strongest_row_are_there(audit_rows, text):
+    body = text[text.index('id="numbers"') : text.index('id="warnings"')]
+    row = audit_rows[3]
+    for name in ("top1", "alid", "d_ece", "eer"):
+        metric = row.metrics[name]
+        scale = 100 if metric.unit == "rate" else 1
+        digits = 2 if metric.unit == "rate" else 4
+        for value in (metric.value, metric.low, metric.high, audit_rows[0].metrics[name].value):
+            assert f"{scale * value:.{digits}f}" in body, name
+    assert f"p = {row.metrics['alid'].p_value:.2g}" in body
+
+
+def test_signatures_command_and_environment(audit_rows, text):
+    from zeroevidence import __version__
+
+    for row in audit_rows:
+        assert row.signature in text
+    assert "<code>zeroevidence report out</code>" in text
+    assert f"zeroevidence {__version__}, " in text
+    assert f"numpy {np.__version__}" in text
+
+
+def test_flags_are_told_once_with_their_rows(audit_rows, text):
+    assert "None of the checks raised a warning." in text
+    few, failed = flag("few-speakers", speakers=4), flag("control-failed")
+    page = to_html([audit_rows[0].with_flags(few, failed), *audit_rows[1:3], audit_rows[3].with_flags(few)])
+    for one, rows in ((few, "rows 1, 4"), (failed, "row 1")):
+        sentence = one.sentence[:1].upper() + one.sentence[1:]
+        words = f'<li class="{one.severity}"><code>{one.code}</code> {sentence} <span class="rows">{rows}</span></li>'
+        assert page.count(words) == 1
+
+
+def test_every_figure_is_there_with_a_caption(audit_rows, page):
+    from zeroevidence.plot import available
+
+    kinds = {kind for row in audit_rows for kind in available(row)}
+    drawn = {attributes["id"].removeprefix("figure-") for attributes in page.all("figure")}
+    assert drawn == kinds
+    assert len(page.all("figcaption")) == len(drawn)
+    assert len(page.all("svg")) == len(drawn)
+
+
+def test_curves_can_be_read_off(audit_rows, text):
+    data = json.loads(re.search(r'<script type="application/json" id="readoff">(.*?)</script>', text, re.DOTALL)[1])
+    (panel,) = data["figure-cmc"]
+    assert "rank" in panel["x"]
+    lines = {line["name"]: line for line in panel["lines"]}
+    name = next(name for name in lines if "lazy" in name)
+    curve = audit_rows[3].curves["cmc"]
+    assert lines[name]["x"] == [float(f"{x:.4g}") for x in curve.x]
+    assert lines[name]["y"] == [float(f"{100 * y:.4g}") for y in curve.y]
+    left, top, right, bottom = panel["box"]
+    for line in panel["lines"]:
+        assert all(left - 1 <= x <= right + 1 for x in line["px"])
+        assert all(top - 1 <= y <= bottom + 1 for y in line["py"])
+    (det,) = data["figure-det"]  # drawn as normal deviates, read off as rates
+    assert all(0.0 <= x <= 100.0 for line in det["lines"] for x in line["x"])
+
+
+def evil_row(row):
+    people = replace(row.people, speaker=(EVIL, *row.people.speaker[1:]))
+    surfaces = {
+        name: replace(one, x=(EVIL, *one.x[1:]), y=(EVIL, *one.y[1:])) if isinstance(one.x[0], str) else one
+        for name, one in row.surfaces.items()
+    }
+    labels = {**row.labels, "system": f"{EVIL} & \"quoted\" '$x$'"}
+    return replace(
+        row, people=people, surfaces=surfaces, labels=labels, flags=(*row.flags, ze.Flag("odd", "note", EVIL))
+    )
+
+
+def test_strings_from_outside_stay_text(audit_rows):
+    rows = [evil_row(row) for row in audit_rows]
+    card = {"name": EVIL, "objective": EVIL, "resources": [EVIL], "backend": EVIL}
+    text = to_html(rows, title=EVIL, cards=[card] * len(rows), command=f"zeroevidence {EVIL}")
+    assert "<script>alert" not in text
+    assert "</script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert Page(text).faults == []
+    assert len(re.findall(r"<script", text)) == 2
+
+
+def test_hidden_people_are_nowhere(named_rows):
+    rows = named_rows
+    shown, hidden = to_html(rows), to_html(rows, hide=True)
+    names = {name for row in rows for name in row.people.speaker}
+    assert len(names) == 20
+    assert all(name in shown for name in names)
+    assert not [name for name in names if name in hidden]
+    assert "person 1" in hidden
+
+
+@pytest.fixture(scope="module")
+def named_rows(search):
+    return [search(2.0, name="Quixotic", system="s"), search(1.0, seed=2, name="Quixotic", system="t")]
+
+
+def test_one_person_has_one_number_in_all_rows(named_rows):
+    from zeroevidence.report.html.pseudonyms import hidden
+
+    rows = hidden(named_rows)
+    given = [dict(zip(a.people.speaker, b.people.speaker, strict=True)) for a, b in zip(named_rows, rows, strict=True)]
+    assert given[0] == given[1]
+    assert rows[0].people.speaker[0] == "person 1"  # the most exposed
+    assert rows[0].trials is None
+
+
+def test_cards_of_an_audit(audit_rows):
+    cards = [{"name": f"attacker {i} (x)", "objective": f"aim {i}", "backend": "plda"} for i in range(4)]
+    text = to_html(audit_rows, cards=cards)
+    assert "The strongest attacker: attacker 3 (x)" in text
+    assert "aim 3" in text
+    table = text[text.index('<table id="cards"') : text.index('id="numbers"')]
+    names = re.findall('<th scope="row">([^<]*)</th>', table)
+    assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
+
+
+def test_rows_of_any_kind_render():
+    new = {"something_new": MeasureResult(1.5, "bit"), "parts": MeasureResult({"a": 1.0}, "bit")}
+    rows = [
+        ze.Evaluation(new, {"target": 3}, Setup(recorded="ZE|x")),
+        ze.Evaluation({"tag": MeasureResult("C", "category")}, labels={"protector": "flow", "attribute": "sex"}),
+        ze.Evaluation({"tag": MeasureResult("B", "category")}, about=ze.About("attribute", attribute="sex")),
+    ]
+    for part in (rows, rows[:1], rows[1:]):
+        page = Page(to_html(part))
+        assert page.faults == []
+
+
+def test_infinite_and_missing_values_render():
+    row = ze.evaluate(ze.Scores([-np.inf, 1.0, 2.0], [0.0, 0.5]), options=ze.Options(intervals=0, null=0))
+    assert Page(to_html([row])).faults == []
+
+
+def test_nothing_to_report():
+    with pytest.raises(UsageError, match="at least one result"):
+        to_html([])
+
+
+@pytest.fixture(scope="module")
+def comparisons(search):
+    options = ze.Options(intervals=50, null=0)
+    rows = [search(shift, system=name, options=options) for name, shift in (("weak", 2.5), ("good", 0.2))]
+    return compare(rows, ["d_ece", "eer"])
+
+
+def test_comparison_alone(comparisons):
+    text = to_html([], comparisons=comparisons)
+    assert "good discloses least" in text
+    assert "is not yet to protect" in text
+    assert Page(text).faults == []
+
+
+def test_comparison_comes_back_from_json(comparisons):
+    text = render_comparisons(comparisons, "json")
+    assert comparisons_from_json(text) == list(comparisons)
+    with pytest.raises(ze.errors.InputError, match="expected a comparison with schema"):
+        comparisons_from_json("{}")
+    with pytest.raises(ze.errors.InputError, match=r"comparisons\[0\]"):
+        comparisons_from_json(text.replace('"ranking"', '"rank"'))
+
+
+def test_every_reference_is_a_sentence():
+    from zeroevidence.report.bibliography.bibtex import BIBTEX
+
+    for key, entry in BIBTEX.items():
+        found = sentence(entry)
+        assert found.endswith(".")
+        assert not set("{}\\") & set(found), key
+    assert sentence(BIBTEX["brummer2006"]).startswith("Niko Brümmer and Johan du Preez. ")
+    assert [one.key for one in references(["d_ece", "tag", "eer"])] == ["nautsch2020", "vanleeuwen2007"]
+    assert references(["d_ece", "tag"])[0].measures == ("D_ECE", "tag")
+
+
+@pytest.mark.parametrize("damage", [{"ranking": []}, {"signature": 5}, {"ranking": [{"system": 3}]}])
+def test_a_damaged_comparison_is_refused(comparisons, damage):
+    document = json.loads(render_comparisons(comparisons, "json"))
+    for name, value in damage.items():
+        one = document["comparisons"][0]
+        one[name] = [{**one[name][0], **entry} for entry in value] if isinstance(value, list) else value
+    with pytest.raises(ze.errors.InputError, match=r"comparisons\[0\]"):
+        comparisons_from_json(json.dumps(document))
+
+
+def test_names_cannot_turn_the_sentences_around_them(audit_rows):
+    label = "mine\u202e\x1b[31m\x00"
+    rows = [replace(row, labels={**row.labels, "system": label}) for row in audit_rows]
+    text = to_html(rows, title=label)
+    assert not set(text) & set("\u202e\x1b\x00")
+    assert "mine\ufffd\ufffd[31m\ufffd" in text
+
+
+def test_long_names_can_break(audit_rows):
+    rows = [replace(row, labels={**row.labels, "system": "x" * 300}) for row in audit_rows]
+    assert f'<td class="long">{"x" * 300}</td>' in to_html([*rows, audit_rows[0]])
+
+
+@pytest.fixture(scope="module")
+def attribute_page(pairs, search):
+    rows = []
+    for name, shift in (("unprotected", 4.0), ("linear", 2.0), ("flow", 0.8)):
+        role = "control" if name == "unprotected" else "attack"
+        for attacker, less in (("logistic", 0.0), ("boosting", 0.3)):
+            words = {"system": name, "attacker": attacker}
+            tested, trained = (ze.About("attribute", one, attribute="sex") for one in (role, "training"))
+            rows.append(pairs(shift - less, split="test", about=tested, **words))
+            rows.append(pairs(9.0, split="train", about=trained, **words))
+        utility = ze.About(role="utility")
+        rows.append(search(3.0, name="Quixotic", system=name, split="test", backend="plda", about=utility))
+    return to_html(rows)
+
+
+def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
+    assert "<h1>How much do voices give away? linear, flow</h1>" in attribute_page
+    assert "Protected voices still give away sex" in attribute_page
+    assert "The people most at risk" not in attribute_page
+    assert "Quixotic" not in attribute_page
+    assert "tells on average about the attribute" in attribute_page
+    assert "Unprotected</th>" in attribute_page
+    assert "non-mated" not in attribute_page
+    assert "other class" in attribute_page
+    assert "figure-posterior" not in attribute_page
+    assert "Attributes: classifiers learned" in attribute_page
+    assert "Bounds: unprotected voices show that the attack works at all." in attribute_page
+
+
+def test_bounds_are_told_of_where_they_are(audit_rows, text):
+    assert "works at all, noise in the place of voices shows" in text
+    assert "Bounds: " not in to_html(audit_rows[2:])
+
+
+def readoff(page, figure):
+    found = re.search(r'<script type="application/json" id="readoff">(.*?)</script>', page, re.DOTALL)[1]
+    return [line["name"] for panel in json.loads(found)[figure] for line in panel["lines"]]
+
+
+def test_of_many_protections_the_best_and_the_control_are_drawn(pairs):
+    quick = ze.Options(intervals=0, null=0)
+    rows = []
+    for number, name in enumerate(["unprotected", *(f"protection {i}" for i in range(1, 9))]):
+        about = ze.About("attribute", "attack" if number else "control", attribute="sex")
+        for attacker, less in (("logistic", 0.0), ("boosting", 0.3)):
+            rows.append(pairs(4.0 - 0.4 * number - less, system=name, attacker=attacker, about=about, options=quick))
+    drawn = set(readoff(to_html(rows), "figure-det")) & {row.labels["system"] for row in rows}
+    assert {"protection 8", "unprotected"} <= drawn
+    assert len(drawn) == 6
+
+
+def test_every_protection_has_its_map(pairs):
+    quick = ze.Options(intervals=0, null=0)
+    points = Points((0.0, 1.0), (1.0, 0.0), ("n", "s"))
+    rows = []
+    for name, shifts in (("unprotected", (4.0, 2.0)), ("mine", (1.0, 0.5)), ("other", (0.5, 2.0))):
+        for of_class, shift in zip("ns", shifts, strict=True):
+            role = "control" if name == "unprotected" else "attack"
+            about = ze.About("attribute", role, attribute="accent", of_class=of_class)
+            row = pairs(shift, system=name, attacker="logistic", about=about, options=quick)
+            rows.append(replace(row, maps={"vectors": points} if shift == max(shifts) else {}))
+    page = to_html(rows)
+    figure = page[page.index('<figure id="figure-map"') :]
+    figure = figure[: figure.index("</figure>")]
+    for name in ("unprotected", "mine", "other"):
+        assert name in figure
+
+
+def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
+    for name, part in (("a", audit_rows[:3]), ("b", [*audit_rows[:2], audit_rows[3]])):
+        (tmp_path / f"{name}.json").write_text(to_json(part))
+    material = ReportInputs()
+    for name in "ab":
+        material.add_result(str(tmp_path / f"{name}.json"))
+    names = [row.about.threat.name for row in material.rows]
+    assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
+    assert len(material.cards) == 4
+
+
+def test_several_recordings_stand_beside_one(audit_rows):
+    table = content.recordings_table(audit_rows, verdict(audit_rows).finding)
+    lines = [[cell.text for cell in line] for line in table.body]
+    assert [line[:4] for line in lines] == [
+        ["4", "sys, d", "1", "20"],
+        ["4", "sys, d", "3", "20"],
+        ["1", "unprotected, d", "1", "20"],
+        ["1", "unprotected, d", "3", "20"],
+    ]
+    found = audit_rows[3].recordings
+    assert lines[1][5] == f"{100 * found.top1[2]:.2f}"
+    assert table.body[1][6].note == f"[{found.alid_low[2]:.4f}, {found.alid_high[2]:.4f}]"
+    page = to_html(audit_rows)
+    assert "Attackers who hold 10 recordings of one person could not be tried" in page
+
+
+def test_people_whose_names_come_up_for_everybody_are_marked(hub):
+    table, _ = content.people_table([hub], verdict([hub]).finding)
+    column = [heading for heading, _ in table.headings].index("falsely [%]")
+    notes = {line[0].text: line[column] for line in table.body}
+    assert notes["p000"].note == "comes up for everybody"
+    assert float(notes["p000"].text) > 40
+    assert not any(cell.note for name, cell in notes.items() if name != "p000")
+    assert table.body[0][0].text != "p000"
+
+
+def test_what_nothing_leaked_looks_like_is_explained(audit_rows):
+    shown = {
+        one.name: one
+        for one in content.numbers(audit_rows, verdict(audit_rows).finding, content.shown_measures(audit_rows))
+    }
+    assert shown["alid"].null.startswith("-")
+    assert "Below 0 where nothing leaks" in shown["alid"].meaning
+    assert shown["singling_out"].null == f"{100 * 0.95**19:.2f}"
+    assert shown["top1"].null == "5.00"

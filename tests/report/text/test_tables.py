@@ -1,0 +1,433 @@
+"""Tables on a terminal: nothing wider than it, no word broken, nothing left out without being named."""
+
+import re
+import sys
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from rich.cells import cell_len
+
+from zeroevidence.data.threat import ThreatModel
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, MeasureResult, Setup
+from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, Placed
+from zeroevidence.evaluation.reading.results import from_json
+from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.report import render
+from zeroevidence.report.layout.formatting import heading
+from zeroevidence.report.tables.attribute_classes import render_attribute_classes
+from zeroevidence.report.tables.comparisons import render_comparisons
+from zeroevidence.uncertainty.compare import Difference
+from zeroevidence.uncertainty.null import Null
+
+WIDTHS = (80, 120, 200)
+THREATS = (
+    ThreatModel("unprotected", "original", "original"),
+    ThreatModel("random", "noise", "noise"),
+    ThreatModel("ignorant", "original", "anonymised"),
+    ThreatModel("lazy-informed", "anonymised", "anonymised"),
+    ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", adapter=True),
+)
+FAULT = Flag("eer-above-half", "fault", "the scores point the wrong way.")
+WARNING = Flag("few-speakers", "warning", "too few speakers for trustworthy intervals.")
+NOTE = Flag("replicates-left-out", "note", "some draws had no value.")
+SHOWN = [name for name in headline_measures() if MEASURES[name].family in ("one-to-one", "search")]
+
+
+def measured(name, place):
+    unit = MEASURES[name].unit
+    if unit == "category":
+        return MeasureResult("C", unit)
+    value = (0.1 if unit == "rate" else 1.2) + 0.01 * place
+    return MeasureResult(value, unit, low=value - 0.05, high=value + 0.05, null=Null(0.01, 0.02), p_value=0.04)
+
+
+def row(place=0, *, names=SHOWN, labels=None, flags=(), threat=None, counts=None):
+    """A result with a place among others: its numbers, labels and signature depend on it."""
+    return Evaluation(
+        {name: measured(name, place) for name in names},
+        counts or {"target": 192, "nontarget": 4416, "speakers": 24},
+        setup=Setup(recorded=f"ZE|row:{place}|v:0"),
+        labels=labels or {},
+        about=About() if threat is None else About.against(threat),
+        flags=flags,
+    )
+
+
+def audit_rows(count):
+    """Rows as of an audit: attackers with two back-ends on several systems."""
+    found = []
+    for place in range(count):
+        threat = THREATS[place % 5]
+        labels = {
+            "system": threat.name if threat.is_bound else f"mcadams-random-{place // 10}",
+            "dataset": "audiomnist",
+            "backend": ("cosine", "plda")[place // 5 % 2],
+        }
+        flags = (NOTE, *([FAULT] if place % 5 == 1 else []), *([WARNING] if place in (2, 3, 4, 8) else []))
+        found.append(row(place, labels=labels, flags=flags, threat=threat))
+    return found
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The text of rows at a width."""
+
+    def show(rows, width, **options):
+        monkeypatch.setenv("COLUMNS", str(width))
+        return render(rows, "text", **options)
+
+    return show
+
+
+def table_of(text):
+    """Lines of headings and of the body of the one table."""
+    lines = text.splitlines()
+    (rule,) = (number for number, line in enumerate(lines) if set(line) == {"─"})
+    start = max(number for number in range(rule) if not lines[number])
+    end = next(number for number in range(rule, len(lines)) if not lines[number])
+    return lines[start + 1 : rule], lines[rule + 1 : end]
+
+
+def joined(lines):
+    return " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [1, 5, 10, 14])
+def test_no_line_is_wider_than_the_terminal(shown, width, count):
+    rows = audit_rows(count)
+    lines = shown(rows, width).splitlines()
+    own = [line for line in lines if line not in {one.signature for one in rows}]
+    assert max(map(cell_len, own)) <= width
+    assert max(map(cell_len, own)) > width - 35  # and the room is used
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [2, 5, 10, 14])
+def test_no_word_is_broken(shown, width, count):
+    rows = audit_rows(count)
+    text = shown(rows, width)
+    headings, body = table_of(text)
+    words = {"#", "system", "attacker", "backend", "measure", "C"}
+    words |= {word for name in SHOWN for word in heading(name).split()}
+    words |= {word for one in rows for name in ("system", "backend") for word in one.labels[name].split()}
+    words |= {word for threat in THREATS for word in (threat.name, "with", "adapter")}
+    words |= {f"{sign}{number + 1}" for number in range(count) for sign in ("", "#")}
+    others = set(joined([*headings, *body]).split()) - words
+    assert all(re.fullmatch(r"-?\d+\.\d+|\[-?\d+\.\d+,|-?\d+\.\d+\]", word) for word in others)
+    assert all(one.labels["system"] in text for one in rows)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [2, 5, 10, 14])
+def test_every_measure_is_shown_or_named(shown, width, count):
+    text = shown(audit_rows(count), width)
+    headings, body = table_of(text)
+    table = joined([*headings, *body])
+    _, _, left = joined(text.splitlines()).partition("Not shown for lack of room: ")
+    missing = left.partition(";")[0].split(", ") if left else []
+    titles = [MEASURES[name].title for name in SHOWN]
+    assert titles[len(titles) - len(missing) :] == missing
+    for title in titles[: len(titles) - len(missing)]:
+        assert all(word in table for word in title.split())
+    assert len(titles) - len(missing) >= 2
+    if missing:
+        assert "see --measure NAME or a wider terminal." in joined(text.splitlines())
+
+
+def test_few_rows_are_columns_where_measures_have_no_room_otherwise(shown):
+    rows = audit_rows(3)
+    text = shown(rows, 80)
+    headings, body = table_of(text)
+    assert "Not shown" not in text
+    assert headings[-1].split()[0] == "measure"
+    assert [line.split()[0] for line in headings if line.split()] == ["#1", "unprotected", "measure"]
+    assert headings[-1].split()[1:] == ["unprotected", "random", "ignorant"]
+    eer = next(line for line in body if line.startswith("EER"))
+    assert eer.split()[-3:] == ["10.00", "11.00", "12.00"]
+
+
+def test_a_label_that_follows_from_another_is_told_once(shown):
+    long = "mcadams:0.5..0.9:utterance+pitch:-4..4:utterance+formant:0.8..1.25:utterance"
+    rows = [
+        replace(one, labels={**one.labels, "system": long if place % 5 > 1 else "none"})
+        for place, one in enumerate(audit_rows(10))
+    ]
+    text = shown(rows, 80)
+    assert text.count(long) == 1
+    told = (
+        f"system, by attacker: none (unprotected, random), {long} (ignorant, lazy-informed, semi-informed with adapter)"
+    )
+    assert told in joined(text.splitlines())
+    headings, _ = table_of(text)
+    assert headings[-1].split()[:3] == ["#", "attacker", "backend"]
+
+
+def test_a_wider_terminal_shows_more(shown):
+    counts = [shown(audit_rows(5), width).count("[") for width in (60, 80, 120, 200, 400)]
+    assert counts == sorted(counts)
+    assert "Not shown" not in shown(audit_rows(5), 400)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_warnings_come_once_with_their_rows_the_gravest_first(shown, width):
+    rows = audit_rows(10)
+    text = joined(shown(rows, width).splitlines())
+    fault, warning, note = (
+        text.index(words)
+        for words in (
+            "fault eer-above-half (rows 2, 7): the scores",
+            "warning few-speakers (rows 3-5, 9): too few",
+            "note replicates-left-out (all rows): some draws",
+        )
+    )
+    assert fault < warning < note
+    assert text.count("eer-above-half") == text.count("few-speakers") == text.count("replicates-left-out") == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_are_numbered_where_warnings_name_them(shown, width):
+    rows = audit_rows(10)
+    _, body = table_of(shown(rows, width, measures=["eer", "top1"]))
+    numbered = [line.split() for line in body if line[:2].strip()]
+    assert [(int(words[0]), words[1]) for words in numbered] == [
+        (number, one.labels["system"]) for number, one in enumerate(rows, 1)
+    ]
+    everywhere = [row(place, labels={"system": f"s{place}"}, flags=(NOTE,)) for place in range(3)]
+    text = shown(everywhere, width)
+    assert "replicates-left-out (all rows)" in text
+    assert "#" not in text
+
+
+def test_rows_that_no_label_tells_apart_are_numbered(shown):
+    headings, body = table_of(shown([row(0), row(1)], 80, measures=["eer"]))
+    assert headings[-1].split()[0] == "#"
+    assert [line.split()[0] for line in body if line[0] != " "] == ["1", "2"]
+    headings, _ = table_of(shown([row(0), row(1)], 80))
+    assert headings[-1].split() == ["measure", "#1", "#2"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_labels_of_all_rows_are_said_once(shown, width):
+    text = shown(audit_rows(10), width)
+    assert text.splitlines()[0] == "dataset: audiomnist"
+    assert text.count("audiomnist") == 1
+    assert joined(text.splitlines()).count("192 target, 4416 nontarget, 24 speakers") == 1
+
+
+def test_sizes_that_differ_get_a_column(shown):
+    rows = [
+        row(place, counts={"target": 10 + place, "nontarget": 50}, labels={"system": "ab"[place]}) for place in (0, 1)
+    ]
+    headings, body = table_of(shown(rows, 80, measures=["eer"]))
+    assert headings[-1].split()[:2] == ["system", "n"]
+    assert [line.split()[:2] for line in body if line[0] != " "] == [["a", "10+50"], ["b", "11+50"]]
+
+
+@pytest.mark.parametrize("format", ["text", "md", "latex"])
+def test_attackers_have_short_names_and_are_told_once(format, shown):
+    rows = audit_rows(10)
+    text = shown(rows, 200) if format == "text" else render(rows, format)
+    for threat in THREATS:
+        assert text.count(str(threat)) == 1
+    assert "enrolment &" not in text
+    assert "| enrolment |" not in text
+    assert "with adapter" in text
+
+
+def test_a_name_for_several_attackers_is_told_in_full(shown):
+    threats = [ThreatModel("other", "original", "anonymised", side) for side in ("original", "anonymised")]
+    rows = [row(place, threat=threat, labels={"system": "s"}) for place, threat in enumerate(threats)]
+    text = shown(rows, 200, measures=["top1"])
+    _, body = table_of(text)
+    assert [line.partition("  ")[0] for line in body] == [str(threat) for threat in threats]
+    assert "Attackers:" not in text
+
+
+def test_sides_that_no_threat_model_tells_get_columns(shown):
+    sides = ("original", "anonymised")
+    headings, _ = table_of(
+        shown([row(i, labels={"enrolment": side}) for i, side in enumerate(sides)], 80, measures=["eer"])
+    )
+    assert headings[-1].split()[0] == "enrolment"
+
+
+def test_signatures_only_when_asked_for(shown):
+    rows = audit_rows(5)
+    text = shown(rows, 80)
+    assert not any(one.signature in text for one in rows)
+    last = text.splitlines()[-1]
+    assert re.fullmatch(r"ZE\|rows:5\|signatures:sha256:[0-9a-f]{16}\|v:\S+ \(all: --signatures\)", last)
+    assert last.split()[0] in render(rows, "json")
+    assert shown(rows, 80, signatures=True).splitlines()[-5:] == [one.signature for one in rows]
+    assert shown(rows[:1], 80).splitlines()[-1] == rows[0].signature
+
+
+def test_width_where_the_output_is_no_terminal(monkeypatch):
+    rows = audit_rows(10)
+    for wanted in (None, "", "wide", "0", "-5"):
+        monkeypatch.delenv("COLUMNS", raising=False)
+        if wanted is not None:
+            monkeypatch.setenv("COLUMNS", wanted)
+        lines = render(rows, "text").splitlines()
+        assert 90 < max(map(cell_len, lines)) <= 100
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_terminal_gets_colours_within_its_width(shown, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    text = shown(audit_rows(10), 80)
+    assert "\x1b[31mfault" in text
+    assert max(cell_len(line) for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()) <= 80
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31m" not in shown(audit_rows(10), 80)
+
+
+@pytest.mark.parametrize("width", [40, *WIDTHS])
+def test_long_names_are_broken_at_their_joints_and_never_cut(shown, width):
+    names = [f"submissions/2024/anonymiser_with_a_long_name/checkpoint_{place}.scores" for place in range(3)]
+    names.append("a name of many words that may stand on several lines")
+    rows = [row(place, labels={"system": name}) for place, name in enumerate(names)]
+    text = shown(rows, width, measures=["eer", "top1"])
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "…" not in text
+    _, body = table_of(text)
+    letters = "".join(re.sub(r"\[?-?\d+\.\d+[,\]]?(?=\s|$)", "", line) for line in body)
+    assert all(name.replace(" ", "") in "".join(letters.split()) for name in names[:3])
+
+
+def test_many_labels_stand_together_where_columns_have_no_room(shown):
+    names = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker", "backend")
+    rows = [row(place, labels={name: f"{name}-{place}" for name in names}) for place in range(5)]
+    headings, body = table_of(shown(rows, 80))
+    assert joined(headings).startswith("system, dataset, split,")
+    words = {word.strip(",") for word in joined(body).split()}
+    assert {f"{name}-{place}" for name in names for place in range(5)} <= words
+    assert "…" not in "".join(body)
+
+
+def test_control_characters_of_labels_do_not_reach_the_terminal(shown):
+    rows = [row(place, labels={"system": f"a\nb\x1b[31m{place}"}) for place in range(2)]
+    for some in (rows, rows[:1]):
+        text = shown(some, 80)
+        assert "\x1b" not in text
+        assert "a b\ufffd[31m0" in text
+
+
+@pytest.mark.parametrize("width", [40, *WIDTHS])
+def test_one_row_is_explained_in_full(shown, width):
+    one = row(names=list(MEASURES), labels={"system": "s"}, flags=(WARNING,))
+    lines = shown([one], width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    text = joined(lines)
+    for name in one.metrics:
+        assert MEASURES[name].meaning in text
+    assert text.count("0.01 (95 %: 0.02)") + text.count("0.0100 (95 %: 0.0200)") >= 1
+    assert "warning few-speakers: too few" in text
+
+
+def test_several_values_of_a_measure_stand_with_its_sentence(shown):
+    one = Evaluation({"tag_counts": MeasureResult({"0": 3, "A": 14}, "count")}, {"target": 1})
+    for width in WIDTHS:
+        assert "0: 3, A: 14" in shown([one], width)
+
+
+def test_a_measure_of_others_is_shown_by_its_name(shown):
+    one = Evaluation({"youden": MeasureResult(0.25, "fraction"), "eer": MeasureResult(0.1, "rate")}, {"target": 1})
+    assert "youden   0.2500" in shown([one], 80)
+    assert "EER [%]" in shown([one, one], 80)
+
+
+def test_sentences_suit_the_question(shown):
+    about = About(question="attribute", attribute="sex")
+    one = Evaluation({"d_ece": measured("d_ece", 0)}, {"target": 1}, about=about)
+    assert MEASURES["d_ece"].meaning_of_attribute in joined(shown([one], 80).splitlines())
+
+
+def comparison(measure, names):
+    """A comparison in which nothing is told apart."""
+    placed = tuple(Placed(name, 0.3, 0.25, 0.35, 1) for name in names)
+    found = Difference(-0.1, -0.2, 0.01, 0.04)
+    pairs = tuple(PairwiseDifference(one, other, found, 0.08) for one, other in combinations(names, 2))
+    return Comparison(measure, placed, pairs, f"ZE|rows:3|compare:{measure}|v:0")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_comparisons_fit(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = ("baseline", "submissions/a_team_with_a_name_that_goes_on_and_on/scores", "a name of several words")
+    compared = [comparison(measure, names) for measure in ("eer", "alid")]
+    text = render_comparisons(compared, "text")
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "…" not in text
+    assert names[0] in text
+    assert names[2] in joined(text.splitlines())
+    assert text.count("0.08") == 6
+    assert "ZE|" not in text
+    assert text.splitlines()[-1] == "--signatures shows the 2 signatures"
+    asked = render_comparisons(compared, "text", signatures=True)
+    assert asked.splitlines()[-2:] == [one.signature for one in compared]
+    assert render_comparisons(compared[:1], "text").splitlines()[-1] == compared[0].signature
+    with pytest.raises(UsageError, match="unknown output format 'xml'"):
+        render_comparisons(compared, "xml")
+
+
+def protection_rows():
+    found = []
+    for place, system in enumerate(("unprotected", "linear", "adversarial network")):
+        for role in ("attack", "training"):
+            about = About(question="attribute", role=role, attribute="sex")
+            told = {
+                "tag_counts": MeasureResult({"A": 3, "B": 17}, "count"),
+                "mutual_information": MeasureResult(0.2, "bit"),
+            }
+            one = row(place, names=["cllr_min", "d_ece"], labels={"system": system, "attacker": "logistic"})
+            found.append(replace(one.with_metrics(told), about=about, flags=(WARNING,) if place == 2 else ()))
+    verified = row(7, names=["eer", "cllr_min"], labels={"system": "linear"}, flags=(FAULT,))
+    return [*found, replace(verified, about=About(role="utility"))]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_tables_of_an_attribute_fit(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = render_attribute_classes(protection_rows(), "text")
+    lines = text.splitlines()
+    assert max(map(cell_len, lines)) <= width
+    for words in ("Classification of the attribute sex", "D_ECE, test", "D_ECE under the null", "Mutual information"):
+        assert words in joined(lines)
+    assert ("continued" in text) == (width == 80)
+    assert "fault    eer-above-half (row 4): the scores" in text
+    assert "warning  few-speakers (row 3): too few" in text
+    assert [line.split()[:2] for line in lines if line.startswith("4 ")] == [["4", "linear"]]
+    assert "ZE|row:" not in text
+    assert "ZE|row:7|v:0" in render_attribute_classes(protection_rows(), "text", signatures=True)
+    assert "row 4\n" in render_attribute_classes(protection_rows(), "latex")
+
+
+def test_tables_of_an_attribute_in_markdown_number_the_same_rows():
+    text = render_attribute_classes(protection_rows(), "md")
+    assert "| 3 | adversarial network | logistic |" in text
+    assert "warning few-speakers (row 3): too few" in text
+    assert "`ZE|row:7|v:0`" in text
+
+
+def test_several_recordings_follow_the_measures(audit_rows):
+    one = render(audit_rows[3:], "text")
+    found = audit_rows[3].recordings
+    assert "Several recordings of one person" in one
+    line = next(line for line in one.splitlines() if re.match(r"\s*3\s", line))
+    assert line.split()[:3] == ["3", f"{found.worth[2]:.1f}", f"{100 * found.top1[2]:.2f}"]
+    assert "hold 10 recordings of one person could not be tried" in " ".join(one.split())
+    assert "Below 0 where nothing leaks" in " ".join(one.split())
+    several = render(audit_rows, "text")
+    assert "ALID [bit] of 3" in " ".join(several.replace("\u00a0", " ").split())
+    assert "Several recordings" not in render(audit_rows, "text", measures=["top1"])
+
+
+def test_recordings_come_back_from_json(audit_rows):
+    text = render(audit_rows, "json")
+    assert [row.recordings for row in from_json(text)] == [row.recordings for row in audit_rows]
+    assert [row.people for row in from_json(text)] == [row.people for row in audit_rows]

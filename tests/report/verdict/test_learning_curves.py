@@ -1,0 +1,62 @@
+"""How hard attackers tried, in verdict and report."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.attackers.attacker import find_attacker
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation import Curve, Options, evaluate
+from zeroevidence.evaluation.rows.about import About, TrainingEffort
+from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.report.html.content import ladder_table
+from zeroevidence.report.verdict import verdict
+from zeroevidence.report.verdict.learning_curves import growths
+
+
+@pytest.fixture(scope="module")
+def row():
+    rng = np.random.default_rng(0)
+    mated = np.arange(60) % 20
+    people = np.array([f"p{k:02d}" for k in range(20)])
+    scores = ScoreMatrix(
+        rng.normal(size=(60, 20)) + 2.0 * np.eye(20)[mated],
+        mated,
+        enrolments=people,
+        trial_speakers=people[mated],
+        enrolment_speakers=people,
+    )
+    about = replace(
+        About.against(find_attacker("semi-informed")), development=1.5, spent=TrainingEffort(40, 7, 12, 320)
+    )
+    labels = {"system": "pitch", "backend": "whitened", "encoder": "campplus-trained"}
+    return evaluate(scores, labels=labels, about=about, options=Options(intervals=20, null=99, linkability="pav"))
+
+
+def grown(row, bits, code):
+    found = replace(row, curves={**row.curves, "alid_over_training_people": Curve((10.0, 20.0, 40.0), bits)})
+    return found.with_flags(flag(code, gain=bits[-1] - bits[-2])) if code else found
+
+
+def test_a_rising_curve_makes_the_verdict_a_lower_bound(row):
+    words = verdict([grown(row, (0.5, 1.0, 1.6), "still-rising")]).paragraph
+    assert "gives away at least" in words
+    assert "With 40 training people instead of 20 it learned 0.60 bits more; this has not levelled off." in words
+
+
+def test_a_level_curve_does_not(row):
+    level = grown(row, (0.5, 1.5, 1.52), "")
+    words = verdict([level]).paragraph
+    assert "at least" not in words.split("On average")[1].split(".")[0]
+    assert growths(level)[0].sentence == (
+        "With 40 training people instead of 20 it learned 0.02 bits more; this has levelled off."
+    )
+
+
+def test_the_ladder_says_what_every_attacker_spent(row):
+    table = ladder_table([row])
+    texts = [cell.text for cell in table.body[0]]
+    assert texts[:8] == ["1", "semi-informed", "campplus-trained", "whitened", "40", "7", "12", "320"]
+    assert texts[8] == "1.50"
+    assert ladder_table([replace(row, about=replace(row.about, spent=None))]) is None
