@@ -13,9 +13,9 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Options, evaluate, together
-from zeroevidence.evaluation.rows.evaluation import measured
+from zeroevidence.evaluation import About, Evaluation, Flag, Options, evaluate, together
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
@@ -161,7 +161,7 @@ class _Target:
         self.flags = zero_entry_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
         self.told: dict[str, MeasureResult] = {
-            name: measured(name, value, MEASURES[name].method_of(view))
+            name: MeasureResult.of(name, value, MEASURES[name].method_of(view))
             for name, value in compute_family("attribute", view).items()
         }
 

@@ -150,6 +150,7 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
         families=("attribute",),
         intervals=intervals,
         null=null,
+        level=options.level,
         seed=options.seed,
         data=digest([told.slope, told.curve, told.total, told.numbers]),
     )
@@ -176,4 +177,4 @@ def _with_null(one: Measure, value: MeasureResult, told: Guesses, orders: IntArr
         return replace(value, null=Null.under(float(value), permuted, keep=one.tested))
     # less tells more: the level that 95 % stay above
     mirrored = Null.under(-float(value), -permuted)
-    return replace(value, null=replace(mirrored, mean=-mirrored.mean, q95=-mirrored.q95, corrected=-mirrored.corrected))
+    return replace(value, null=replace(mirrored, mean=-mirrored.mean, quantile=-mirrored.quantile))
