@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.attack.encoders.training_speakers import person_digest
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.training.settings import TrainingSettings
@@ -72,6 +73,7 @@ def short(monkeypatch):
     monkeypatch.setattr(TrainingSettings, "usual", lambda scope, **given: usual(scope, **{**given, **small}))
 
 
+@slow
 def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeypatch):
     said = []
     tuning = FineTuner(utterances, None, tmp_path, "standard", say=said.append)
