@@ -7,4 +7,3 @@ from zeroevidence._lazy import attach
 from zeroevidence._version import __version__
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
-__all__ = [*__all__, "__version__"]
