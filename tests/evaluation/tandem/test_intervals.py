@@ -47,3 +47,12 @@ def test_the_spread_of_attacks_is_added_to_that_of_speakers():
     assert found.error == pytest.approx(np.hypot(alone.error, attacks.error))
     assert found.freedom == pytest.approx(alone.beside(attacks).freedom)
     assert found.people == 6.0
+
+
+def test_spoofs_of_all_systems_must_say_how_they_were_made():
+    rng = np.random.default_rng(2)
+    scores = countermeasure(8)
+    verifier = {f"asv_{kind}": TrialScores(rng.normal(size=90)) for kind in ("target", "nontarget", "spoof")}
+    assert not spreads(TandemScores(**verifier, **scores.classes())).by_attack
+    labelled = TrialScores(rng.normal(size=90), attacks=np.resize([f"A{i:02}" for i in range(8)], 90))
+    assert spreads(TandemScores(**{**verifier, **scores.classes(), "asv_spoof": labelled})).by_attack
