@@ -48,7 +48,7 @@ class Guesses:
     guess: FloatArray
 
     def bits(self, assigned: IntArray) -> FloatArray:
-        """Return the bits about each person, who is assigned another's number and counts as one more training person."""
+        """Return the bits about each person, who is assigned another's number and counts as a training person."""
         y = self.scaled[assigned][self.people]
         f = self.slope * y + 0.5 * self.curve * y**2
         total = np.logaddexp(self.total + np.log(self.known), f) - np.log(self.known + 1.0)
