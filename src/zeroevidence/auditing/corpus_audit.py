@@ -31,7 +31,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.card import protector_card, unknown_protector
+from zeroevidence.protect.card import protector_card, unknown_protector_card
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 
@@ -135,7 +135,7 @@ def audit_corpora(
                     left_out.append(f"encoders {', '.join(others)}: --effort full")
             encoded.append(speech)
     result = audit_folds(encoded, settings, progress("attackers", "rows"))
-    card = unknown_protector(system) if protect is None else protector_card(protect)
+    card = unknown_protector_card(system) if protect is None else protector_card(protect)
     return replace(result, left_out=(*result.left_out, *left_out), protector=card)
 
 

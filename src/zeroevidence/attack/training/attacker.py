@@ -27,7 +27,7 @@ from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.linkage.estimate import time_words
+from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 MODEL = "attacker.onnx"
@@ -249,7 +249,7 @@ def estimate_text(
     people = len(np.unique(training.speakers))
     minutes = float(training.length.sum() + development.length.sum()) / 6000.0
     weights = "every weight" if settings.scope == "all" else "pooling and last layers"
-    longest = time_words(estimate_seconds(network, training, development, settings, device=place))
+    longest = format_duration(estimate_seconds(network, training, development, settings, device=place))
     return (
         f"{people} people to learn from, {minutes:.0f} minutes of speech; {weights}, {settings.epochs} epochs at most, "
         f"on {place}: about {longest} at most"
