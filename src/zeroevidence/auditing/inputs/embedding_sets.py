@@ -74,7 +74,7 @@ class EmbeddingSets:
 
     @classmethod
     def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
-        """Return the sets of a table that has a split (train, dev, eval) and, where not train, a role (enrol, trial)."""
+        """Return the sets of a table with a split (train, dev, eval) and, where not train, a role (enrol, trial)."""
         splits, roles = np.asarray(split, dtype=np.str_), np.asarray(role, dtype=np.str_)
 
         def part(field: str) -> Embeddings:
