@@ -12,7 +12,7 @@ from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.scores.folded import search_folds, supposed_folds
+from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 
 FAST = Options(intervals=0, null=199, linkability="pav")
 QUICK = Options(intervals=0, null=60, linkability="pav")
@@ -70,8 +70,8 @@ def test_the_null_exchanges_people_within_folds():
     """All exchanges by hand: what the search would show, evaluated as if these people were the true ones."""
     data = folded(3, separation=1.0, sizes=(3, 2))
     options = Options(intervals=0, null=0)
-    found = search_folds(data, options)
-    supposed = supposed_folds(data, found.folds, options)
+    found = FoldedSearch(data).run(options)
+    supposed = FoldedSearch(data).hypothetical(found, options)
     orders = [list(permutations(range(size))) for size in data.sizes]
     assert prod(len(one) for one in orders) == prod(map(factorial, data.sizes))
     for exchange in product(*orders):
@@ -83,7 +83,7 @@ def test_the_null_exchanges_people_within_folds():
             ),
             data.dev,
         )
-        expected = search_folds(by_hand, options).evidence
+        expected = FoldedSearch(by_hand).run(options).evidence
         lid = np.concatenate([s.evidence(m, data.identities).lid for s, m in zip(supposed, mated, strict=True)])
         np.testing.assert_allclose(lid, expected.lid, atol=1e-12)
 
@@ -110,7 +110,7 @@ def test_scales_of_folds_do_not_matter():
 
 def test_a_fold_by_itself_is_an_ordinary_search():
     data = folded(5, separation=2.0)
-    together = search_folds(data, FAST)
+    together = FoldedSearch(data).run(FAST)
     apart = [ze.evaluate(part, dev=dev, options=FAST) for part, dev in zip(data.parts, data.dev, strict=True)]
     assert float(together.metrics["alid"]) == pytest.approx(np.mean([float(row["alid"]) for row in apart]))
     np.testing.assert_array_equal(together.trials.rank, np.concatenate([row.trials.rank for row in apart]))
