@@ -1,4 +1,4 @@
-"""What the project rests on: no pickle, no private parts of other packages, reasons for every constraint."""
+"""The source uses no pickle and no private parts of other packages, and every constraint has a reason."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "zeroevidence"
 RUN_ON_LOADING = ("pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve")
-# JSON is read by the door; what a process of ours wrote a moment ago, and what is bundled, by itself.
+# One module reads JSON and checks its types; the others read what a process of ours wrote, or what is bundled.
 JSON_READERS = ("data/typed.py", "data/files/locking.py", "web/jobs.py", "attack/encoders/checking.py")
 
 

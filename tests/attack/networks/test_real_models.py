@@ -17,7 +17,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 soundfile = pytest.importorskip("soundfile")
 
-from tests.effort import slow
+from tests.effort import slow  # noqa: E402
 from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_card  # noqa: E402
 from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
 from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402

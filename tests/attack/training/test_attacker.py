@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
-from tests.effort import slow
+from tests.effort import slow  # noqa: E402
 from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
 from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
 from zeroevidence.attack.encoders.training_speakers import refuse_shared, shared_people  # noqa: E402

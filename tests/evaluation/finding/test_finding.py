@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.effort import slow
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.auditing import EmbeddingSets, audit

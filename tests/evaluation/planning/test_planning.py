@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from tests.effort import slow
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.evaluation.planning.pilot import strongest_attack
 from zeroevidence.evaluation.planning.simulated import Design, shift_of, simulated, truth
 

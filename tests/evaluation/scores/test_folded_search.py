@@ -6,8 +6,8 @@ from math import factorial, prod
 import numpy as np
 import pytest
 
-from tests.effort import slow
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
