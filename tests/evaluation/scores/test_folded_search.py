@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
@@ -49,6 +50,7 @@ def test_leaking_folds_are_told_from_chance(sizes):
     assert from_json(to_json([row])) == [row]
 
 
+@slow
 def test_nothing_is_found_where_nothing_leaks():
     rejected = {"alid": 0, "d_ece": 0}
     for seed in range(100):
@@ -58,6 +60,7 @@ def test_nothing_is_found_where_nothing_leaks():
     assert max(rejected.values()) <= 9, rejected  # of 100, more are seen with a chance of 3 %
 
 
+@slow
 def test_unequal_folds_are_tested_as_exactly():
     p = [ze.evaluate(folded(seed, sizes=(4, 3, 3)), options=QUICK)["alid"].p_value for seed in range(40)]
     assert 0.35 < np.mean(p) < 0.65
