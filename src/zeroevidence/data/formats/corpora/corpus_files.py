@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.json_values import shortened
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, InputFile, locate
 from zeroevidence.data.formats.lists.speakers import read_speakers, two_columns
 from zeroevidence.data.formats.scores.reading.table import Problems
 from zeroevidence.data.speech.audio import conversion_advice
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Utterance
-from zeroevidence.data.typed import shortened
 from zeroevidence.errors import InputError, Problem
 
 _COLUMNS = {

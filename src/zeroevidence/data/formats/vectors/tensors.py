@@ -12,11 +12,11 @@ import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.json_values import read_json
 from zeroevidence.data.files.size_limits import check_archive
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.vectors.column_names import VECTORS
 from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
-from zeroevidence.data.typed import read_json
 from zeroevidence.errors import InputError, MissingExtra
 
 
