@@ -67,7 +67,7 @@ def test_without_msgspec_values_are_built_and_damage_is_still_named(monkeypatch)
     given = {"name": "x", "kind": "b", "parts": [{"size": 3, "share": "inf"}, {"size": 0}]}
     assert typed(Whole, given, "whole") == Whole("x", "b", (Part(3, float("inf")), Part(0)))
     for change in ({"newer": 1}, {"parts": 3}, {"parts": [{"share": 0.5}]}, {"name": "bad"}):
-        with pytest.raises(InputError, match="^whole"):
+        with pytest.raises(InputError, match=r"^whole"):
             typed(Whole, {**given, **change}, "whole")
 
 
