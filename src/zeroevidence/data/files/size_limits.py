@@ -79,8 +79,3 @@ def check_array(stream: Any, held: int, path: str | Path) -> None:
     size = dtype.itemsize * math.prod(map(int, shape))
     if size > held and not dtype.hasobject:
         raise InputError(f"announces {size} bytes, but has {held}; the file is damaged", path=path)
-
-
-def check_rows(rows: int, columns: int, path: str | Path) -> None:
-    """Refuse a table whose rows alone, at eight bytes for each cell, would be too much."""
-    check_size(8 * rows * max(1, columns), path)
