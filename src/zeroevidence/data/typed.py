@@ -62,7 +62,7 @@ def typed(kind: object, value: Any, where: str) -> Any:
     >>> typed(Spread, {"error": [1], "people": 9.5, "freedom": 8, "below": 0, "above": 0}, "spread")
     Traceback (most recent call last):
         ...
-    zeroevidence.errors.InputError: spread.error: expected a number, got [1]
+    zeroevidence.errors.InputError: spread.error: expected a number, got a list
     """
     return _of(kind, value, where)
 
