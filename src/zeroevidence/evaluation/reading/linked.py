@@ -20,18 +20,14 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
-from zeroevidence.evaluation.scores.search import (
-    evidence_curves,
-    search_metrics,
-    search_rules,
-    trial_table,
-)
-from zeroevidence.linkage import engine
-from zeroevidence.linkage.linked import Linked
+from zeroevidence.evaluation.scores.search import search_metrics, search_rules, trial_table
+from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.linkage import search
+from zeroevidence.linkage.result import LinkResult
 from zeroevidence.measure.search.disclosure import RowEvidence
 
 
-class LinkedSearch(Linked):
+class LinkedSearch(LinkResult):
     """What a search through embeddings found, trial by trial, and the evaluation of it."""
 
     def evaluate(
@@ -52,17 +48,17 @@ class LinkedSearch(Linked):
         return linked_evaluation(self, labels=labels, options=(options or Options()).changed(settings))
 
 
-@wraps(engine.link)
+@wraps(search.link)
 def link(*arguments: Any, **settings: Any) -> LinkedSearch:
     """`linkage.link`, whose result can be evaluated."""
-    return LinkedSearch.of(engine.link(*arguments, **settings))
+    return LinkedSearch.of(search.link(*arguments, **settings))
 
 
-link.__signature__ = signature(engine.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
+link.__signature__ = signature(search.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
 
 
 def linked_evaluation(
-    found: Linked, *, labels: Mapping[str, str] | None = None, options: Options | None = None
+    found: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options | None = None
 ) -> Evaluation:
     """`LinkedSearch.evaluate` of any search."""
     options = options or Options()
@@ -87,7 +83,7 @@ def linked_evaluation(
     replicates = None
     if options.intervals:
         replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
-        metrics = with_intervals(metrics, search_rules(), replicates)
+        metrics = with_intervals(metrics, search_rules(), replicates, options.level)
     return Evaluation(
         metrics=metrics,
         counts=counts,
@@ -95,6 +91,7 @@ def linked_evaluation(
             families=("search",),
             search=setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            level=options.level,
             seed=options.seed,
             data=found.digest,
         ),
@@ -104,7 +101,7 @@ def linked_evaluation(
             if replicates is None
             else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         ),
-        curves=evidence_curves(evidence) | exposed_curves(table),
+        curves=evidence_curves(evidence) | exposed_curves(table, options.level),
         trials=table,
         people=exposure_by_person(table),
         replicates=replicates,
