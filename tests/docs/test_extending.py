@@ -44,7 +44,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="label-first",
-        words="label first, `label score trial enrol` on each line",
+        description="label first, `label score trial enrol` on each line",
         text=Columns(scores=("label", "score", "trial", "enrol"), key=("label", "trial", "enrol")),
     )
 )
