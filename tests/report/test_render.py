@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
-from zeroevidence.report.bibliography.bibtex import BIBTEX
+from zeroevidence.report.bibliography.bibtex import bibtex_entries
 
 EVIL = "a|b & 50%_$\\{x}<script>\nnew"
 
@@ -211,4 +211,4 @@ def test_unknown_format():
 
 def test_every_reference_has_an_entry_and_every_entry_is_used():
     used = {key for entry in MEASURES.values() for key in entry.references}
-    assert used == set(BIBTEX)
+    assert used == set(bibtex_entries())
