@@ -18,7 +18,7 @@ from zeroevidence.cli import main
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.published import read_published
 from zeroevidence.evaluation.reading.results import read_results, save_results
-from zeroevidence.plot.registry import available
+from zeroevidence.plot.kind import available
 from zeroevidence.protect.attributes import kinds
 
 Files = dict[str, bytes]
@@ -323,7 +323,7 @@ def _encoders(home: Path) -> list[Target]:
 
 def _corpora(home: Path) -> list[Target]:
     """A few seconds of buzzing: a table, a Kaldi folder and a tree of the same recordings."""
-    from zeroevidence.data.audio import write_audio
+    from zeroevidence.data.speech.audio import write_audio
 
     rng = np.random.default_rng(4)
     time = np.arange(5600) / 16_000

@@ -9,33 +9,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends import BACKENDS
-from zeroevidence.attack.extractors import expected_names
-from zeroevidence.auditing.corpora import Cutting, audit_corpora
+from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.extractors.extractor import expected_names
+from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.commands.utility import heard_options, heard_rows, spoken_rows
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.options.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
-from zeroevidence.data.door import named
-from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect.voices import spellings
 
 if TYPE_CHECKING:
-    from zeroevidence.attack.ladder import Effort
+    from zeroevidence.attack.ladder.ladder import Effort
     from zeroevidence.evaluation import Evaluation, Options
 
 
-def _cutting(segments: str | None, pieces: int) -> Cutting | None:
-    return None if segments is None else Cutting(segments, pieces)
+def _cutting(segments: str | None, pieces: int) -> TrialSegments | None:
+    return None if segments is None else TrialSegments(segments, pieces)
 
 
 cutting_options = grouped(
     "cutting",
     _cutting,
     click.option("--segments", metavar="FILE", help="Table of pieces (utt, start, end) to cut trials by."),
-    setting(Cutting, "pieces", type=click.IntRange(1), help="Pieces per trial, with --segments."),
+    setting(TrialSegments, "pieces", type=click.IntRange(1), help="Pieces per trial, with --segments."),
 )
 
 
@@ -93,7 +93,7 @@ def command(
     attackers: tuple[str, ...],
     effort: Effort,
     backends: tuple[str, ...],
-    cutting: Cutting | None,
+    cutting: TrialSegments | None,
     folds: int | None,
     heard: Mapping[str, str | None],
     spoken: bool,
@@ -118,13 +118,13 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.data.locking import exclusive
+    from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     utility = _utility(heard, corpus, anonymised, options, spoken=spoken)
-    with exclusive(home), named(corpus):
+    with lock_folder(home), naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
@@ -161,7 +161,7 @@ def _utility(
     heard: Mapping[str, str | None], corpus: str, anonymised: str | None, options: Options, *, spoken: bool
 ) -> list[Evaluation]:
     """What the anonymised speech is good for; the corpus says who speaks."""
-    from zeroevidence.data.formats import read_corpus
+    from zeroevidence.data.formats.corpora.read import read_corpus
 
     if not spoken and all(path is None for path in heard.values()):
         return []

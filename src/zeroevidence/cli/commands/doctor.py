@@ -14,7 +14,7 @@ from zeroevidence.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.score_files import ScoreInputs
-    from zeroevidence.data.formats import CorpusReport
+    from zeroevidence.data.formats.corpora.read import CorpusReport
 
 
 @click.command("doctor")
@@ -58,7 +58,7 @@ def _score_files(inputs: ScoreInputs, limit: int) -> int:
 
 def _corpora(paths: tuple[str, ...], limit: int) -> int:
     """Tell what is wrong with corpora, and how much it is."""
-    from zeroevidence.data.formats import examine_corpus
+    from zeroevidence.data.formats.corpora.read import examine_corpus
 
     found = 0
     for path in paths:
@@ -68,7 +68,7 @@ def _corpora(paths: tuple[str, ...], limit: int) -> int:
 
 def _pairs(path: str, anonymised: str, limit: int) -> int:
     """Tell where original and anonymised utterances do not match, and how often."""
-    from zeroevidence.data.formats import examine_pairs
+    from zeroevidence.data.formats.corpora.read import examine_pairs
 
     return _report(examine_pairs(path, anonymised, progress=terminal_progress(anonymised, "pairs")), limit, anonymised)
 

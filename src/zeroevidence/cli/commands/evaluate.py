@@ -82,7 +82,7 @@ def _tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | No
 
 def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int, *, fuse: bool) -> list[Evaluation]:
     """What score files, folders and finished results say, all rows together."""
-    from zeroevidence.data.formats import read_prior
+    from zeroevidence.data.formats.lists.prior import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.finding.finding import together
     from zeroevidence.evaluation.reading.kits import without_copies
@@ -97,7 +97,7 @@ def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int
         files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
     )
     if fuse:
-        from zeroevidence.attack.fused import evaluate_fused  # brings scikit-learn, which takes a second
+        from zeroevidence.attack.fusion.systems import evaluate_fused  # brings scikit-learn, which takes a second
 
         rows.append(evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers))
     return together([*rows, *inputs.utility(options), *finished])

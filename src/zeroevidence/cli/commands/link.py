@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import click
 
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.registry import engine_names
-from zeroevidence.linkage.resumable import Ddof, LinkSettings, Precision, link_resumable
-from zeroevidence.linkage.scoring import ScoringName
+from zeroevidence.linkage.engines.engine import engine_names
+from zeroevidence.linkage.inputs.scoring import ScoringName
+from zeroevidence.linkage.resuming.resumable import Ddof, LinkSettings, Precision, link_resumable
 
 if TYPE_CHECKING:
-    from zeroevidence.linkage.linked import Linked
-    from zeroevidence.linkage.pairing import Pairing
+    from zeroevidence.linkage.inputs.pairing import Pairing
+    from zeroevidence.linkage.result import LinkResult
 
 TableFormat: TypeAlias = Literal["parquet", "csv"]
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -51,14 +51,15 @@ def _whole(_context: click.Context, _parameter: click.Parameter, value: str | No
 )
 @click.option(
     "--backend",
+    "engine",
     type=click.Choice(engine_names()),
-    default=_DEFAULTS.backend,
+    default=_DEFAULTS.engine,
     show_default=True,
     help="Engine that computes.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler to work on; a local cluster unless given.")
 @click.option("--device", metavar="NAME", help="Device for torch, such as cuda:1.")
-@click.option("--threads", type=click.IntRange(1), help="Threads for the back-end numpy, or for a task of dask.")
+@click.option("--threads", type=click.IntRange(1), help="Threads for the engine numpy, or for a task of dask.")
 @click.option(
     "--precision",
     type=click.Choice([str(bits) for bits in get_args(Precision)]),
@@ -90,12 +91,12 @@ def command(output: str, overwrite: bool, **given: Any) -> None:
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --backend triton -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
     from zeroevidence.cli.options.output import terminal_progress
-    from zeroevidence.data.door import named
+    from zeroevidence.data.files.errors import naming_file
 
     settings = LinkSettings(**{one.name: given[one.name] for one in fields(LinkSettings)})
     search, development = _read(given)
     labels = {"table": given["table"], "system": given["system"] or Path(given["trial"]).stem}
-    with named(f"{given['trial']} and {given['enrol']}"):
+    with naming_file(f"{given['trial']} and {given['enrol']}"):
         found = link_resumable(
             search,
             output,
@@ -117,7 +118,7 @@ def command(output: str, overwrite: bool, **given: Any) -> None:
 
 def _read(given: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     """The search and the one to calibrate on."""
-    from zeroevidence.linkage.pairing import read_pairing
+    from zeroevidence.linkage.inputs.pairing import read_pairing
 
     if (given["dev_enrol"] is None) != (given["dev_trial"] is None):
         raise UsageError("--dev-enrol and --dev-trial go together")
@@ -128,7 +129,7 @@ def _read(given: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     return search, read_pairing(given["dev_trial"], given["dev_enrol"], scoring=given["scoring"])
 
 
-def _write(search: Pairing, folder: Path, labels: dict[str, str], found: Linked) -> None:
+def _write(search: Pairing, folder: Path, labels: dict[str, str], found: LinkResult) -> None:
     import polars as pl
 
     from zeroevidence.cli.options.output import emit, emit_table

@@ -36,11 +36,12 @@ def add(what: tuple[str, ...], card: str | None, name: str | None, overwrite: bo
 
     FILE is the model, or its card. With the NAME of a published encoder that is known here no card is needed.
     """
-    from zeroevidence.attack.encoders import KNOWN, add_encoder
+    from zeroevidence.attack.encoders.adding import add_encoder
+    from zeroevidence.attack.encoders.published import PUBLISHED_ENCODERS
 
     if len(what) > 2:
         raise UsageError(f"{len(what)} arguments; expected a file, or the name of a published encoder and a file")
-    if len(what) == 1 and what[0].lower() in KNOWN:
+    if len(what) == 1 and what[0].lower() in PUBLISHED_ENCODERS:
         raise UsageError(f"{what[0]}: nothing is fetched; expected its file, too: models add {what[0]} FILE")
     known = what[0] if len(what) == 2 else None
     added = add_encoder(what[-1], card=card, known=known, name=name, overwrite=overwrite)
@@ -54,7 +55,7 @@ def check(names: tuple[str, ...]) -> None:
 
     Where the right embedding is known, the cosine to it is printed. Exits with 3 when an encoder fails.
     """
-    from zeroevidence.attack.encoders import check_encoders
+    from zeroevidence.attack.encoders.checking import check_encoders
 
     failed = 0
     for one in check_encoders(names):
@@ -68,8 +69,8 @@ def check(names: tuple[str, ...]) -> None:
 
 
 def _listed() -> None:
-    from zeroevidence.attack.encoders import inventory
-    from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS
+    from zeroevidence.attack.encoders.inventory import inventory
+    from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, EXTRACTORS
 
     there = inventory()
     for one in there.encoders:

@@ -10,12 +10,12 @@ from click.core import ParameterSource
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.measuring import workers_option
 from zeroevidence.cli.options.output import output_to, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
 from zeroevidence.evaluation.planning.two_systems import plan_comparison
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.output import Output
@@ -27,7 +27,7 @@ def _named(option: str, text: str) -> tuple[str, float]:
     name, equals, value = text.rpartition("=")
     try:
         if equals and name:
-            return find_measure(name.strip()).name, float(value)
+            return MEASURES.find(name.strip()).name, float(value)
     except ValueError:
         pass
     raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
@@ -42,7 +42,7 @@ def _bounds(at_most: tuple[str, ...], at_least: tuple[str, ...]) -> dict[str, fl
     ):
         for text in texts:
             name, bound = _named(option, text)
-            learning = find_measure(name).discloses
+            learning = MEASURES.find(name).discloses
             if learning not in (direction, "none"):
                 words = "falls" if learning == "down" else "rises"
                 raise UsageError(f"{option} {text}: {name} {words} with what attackers learn; say {other} {text}")
@@ -129,7 +129,7 @@ def command(
         raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot, and not both")
     if pilot is not None:
         _refuse_given("difference", "shared", *simulation)
-        with named(pilot):
+        with naming_file(pilot):
             found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
         return output.emit(render_plan(found, output.format))
     settings = simulation | _leak(str(leak)) | ({} if people is None else {"people": people})

@@ -12,8 +12,8 @@ from zeroevidence.cli.options.cost_model import policy_options
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.gates import gate_option
 from zeroevidence.cli.options.output import table_options
-from zeroevidence.data.formats import TANDEM_FORMATS, LoadedTandem, diagnose_tandem, read_tandem
-from zeroevidence.data.formats.asvspoof.layout import Phase, Side
+from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Phase, Side
+from zeroevidence.data.formats.asvspoof.read import LoadedTandem, diagnose_tandem, read_tandem
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem

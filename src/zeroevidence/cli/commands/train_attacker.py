@@ -57,7 +57,7 @@ def command(
     zeroevidence train-attacker protected/ -o attacker/
     zeroevidence audit original/ --anonymised anonymised/ --extractor-anonymised attacker/card.json -o out/
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
+    from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
     from zeroevidence.attack.training.attacker import train_attacker
 
     found = train_attacker(

@@ -11,14 +11,14 @@ from zeroevidence.cli.options.declare import grouped
 from zeroevidence.cli.options.gates import gate_option
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.gates import Gates
     from zeroevidence.cli.options.output import Output
-    from zeroevidence.data.speech import Corpus
+    from zeroevidence.data.speech.corpus import Corpus
     from zeroevidence.evaluation import Evaluation, Options
 
 _HEARD = (("transcripts", "hypotheses"), ("emotions", "recognised"))
@@ -78,8 +78,8 @@ def command(
     zeroevidence utility --corpus original/ --anonymised anonymised/ --pitch
     zeroevidence utility --corpus original/ --anonymised anonymised/ --transcripts text --recogniser "hear {wav}"
     """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
-    from zeroevidence.data.formats import read_corpus
-    from zeroevidence.data.formats.transcripts import read_classes
+    from zeroevidence.data.formats.corpora.read import read_corpus
+    from zeroevidence.data.formats.lists.transcripts import read_classes
 
     _check(heard, corpus, anonymised, pitch=pitch)
     name = system or (UNPROTECTED if speech == "original" else None)
@@ -92,7 +92,7 @@ def command(
     spoken = original if speech == "original" else changed
     rows = heard_rows(heard, people, labels, speech, options, spoken)
     if original is not None and changed is not None and anonymised is not None:
-        with named(anonymised):
+        with naming_file(anonymised):
             rows += spoken_rows(original, changed, labels, options, pitch=pitch)
     output.emit(output.rendered(rows))
     gates.judge(rows)
@@ -131,7 +131,7 @@ def heard_rows(
     spoken: Corpus | None = None,
 ) -> list[Evaluation]:
     """The rows of what a recogniser and a classifier heard; a recogniser that is to be run hears `spoken`."""
-    from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
+    from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
     from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
 
     _both(heard)
@@ -141,17 +141,17 @@ def heard_rows(
     if words is not None:
         said = read_transcripts(words)
         found = _recognised(str(heard["recogniser"]), said, spoken) if written is None else read_transcripts(written)
-        with named(written or words):
+        with naming_file(written or words):
             rows.append(evaluate_transcripts(said, found, **how))
     if truth is not None and recognised is not None:
-        with named(recognised):
+        with naming_file(recognised):
             rows += evaluate_classes(read_classes(truth), read_classes(recognised), **how)
     return rows
 
 
 def _recognised(command: str, said: Mapping[str, str], spoken: Corpus | None) -> dict[str, str]:
     """What a recogniser hears in the speech that there are transcripts of."""
-    from zeroevidence.auditing.recognising import recognised
+    from zeroevidence.auditing.utility.recognition import recognised
 
     if spoken is None:
         raise UsageError(
@@ -165,7 +165,7 @@ def spoken_rows(
     original: Corpus, anonymised: Corpus, labels: Mapping[str, str], options: Options, *, pitch: bool
 ) -> list[Evaluation]:
     """The rows of what two corpora tell themselves: lengths, and pitch where wanted."""
-    from zeroevidence.auditing.spoken import evaluate_pitch
+    from zeroevidence.auditing.utility.pitch import evaluate_pitch
     from zeroevidence.evaluation.scores.utility import evaluate_lengths
 
     rows = [evaluate_lengths(original, anonymised, labels=labels, options=options)]

@@ -43,7 +43,7 @@ class LabelledInputs:
 
     def read(self) -> Embeddings:
         """The embeddings with their labels: bands of a number, or the number itself where that was asked for."""
-        from zeroevidence.data.formats import read_labelled
+        from zeroevidence.data.formats.vectors.labels import read_labelled
         from zeroevidence.protect.assessment.numbers import attribute_numbers, banded, refuse_many_numbers
 
         bands = self.bands

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from zeroevidence.cli.options.declare import Decorator, grouped
-from zeroevidence.data.writing import refuse_existing
-from zeroevidence.data.writing import write_whole as written_whole
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.data.files.writing import refuse_existing
+from zeroevidence.data.files.writing import write_atomically as written_whole
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ __all__ = [
     "signatures_option",
     "table_options",
     "terminal_progress",
-    "write_whole",
+    "write_atomically",
 ]
 
 
@@ -86,7 +86,7 @@ signatures_option = click.option(
 
 def _known_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
     """The names, refused where one is unknown; None where there are none."""
-    return tuple(find_measure(name).name for name in names) or None
+    return tuple(MEASURES.find(name).name for name in names) or None
 
 
 measure_option = click.option(
@@ -144,7 +144,7 @@ def emit(text: str, output: str | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_whole(Path(output), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+        write_atomically(Path(output), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
 def emit_table(frame: pl.DataFrame, output: str) -> None:
@@ -155,7 +155,7 @@ def emit_table(frame: pl.DataFrame, output: str) -> None:
     wrote(output)
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write atomically, and say so."""
     written_whole(path, write)
     wrote(path)

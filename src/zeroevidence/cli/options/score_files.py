@@ -10,8 +10,10 @@ import click
 
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.data.formats import FORMATS, Duplicates, Infinite
-from zeroevidence.data.scale import Base, Scale
+from zeroevidence.data.formats.scores.reading.join import Duplicates
+from zeroevidence.data.formats.scores.reading.read import Infinite
+from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.data.preparing.scale import Base, Scale
 from zeroevidence.evaluation.reading.kits import utility_in_folders
 from zeroevidence.evaluation.reading.results import is_result
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
@@ -117,7 +119,9 @@ _FILES = (
         help="File or Kaldi data folder with the labels; once for all SCORES, or once for each.",
     ),
     click.option("--speakers", metavar="FILE", help="Who speaks: lines of `utterance speaker` (Kaldi utt2spk)."),
-    setting(Reading, "file_format", "--format", "file_format", choices=FORMATS, help="Format of the score files."),
+    setting(
+        Reading, "file_format", "--format", "file_format", choices=format_names(), help="Format of the score files."
+    ),
     setting(Reading, "duplicates", help="What to do with a pair that is scored twice."),
     setting(Reading, "allow_missing", help="Evaluate the trials that are in both files, instead of refusing."),
     setting(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),

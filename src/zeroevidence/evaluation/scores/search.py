@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds, standardise
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.evaluation import Curve, MeasureResult, Trials, measured
@@ -109,7 +109,7 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
     True
     """
-    options, matrix = options or Options(), in_name_order(matrix)
+    options, matrix = options or Options(), sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
     for fold in _folds(matrix, None, options):
         found = row_evidence(matrix.scores[fold.rows], matrix.mated[fold.rows], fold.calibration, ddof=options.ddof)
@@ -131,7 +131,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
         view = replace(view, prior_free=None)
     found = ((one, one.compute(view)) for one in measures_of("search"))
     return {
-        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method(view) or str(setup))
+        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method_of(view) or str(setup))
         for one, value in found
         if value is not None
     }
@@ -139,7 +139,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
 
 def search_rules() -> dict[str, IntervalRule]:
     """How the intervals of the measures of a search are made."""
-    rules = ((one.name, one.interval(None)) for one in measures_of("search"))
+    rules = ((one.name, one.interval_of(None)) for one in measures_of("search"))
     return {name: rule for name, rule in rules if rule is not None}
 
 

@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About
@@ -116,7 +116,7 @@ def _metrics(
     metrics = {}
     for name, value in values.items():
         entry = MEASURES[name]
-        method, low, high = entry.method(view), None, None
+        method, low, high = entry.method_of(view), None, None
         found = None if drawn is None else drawn.spreads[attack].get(name)
         if drawn is not None and found is not None:
             low, high = (float(one) for one in np.clip(found.limits(value), entry.low, entry.high))

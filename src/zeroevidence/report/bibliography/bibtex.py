@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from zeroevidence._version import __version__
-from zeroevidence.measure.measures import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES
 
 _ENTRY = re.compile(r"^@\w+\{(\w+),\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _SOFTWARE = f"""@software{{zeroevidence,
@@ -29,6 +29,6 @@ def bibtex_entries() -> dict[str, str]:
 
 def bibtex(measures: Sequence[str] = ()) -> str:
     """Return BibTeX for this toolkit and the named measures, for all measures unless some are named."""
-    measured = [find_measure(name) for name in measures] or MEASURES.values()
+    measured = [MEASURES.find(name) for name in measures] or MEASURES.values()
     keys = dict.fromkeys(key for measure in measured for key in measure.references)
     return "\n".join([_SOFTWARE, *(bibtex_entries()[key] for key in keys)])

@@ -147,7 +147,7 @@ def _range(name: str, result: MeasureResult, row: Evaluation) -> tuple[float, fl
     measure = MEASURES.get(name)
     if measure is None or measure.family == "tandem" or measure.discloses == "none":
         return None
-    if measure.high_words == "log2 N":
+    if measure.high_note == "log2 N":
         people = row.counts.get("identities", 0)
         return (0.0, log2(people)) if people > 1 else None
     if name == "eer":  # half is guessing; beyond it the scores point the wrong way

@@ -11,7 +11,7 @@ from math import isnan
 from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.evaluation import NO_VALUE
 from zeroevidence.evaluation.rows.printable import printable
-from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 
 _UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
 
@@ -47,8 +47,8 @@ def meaning(row: Evaluation, name: str) -> str:
     category = None if result is None else result.value
     if measure.categories is not None and isinstance(category, str) and category in measure.categories:
         text += f" {category}: {measure.categories[category]}."
-    if measure.null_words is not None and result is not None and result.null is not None and result.null.mean < 0.0:
-        text += f" {measure.null_words}"
+    if measure.null_note is not None and result is not None and result.null is not None and result.null.mean < 0.0:
+        text += f" {measure.null_note}"
     return text
 
 
@@ -126,5 +126,5 @@ def size(row: Evaluation) -> str:
 def chosen_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None) -> list[str]:
     """The named measures, each once; the headline measures that at least one row has where none are named."""
     if measures is not None:
-        return list(dict.fromkeys(find_measure(name).name for name in measures))
+        return list(dict.fromkeys(MEASURES.find(name).name for name in measures))
     return [name for name in headline_measures() if any(name in row.metrics for row in rows)]

@@ -70,11 +70,11 @@ def _markdown_escape(text: str) -> str:
 
 def records_to_csv(records: Sequence[Mapping[str, object]]) -> str:
     """Return records as CSV at full precision, a column for each name that any of them has."""
-    from zeroevidence.data.cells import safe_cell  # brings polars
+    from zeroevidence.data.files.csv_cells import escape_cell  # brings polars
 
     buffer = io.StringIO()
     names = list(dict.fromkeys(name for record in records for name in record))
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: safe_cell(value) for name, value in record.items()} for record in records)
+    writer.writerows({name: escape_cell(value) for name, value in record.items()} for record in records)
     return buffer.getvalue()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from zeroevidence.data.door import door
+from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, Sources
@@ -129,7 +129,7 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise InputError(f"expected a comparison with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
-    with door(path, "a comparison"):
+    with reading_file(path, "a comparison"):
         comparisons = typed(tuple[Comparison, ...], document.get("comparisons"), "comparisons")
         for place, comparison in enumerate(comparisons):
             _check(comparison, f"comparisons[{place}]")

@@ -8,7 +8,7 @@ import click
 
 from zeroevidence.cli.options.declare import setting
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.data.formats.kits import check_kit
+from zeroevidence.data.formats.voiceprivacy.data_folders import check_kit
 from zeroevidence.errors import InputError
 
 

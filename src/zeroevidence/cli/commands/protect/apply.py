@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options.output import overwrite_option, wrote
-from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.files.writing import refuse_existing
 
 
 @click.command("apply")
@@ -35,9 +35,9 @@ def command(
     overwrite: bool,
 ) -> None:
     """Protect EMBEDDINGS with a fitted MODEL; identifiers, speakers and other columns stay, the attribute goes."""
-    from zeroevidence.data.door import named
-    from zeroevidence.data.formats import read_embeddings, write_embeddings
-    from zeroevidence.data.formats.vectors.write import check_name
+    from zeroevidence.data.files.errors import naming_file
+    from zeroevidence.data.formats.vectors.read import read_embeddings
+    from zeroevidence.data.formats.vectors.write import check_name, write_embeddings
     from zeroevidence.protect.fitting import protect_embeddings, read_secret
     from zeroevidence.protect.models import load_model
 
@@ -45,7 +45,7 @@ def command(
     refuse_existing(output, overwrite)
     key = None if noise_key is None else read_secret(noise_key)
     fitted, given = load_model(model), read_embeddings(embeddings)
-    with named(embeddings):
+    with naming_file(embeddings):
         protected = protect_embeddings(fitted, given, llr=llr, noise_key=key, noise_seed=noise_seed)
     write_embeddings(protected, output, overwrite=overwrite)
     wrote(output)

@@ -11,7 +11,7 @@ from zeroevidence.cli.options.declare import setting
 from zeroevidence.cli.options.labelled import labelled_inputs, parameter_options
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
 from zeroevidence.protect.assessment.classifiers import find_classifier
@@ -109,7 +109,7 @@ def command(
     _check(models, kinds, paper, parameters, people_curve)
     for name in classifiers:
         (find_regressor if inputs.continuous else find_classifier)(name)
-    with named(inputs.embeddings):
+    with naming_file(inputs.embeddings):
         if inputs.continuous:
             _check_number(keep or people_curve or front or paper)
             _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)

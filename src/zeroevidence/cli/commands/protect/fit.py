@@ -9,7 +9,7 @@ import click
 from zeroevidence.cli.options.declare import setting
 from zeroevidence.cli.options.labelled import labelled_inputs, limit_options, parameter_options
 from zeroevidence.cli.options.output import terminal_progress, wrote
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
@@ -48,7 +48,7 @@ def command(
     output: str,
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
-    from zeroevidence.data.locking import exclusive
+    from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.protect.assessment import point_mass_flags
     from zeroevidence.protect.models import check_new, save_model
 
@@ -56,7 +56,7 @@ def command(
     if inputs.continuous:
         kind = _of_numbers(kind, inputs, limit or keep or paper)
     data = inputs.read()
-    with exclusive(output), named(inputs.embeddings):
+    with lock_folder(output), naming_file(inputs.embeddings):
         model = fit_protector(
             data,
             inputs.attribute,
