@@ -17,8 +17,9 @@ from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.bibliography.sentences import references, sentence
-from zeroevidence.report.html import content
+from zeroevidence.report.html.numbers import headline_numbers, report_measures
 from zeroevidence.report.html.page import to_html
+from zeroevidence.report.html.tables import people_table, recordings_table
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.tables.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.report.verdict import verdict
@@ -397,7 +398,7 @@ def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
 
 
 def test_several_recordings_stand_beside_one(audit_rows):
-    table = content.recordings_table(audit_rows, verdict(audit_rows).finding)
+    table = recordings_table(audit_rows, verdict(audit_rows).finding)
     lines = [[cell.text for cell in line] for line in table.body]
     assert [line[:4] for line in lines] == [
         ["4", "sys, d", "1", "20"],
@@ -413,7 +414,7 @@ def test_several_recordings_stand_beside_one(audit_rows):
 
 
 def test_people_whose_names_come_up_for_everybody_are_marked(hub):
-    table, _ = content.people_table([hub], verdict([hub]).finding)
+    table, _ = people_table([hub], verdict([hub]).finding)
     column = [heading for heading, _ in table.headings].index("falsely [%]")
     notes = {line[0].text: line[column] for line in table.body}
     assert notes["p000"].note == "comes up for everybody"
@@ -424,8 +425,7 @@ def test_people_whose_names_come_up_for_everybody_are_marked(hub):
 
 def test_what_nothing_leaked_looks_like_is_explained(audit_rows):
     shown = {
-        one.name: one
-        for one in content.numbers(audit_rows, verdict(audit_rows).finding, content.shown_measures(audit_rows))
+        one.name: one for one in headline_numbers(audit_rows, verdict(audit_rows).finding, report_measures(audit_rows))
     }
     assert shown["alid"].null.startswith("-")
     assert "Below 0 where nothing leaks" in shown["alid"].meaning

@@ -134,12 +134,14 @@ def _total(widths: Sequence[int]) -> int:
 
 def _grown(sheet: _Sheet, widths: Sequence[int], width: int) -> list[int]:
     """The widths with the room that is left, given to columns whose names and headings are broken."""
-    room, grown = width - _total(widths), []
-    for column, least in zip(zip(*sheet.rows, strict=True), widths, strict=True):
-        longest = max(cell_len(line) for cell in column for line in cell.split("\n"))
-        more = max(0, min(longest - least, room))
-        grown.append(least + more)
-        room -= more
+    room, grown = width - _total(widths), list(widths)
+    longest = [
+        max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(*sheet.rows, strict=True)
+    ]
+    while room > 0 and (broken := [i for i, least in enumerate(grown) if least < longest[i]]):
+        for place in broken[:room]:
+            grown[place] += 1
+        room -= len(broken)
     return grown
 
 
@@ -152,7 +154,9 @@ def _draw(console: Console, sheet: _Sheet, widths: Sequence[int], *, n_right: in
     for number, row in enumerate(sheet.rows):
         cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
         height, head = max(map(len, cells)), number < sheet.n_head
-        texts = [Text("\n".join([""] * (height - len(lines)) + lines) if head else "\n".join(lines)) for lines in cells]
+        if head and not sheet.turned:  # headings stand on the rule
+            cells = [[""] * (height - len(lines)) + lines for lines in cells]
+        texts = [Text("\n".join(lines)) for lines in cells]
         for place, text in enumerate(texts):
             if sheet.is_number(number, place) and place < n_right and "\n" in text.plain:
                 text.stylize("dim", text.plain.index("\n"))
