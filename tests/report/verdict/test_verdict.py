@@ -287,7 +287,7 @@ def test_how_many_people_may_be_exposed(search):
     seen, bound = row.curves["people_above"], row.curves["people_above_bound"]
     assert seen.x == bound.x
     above = sum(one > 1.0 for one in row.people.alid)
-    assert f"at most {100 * binomial_limit(above, 20):.3g} % of people like these are exposed to more than one bit" in (
+    assert f"at most {100 * binomial_limit(above, 20):.3g} % of people like these give away more than one bit" in (
         words([row])
     )
     assert f"at most {100 * (1.0 - 0.05 ** (1 / 20)):.3g} % of people have one that gives away more" in words([row])
