@@ -20,7 +20,7 @@ from zeroevidence.cli.options.output import measure_option, refuse_existing, sig
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.protect.voices import spellings
+from zeroevidence.protect.voices import spelling_help
 
 if TYPE_CHECKING:
     from zeroevidence.attack.ladder.ladder import Effort
@@ -42,7 +42,7 @@ cutting_options = grouped(
 @click.command("audit")
 @click.argument("corpus")
 @click.option("--anonymised", metavar="DIR", help="Folder with the same utterances, written by your anonymiser.")
-@click.option("--protect", metavar="NAME", help=f"Protect the speech here instead: {spellings()}.")
+@click.option("--protect", metavar="NAME", help=f"Protect the speech here instead: {spelling_help()}.")
 @setting(audit_corpora, "extractor", type=str, metavar="NAME", help=f"Speaker encoder: {expected_names()}.")
 @click.option(
     "--extractor-anonymised",

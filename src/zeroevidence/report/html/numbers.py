@@ -138,7 +138,7 @@ def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None
     assert at is not None
     interval = sorted(x for x in (place(result.low), place(result.high)) if x is not None)
     low, high = interval if len(interval) == 2 else (None, None)
-    null = None if result.null is None else place(result.null.q95)
+    null = None if result.null is None else place(result.null.quantile)
     return Strip(at, low, high, null, place(None if plain is None else plain.number(name)))
 
 

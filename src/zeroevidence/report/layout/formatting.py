@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from math import isnan
 
 from zeroevidence.evaluation import Evaluation, MeasureResult
-from zeroevidence.evaluation.rows.evaluation import NO_VALUE
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE
 from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.uncertainty.level import percent
 
 _UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
 
@@ -105,8 +106,8 @@ def null_cell(row: Evaluation, name: str, separator: str = "\n") -> str:
     if result is None:
         return ""
     if result.null is not None:
-        mean, quantile = number(result.null.mean, result.unit), number(result.null.q95, result.unit)
-        return f"{mean}{separator}(95 %: {quantile})"
+        mean, quantile = (number(level, result.unit) for level in (result.null.mean, result.null.quantile))
+        return f"{mean}{separator}({percent(row.setup.level)}: {quantile})"
     chance = chance_value(row, name)
     return "" if chance is None else number(chance, result.unit)
 

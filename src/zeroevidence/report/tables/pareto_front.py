@@ -19,7 +19,7 @@ _NOTE = (
 
 
 def render_pareto_front(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
-    """Return the table of rows from `zeroevidence.protect.tradeoff.strengths.front_rows`.
+    """Return the table of rows from `zeroevidence.protect.tradeoff.strengths.assess_strengths`.
 
     JSON and CSV hold every classifier.
     """
