@@ -8,7 +8,7 @@ from typing import Any
 from zeroevidence.evaluation.comparing.comparison import Comparison
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.html.tables import Cell, HtmlTable, count_cell, number_cell
-from zeroevidence.report.layout.formatting import interval, number
+from zeroevidence.report.layout.formatting import interval, interval_title, number
 from zeroevidence.report.tables.comparisons import comparison_title
 from zeroevidence.report.verdict.phrases import Verdict
 
@@ -32,7 +32,7 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
         )
         for pair in comparison.pairs
     )
-    value, ends = ("value", MEASURES[comparison.measure].meaning), ("95 % interval", "")
+    value, ends = ("value", MEASURES[comparison.measure].meaning), (interval_title(comparison.level), "")
     p = ("p", "Holm-corrected for the number of pairs")
     return {
         "title": comparison_title(comparison),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.verdict.phrases import outside
+from zeroevidence.uncertainty.level import alpha, percent
 
 _ATTRIBUTES = (
     "Attributes: classifiers learned to tell the classes from recordings protected in the same way, of people "
@@ -36,12 +37,12 @@ _SPOOFING = (
     "(t-DCF) weighs the errors of both by their priors and costs; its minimum is over the countermeasure's "
     "threshold, and 1 is the cost with a useless countermeasure."
 )
-_NULL = (
+_NULL = (  # with the level and how often a test may be wrong
     "The value if nothing leaked (the null) is that of the same measure after permuting the identities of speakers, "
-    "many times: its mean, the level that 95 % of these repetitions stay below, and p, the share that reach the "
+    "many times: its mean, the value that {level} of these repetitions stay below, and p, the share that reach the "
     "observed value. "
     "The verdict tests all attackers together, so the chance that it calls anything a leak where nothing leaks is "
-    "at most 5 %."
+    "at most {alpha}."
 )
 _BOUNDS = {
     "control": "unprotected voices show that the attack works at all",
@@ -76,7 +77,8 @@ def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[st
     if any(result.low is not None for result in results):
         yield _intervals(rows)
     if any(result.null is not None for result in results):
-        yield _NULL
+        levels = sorted({row.setup.level for row in rows})
+        yield _NULL.format(level=_listed(levels), alpha=_listed([alpha(level) for level in levels]))
     bounds = [text for role, text in _BOUNDS.items() if any(row.about.role == role for row in rows)]
     if bounds:
         yield f"Bounds: {', '.join(bounds)}."
@@ -84,6 +86,10 @@ def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[st
     if seeds:
         named = ", ".join(f"seed {seed}" for seed in seeds)
         yield f"Random choices are fixed ({named}); the same input gives the same numbers."
+
+
+def _listed(levels: Sequence[float]) -> str:
+    return " or ".join(map(percent, levels))
 
 
 def _search(rows: Sequence[Evaluation]) -> str:
@@ -100,7 +106,7 @@ def _intervals(rows: Sequence[Evaluation]) -> str:
     units = sorted({row.setup.intervals.unit for row in rows if row.setup.intervals is not None})
     by = f" by {' or '.join(unit.replace('-', ' ') for unit in units)}" if units else ""  # older files do not say
     return (
-        f"Intervals cover 95 % and come from resampling{by}: "
+        f"Intervals cover {_listed(sorted({row.setup.level for row in rows}))} and come from resampling{by}: "
         "recordings of one person are alike, so where people are known, people are drawn and not single scores."
         + (_OUTSIDE if any(outside(result) for row in rows for result in row.metrics.values()) else "")
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import isfinite, log2
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
+from zeroevidence.evaluation.rows.columns import Column
+from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report.layout.formatting import (
     bounds,
@@ -14,10 +16,13 @@ from zeroevidence.report.layout.formatting import (
     chosen_measures,
     meaning,
     null_cell,
+    number,
     unit_sign,
     value,
 )
+from zeroevidence.uncertainty.level import percent
 
+REPORT_COLUMNS = tuple(column for column in RESULT_COLUMNS if column.in_report)
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
 
@@ -61,6 +66,8 @@ class HeadlineNumber:
         A sentence on what it means.
     strip
         Its place between nothing learned and everything; None where its range is not such a line.
+    columns
+        Texts of the fields that `MeasureResult` declares for reports, in their order.
     """
 
     name: str
@@ -74,6 +81,7 @@ class HeadlineNumber:
     noise: str
     meaning: str
     strip: Strip | None
+    columns: tuple[str, ...]
 
 
 def measure_title(name: str) -> str:
@@ -114,7 +122,15 @@ def _headline_number(name: str, row: Evaluation, plain: Evaluation | None, noise
         _value(noise, name),
         meaning(row, name),
         _strip(name, row, plain),
+        tuple(_column_text(result, column) for column in REPORT_COLUMNS),
     )
+
+
+def _column_text(result: MeasureResult, column: Column) -> str:
+    field = getattr(result, column.name)
+    if field is None or column.format == "text":
+        return field or ""
+    return percent(field) if column.format == "share" else number(field, result.unit)
 
 
 def _value(row: Evaluation | None, name: str) -> str:

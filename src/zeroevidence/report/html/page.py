@@ -29,10 +29,11 @@ from zeroevidence.report.html.comparison import comparison_tables, comparison_ve
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.figures import draw_figures, plain_panels
 from zeroevidence.report.html.methods import describe_methods
-from zeroevidence.report.html.numbers import headline_numbers, report_measures
+from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
 from zeroevidence.report.html.pseudonyms import hidden
 from zeroevidence.report.inputs import Card
 from zeroevidence.report.layout.flags import raised_flags
+from zeroevidence.report.layout.formatting import common_level, interval_title
 from zeroevidence.report.layout.labels import label_text
 from zeroevidence.report.tables.comparisons import comparison_notes
 from zeroevidence.report.tables.several_recordings import NOTE, untried_numbers
@@ -141,6 +142,10 @@ def _results(
     figures, curves = draw_figures(rows, finding, hide=hide, each=each)
     return {
         "numbers": numbers,
+        "columns": [
+            (place, column) for place, column in enumerate(REPORT_COLUMNS) if any(n.columns[place] for n in numbers)
+        ],
+        "interval_title": interval_title(common_level(rows)),
         "strong": finding.strongest,
         "row_name": row_names(rows)[finding.strongest],
         **{f"has_{part}": any(getattr(n, part) for n in numbers) for part in ("bounds", "null", "plain", "noise")},

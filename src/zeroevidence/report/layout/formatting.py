@@ -79,6 +79,17 @@ def interval(low: float | None, high: float | None, unit: str) -> str:
     return "" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]"
 
 
+def interval_title(level: float | None) -> str:
+    """``95 % interval``; without the level where results have several."""
+    return "interval" if level is None else f"{percent(level)} interval"
+
+
+def common_level(rows: Sequence[Evaluation]) -> float | None:
+    """The confidence level of all rows; None where they have several."""
+    levels = {row.setup.level for row in rows}
+    return levels.pop() if len(levels) == 1 else None
+
+
 def bounds(result: MeasureResult) -> str:
     """The interval of a result."""
     return interval(result.low, result.high, result.unit)

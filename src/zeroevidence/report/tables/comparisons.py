@@ -12,7 +12,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, Sources
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
-from zeroevidence.report.layout.formatting import heading, interval, number
+from zeroevidence.report.layout.formatting import heading, interval, interval_title, number
 from zeroevidence.report.layout.grid import Grid, records_to_csv
 from zeroevidence.report.tables.rendering import render_grids
 
@@ -83,9 +83,10 @@ def _grids(comparison: Comparison) -> list[Grid]:
         for pair in comparison.pairs
     )
     runs, errors = (["trainings"], _ERRORS) if trained else ([], ())
+    ends = interval_title(comparison.level)
     return [
-        Grid(title, ("group", "system", *runs, "value", "95 % interval", *errors), ranking, 2),
-        Grid(f"{title}: differences", ("A", "B", "A - B", "95 % interval", "p", *errors), pairs, 2),
+        Grid(title, ("group", "system", *runs, "value", ends, *errors), ranking, 2),
+        Grid(f"{title}: differences", ("A", "B", "A - B", ends, "p", *errors), pairs, 2),
     ]
 
 

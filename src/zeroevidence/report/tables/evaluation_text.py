@@ -11,7 +11,9 @@ from zeroevidence.report.layout.flags import raised_flags
 from zeroevidence.report.layout.formatting import (
     bounds,
     chosen_measures,
+    common_level,
     heading,
+    interval_title,
     meaning,
     null_cell,
     one_line,
@@ -65,7 +67,7 @@ def _single_grid(row: Evaluation, names: Sequence[str]) -> Grid:
     results = [row.metrics.get(name) for name in names]
     columns = {
         "value": ["" if result is None else _single_value(result) for result in results],
-        "95 % interval": ["" if result is None else bounds(result) for result in results],
+        interval_title(row.setup.level): ["" if result is None else bounds(result) for result in results],
         "if nothing leaked": [null_cell(row, name) for name in names],
         "p": ["" if result is None else p_value(result) for result in results],
     }
@@ -93,7 +95,7 @@ def _print_several(console: Console, rows: Sequence[Evaluation], measures: Seque
     print_labels(console, labels.shared)
     lead = [_shared_counts(rows)] if same_size else []
     if any(bounds(row.metrics[name]) for row in rows for name in names if name in row.metrics):
-        lead.append(f"95{UNBROKEN}% intervals in brackets")
+        lead.append(f"{interval_title(common_level(rows))}s in brackets".replace(" %", f"{UNBROKEN}%"))
     for paragraph in ("; ".join(filter(None, lead)), labels.implied):
         if paragraph:
             print_paragraph(console, paragraph)

@@ -15,10 +15,10 @@ from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
-from zeroevidence.report.layout.formatting import heading, interval, number, one_line, title
+from zeroevidence.report.layout.formatting import heading, interval, interval_title, number, one_line, title
 from zeroevidence.report.layout.grid import Grid, records_to_csv
 from zeroevidence.report.tables.rendering import render_grids
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
 from zeroevidence.uncertainty.planning import MOST_PEOPLE
 
 SCHEMA = "zeroevidence/plan/1"
@@ -58,8 +58,8 @@ def _comparison_grid(plan: PlannedComparison) -> Grid:
     return Grid(
         f"To expect from {_recordings(plan.design)}, if {title(plan.measure)} is {first} for one system and {second} "
         "for another",
-        ("measure", "difference", "95 % interval", "length", "told apart"),
-        ((*texts, number(plan.length, unit), _percent(plan.told)),),
+        ("measure", "difference", interval_title(plan.level), "length", "told apart"),
+        ((*texts, number(plan.length, unit), _share(plan.told)),),
         1,
     )
 
@@ -67,17 +67,17 @@ def _comparison_grid(plan: PlannedComparison) -> Grid:
 def _comparison_notes(plan: PlannedComparison) -> list[str]:
     needed = plan.needed
     if needed.people is None:
-        first = f"To tell them apart with a probability of {_percent(plan.power)} takes more than {MOST_PEOPLE} people."
+        first = f"To tell them apart with a probability of {_share(plan.power)} takes more than {MOST_PEOPLE} people."
     else:
         high = "no number at all" if needed.high is None else needed.high
         first = (
-            f"To tell them apart with a probability of {_percent(plan.power)} takes about {needed.people} people "
-            f"({needed.low} to {high} in 95 % of repeated simulations)."
+            f"To tell them apart with a probability of {_share(plan.power)} takes about {needed.people} people "
+            f"({needed.low} to {high} in {percent(plan.level)} of repeated simulations)."
         )
     return [
         first,
         f"Means over {plan.times} simulated comparisons (seed {plan.seed}) of systems that share "
-        f"{_percent(plan.shared)} of the variance of their scores. A single pair is tested; among many systems it "
+        f"{_share(plan.shared)} of the variance of their scores. A single pair is tested; among many systems it "
         "takes more.",
     ]
 
@@ -89,6 +89,7 @@ def _document(plan: Plan) -> dict[str, object]:
     return {
         "people": plan.people,
         "power": plan.power,
+        "level": plan.level,
         "found": plan.found,
         "expected": [asdict(expected) for expected in plan.expected],
         "wanted": [asdict(target) for target in plan.wanted],
@@ -98,7 +99,8 @@ def _document(plan: Plan) -> dict[str, object]:
 
 def _expected_grid(plan: Plan) -> Grid:
     simulated = isinstance(plan.basis, Simulation)
-    headings = ["measure", "truth" if simulated else "pilot", "95 % interval", "length", "95 % limit"]
+    headings = ["measure", "truth" if simulated else "pilot", interval_title(plan.level), "length"]
+    headings.append(f"{percent(plan.level)} limit")
     columns = [simulated, any(expected.bound is not None for expected in plan.expected)]
     headings += [name for name, there in zip(("power", "shown"), columns, strict=True) if there]
     body = tuple(_line(expected, columns) for expected in plan.expected)
@@ -126,7 +128,7 @@ def _amount(name: str, value: float) -> str:
 
 def _line(expected: Expected, columns: list[bool]) -> tuple[str, ...]:
     unit = MEASURES[expected.measure].unit
-    more = [_percent(share) for share, there in zip((expected.power, expected.shown), columns, strict=True) if there]
+    more = [_share(share) for share, there in zip((expected.power, expected.shown), columns, strict=True) if there]
     limit = f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}"
     ends = interval(expected.low, expected.high, unit)
     return (
@@ -139,7 +141,7 @@ def _side(name: str, up: str, down: str) -> str:
     return down if MEASURES[name].discloses == "down" else up
 
 
-def _percent(share: float | None) -> str:
+def _share(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
 
 
@@ -161,11 +163,11 @@ def _people_needed(plan: Plan, target: Wanted) -> str:
     if needed.people is None:
         close = "pilot's value" if pilot else "truth"
         return f"To show that {claim} takes more than {MOST_PEOPLE} people: the {close} is too close to it."
-    why = ", if the truth is one standard error off" if pilot else " in 95 % of repeated simulations"
+    why = ", if the truth is one standard error off" if pilot else f" in {percent(plan.level)} of repeated simulations"
     span = f"{needed.low} to {'no number at all' if needed.high is None else needed.high}{why}"
     least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
     return (
-        f"To show that {claim} with a probability of {_percent(plan.power)} takes about {needed.people} people "
+        f"To show that {claim} with a probability of {_share(plan.power)} takes about {needed.people} people "
         f"({span}).{least}"
     )
 
@@ -177,10 +179,10 @@ def _simulation_notes(plan: Plan, basis: Simulation) -> list[str]:
         for expected in plan.expected
         if expected.length_error is not None and expected.length
     ]
-    error = f", with lengths known to about {_percent(float(np.median(errors)))}" if errors else ""
+    error = f", with lengths known to about {_share(float(np.median(errors)))}" if errors else ""
     return [
         f"Means over {basis.times} simulated recordings (seed {basis.seed}){error}; the limit is one-sided. "
-        f"In {_percent(plan.found)} of them the finding is a leak.{nothing}",
+        f"In {_share(plan.found)} of them the finding is a leak.{nothing}",
         "Simulated people are of one kind. Real ones may differ more, which makes intervals longer; a pilot shows by "
         "how much.",
     ]

@@ -8,6 +8,7 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
+from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.phrases import (
     Verdict,
     capitalise,
@@ -29,7 +30,7 @@ def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Seq
         (
             _subject(rows, finding),
             _removed(rows, finding),
-            chance_sentence(finding.chance[finding.strongest]),
+            chance_sentence(row, finding.chance[finding.strongest]),
             *_other_attackers(rows, finding),
             *_together(rows, finding),
             *_utility(rows, row),
@@ -61,7 +62,7 @@ def _bits(row: Evaluation) -> str:
 
 def _between(row: Evaluation) -> str:
     low, high = row.metrics["attribute_bits"].low, row.metrics["attribute_bits"].high
-    return "" if low is None or high is None else f" (95 % interval {low:.2f} to {high:.2f})"
+    return "" if low is None or high is None else f" ({interval_title(row.setup.level)} {low:.2f} to {high:.2f})"
 
 
 def _amount(row: Evaluation) -> str:

@@ -38,6 +38,7 @@ from zeroevidence.report.verdict.phrases import (
 from zeroevidence.report.verdict.summary import summary
 from zeroevidence.uncertainty.exposure import upper_share_limit
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.level import percent as level_text
 
 _LEVEL = 1.0  # bit
 
@@ -69,7 +70,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
     tested = "what is given away on average" if row.is_search else "this"
     sentences = [
         f"{_who(rows, finding)} {measured}",
-        chance_sentence(chance, tested),
+        chance_sentence(row, chance, tested),
         *_several_recordings(row, chance),
     ]
     sentences += [*_most_exposed(row, finding), *_named_for_everybody(row), *_cautions(rows, finding)]
@@ -175,7 +176,7 @@ def _bits(row: Evaluation, people: int) -> str:
     if limited.bound is None or limited.vacuous or f"{limited.bound:.2f}" == f"{alid:.2f}":
         disclosed, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
     else:
-        disclosed = f"gives away at most {limited.bound:.2f} bits (95 % confidence; {alid:.2f} measured) {of_all}"
+        disclosed = f"gives away at most {limited.bound:.2f} bits ({limited.confidence}; {alid:.2f} measured) {of_all}"
         most = limited.bound
     if 2.0**most < 1.05:
         return f"{disclosed}, next to nothing"
@@ -189,17 +190,17 @@ def _exposed(row: Evaluation, finding: Finding) -> list[str]:
     share = most_people_above(row, _LEVEL)
     if people < LEAST_PEOPLE or share is None or finding.chance[finding.strongest].beaten is False:
         return []
-    sentences = []
+    sentences, level = [], level_text(row.setup.level)
     if share < 1.0:
         sentences.append(
-            f"With 95 % confidence at most {percent(share)} of people like these give away more than one bit on "
+            f"With {level} confidence at most {percent(share)} of people like these give away more than one bit on "
             "average, which makes them twice as likely as before."
         )
     if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
-        few = percent(float(upper_share_limit(0, people)))
+        few = percent(float(upper_share_limit(0, people, row.setup.level)))
         sentences.append(
-            f"The most telling recording gives away {highest:.2f} bits; with 95 % confidence at most {few} of people "
-            "have one that gives away more."
+            f"The most telling recording gives away {highest:.2f} bits; with {level} confidence at most {few} of "
+            "people have one that gives away more."
         )
     return sentences
 

@@ -8,8 +8,10 @@ from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
+from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.learning_curves import rising_sentences
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.uncertainty.level import percent as level_text
 
 _HAIR = 1e-6
 
@@ -72,12 +74,20 @@ class LimitedValue:
         Whether the limit rules nothing out.
     people
         How many people would bring the limit half-way from the value to the end of the scale; None where not known.
+    level
+        Confidence level of the limit.
     """
 
     value: float
     bound: float | None
     vacuous: bool = False
     people: int | None = None
+    level: float = LEVEL
+
+    @property
+    def confidence(self) -> str:
+        """The level in words."""
+        return f"{level_text(self.level)} confidence"
 
 
 def limited_value(row: Evaluation, name: str, most: float) -> LimitedValue:
@@ -86,12 +96,12 @@ def limited_value(row: Evaluation, name: str, most: float) -> LimitedValue:
     An attacker who was still learning has no limit: it would be that of a weaker one than there is.
     """
     result = row.metrics[name]
-    value = float(result)
+    value, level = float(result), row.setup.level
     if result.bound is None or rising_sentences(row):
-        return LimitedValue(value, None)
+        return LimitedValue(value, None, level=level)
     vacuous = result.bound >= most * (1.0 - _HAIR) and value < most * (1.0 - _HAIR)
     people = result.spread.people_for((most - value) / 2.0) if vacuous and result.spread is not None else None
-    return LimitedValue(value, result.bound, vacuous, people)
+    return LimitedValue(value, result.bound, vacuous, people, level)
 
 
 def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
@@ -103,11 +113,11 @@ def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
     if level == "recognised" and low is not None and high is not None and percent(low) != percent(high):
         # People are recognised, so the lower end matters more than an upper limit.
         between = f"{percent(low)} to {percent(high)}"
-        return f"{percent(top.value)} of the recordings (95 % confidence, for people like these: {between})"
+        return f"{percent(top.value)} of the recordings ({top.confidence}, for people like these: {between})"
     if top.bound is None or top.vacuous or percent(top.bound) == percent(top.value):
         return f"{percent(top.value)} of the recordings"
     return (
-        f"at most {percent(top.bound)} of the recordings of people like these (95 % confidence; {percent(top.value)} "
+        f"at most {percent(top.bound)} of the recordings of people like these ({top.confidence}; {percent(top.value)} "
         "of those measured)"
     )
 
@@ -117,7 +127,7 @@ def removed_share(d_ece: LimitedValue) -> str:
     value = percent(d_ece.value / D_ECE_MAX)
     if d_ece.bound is None or d_ece.vacuous or percent(d_ece.bound / D_ECE_MAX) == value:
         return value
-    return f"at most {percent(d_ece.bound / D_ECE_MAX)} (95 % confidence, for people like these; {value} measured)"
+    return f"at most {percent(d_ece.bound / D_ECE_MAX)} ({d_ece.confidence}, for people like these; {value} measured)"
 
 
 def vacuous_limit(limited: LimitedValue) -> list[str]:
@@ -148,7 +158,7 @@ def rounded_factor(factor: float) -> str:
     return f"{round(factor / digits) * digits:,}".replace(",", "\u202f")
 
 
-def chance_sentence(chance: Chance, tested: str = "this") -> str:
+def chance_sentence(row: Evaluation, chance: Chance, tested: str = "this") -> str:
     """Whether chance explains the result, by its test or, without one, by its interval."""
     if chance.beaten is None and chance.too_few:
         return f"People are too few to test whether chance shows as much; that takes at least {LEAST_PEOPLE}."
@@ -159,7 +169,7 @@ def chance_sentence(chance: Chance, tested: str = "this") -> str:
     if not chance.beaten:
         return "This is no better than chance."
     if chance.p_value is None:
-        return "By its 95 % interval this is more than chance."
+        return f"By its {interval_title(row.setup.level)} this is more than chance."
     return (
         f"Chance does not explain {tested}: if nothing leaked, any of these results would show as much in at most "
         f"{100 * chance.p_value:.2g} % of such tests."

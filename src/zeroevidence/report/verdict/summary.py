@@ -111,7 +111,7 @@ def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
     if error is None:
         return f"This removes {removed_share(limited_value(row, 'd_ece', D_ECE_MAX))} of the doubt."
     before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
-    wrong = _errors(LimitedValue(float(error), error.bound))
+    wrong = _errors(LimitedValue(float(error), error.bound, level=row.setup.level))
     return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
 
 
@@ -131,7 +131,9 @@ def _learned_of_attribute(row: Evaluation, plain: Evaluation | None, attribute: 
 def _errors(error: LimitedValue) -> str:
     if error.bound is None or percent(error.bound) == percent(error.value):
         return percent(error.value)
-    return f"at least {percent(error.bound)} (95 % confidence, for people like these; {percent(error.value)} measured)"
+    return (
+        f"at least {percent(error.bound)} ({error.confidence}, for people like these; {percent(error.value)} measured)"
+    )
 
 
 def _sure(row: Evaluation, chance: Chance, control: Chance | None) -> str:
