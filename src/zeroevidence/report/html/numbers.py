@@ -67,7 +67,7 @@ class HeadlineNumber:
     strip
         Its place between nothing learned and everything; None where its range is not such a line.
     columns
-        Texts of the fields that `MeasureResult` declares for reports, in their order.
+        Titles and texts of the fields that `MeasureResult` declares for reports, in their order.
     """
 
     name: str
@@ -81,7 +81,7 @@ class HeadlineNumber:
     noise: str
     meaning: str
     strip: Strip | None
-    columns: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
 
 
 def measure_title(name: str) -> str:
@@ -122,7 +122,7 @@ def _headline_number(name: str, row: Evaluation, plain: Evaluation | None, noise
         _value(noise, name),
         meaning(row, name),
         _strip(name, row, plain),
-        tuple(_column_text(result, column) for column in REPORT_COLUMNS),
+        tuple((column.title, text) for column in REPORT_COLUMNS if (text := _column_text(result, column))),
     )
 
 

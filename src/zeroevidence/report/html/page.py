@@ -142,9 +142,7 @@ def _results(
     figures, curves = draw_figures(rows, finding, hide=hide, each=each)
     return {
         "numbers": numbers,
-        "columns": [
-            (place, column) for place, column in enumerate(REPORT_COLUMNS) if any(n.columns[place] for n in numbers)
-        ],
+        "columns": [column for column in REPORT_COLUMNS if any(column.title in dict(n.columns) for n in numbers)],
         "interval_title": interval_title(common_level(rows)),
         "strong": finding.strongest,
         "row_name": row_names(rows)[finding.strongest],

@@ -31,8 +31,12 @@ def with_recordings(row: Evaluation, name: str, place: int) -> MeasureResult:
     recordings = row.recordings
     assert recordings is not None
     low, high = (getattr(recordings, f"{name}_{end}") for end in ("low", "high"))
-    ends = None if low is None else low[place], None if high is None else high[place]
-    return MeasureResult(getattr(recordings, name)[place], MEASURES[name].unit, None, *ends)
+    return MeasureResult(
+        getattr(recordings, name)[place],
+        MEASURES[name].unit,
+        low=None if low is None else low[place],
+        high=None if high is None else high[place],
+    )
 
 
 def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:
