@@ -338,7 +338,7 @@ def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "Protected voices still give away sex" in attribute_page
     assert "The people most at risk" not in attribute_page
     assert "Quixotic" not in attribute_page
-    assert "reveals on average about the attribute" in attribute_page
+    assert "what a recording reveals about the attribute" in attribute_page
     assert "Unprotected</th>" in attribute_page
     assert "non-mated" not in attribute_page
     assert "other class" in attribute_page

@@ -64,7 +64,7 @@ def all_rows(rows: Sequence[Evaluation], strong: int | None, measures: Sequence[
     """Every row with its labels and measures."""
     labels = _labels(rows).columns
     headings = [_ROW, *((label, "") for label in labels), ("n", "Scores of each class")]
-    headings += [(_heading(rows, name), MEASURES[name].meaning if name in MEASURES else "") for name in measures]
+    headings += [(_heading(rows, name), _meaning(rows, name)) for name in measures]
     body = []
     for position, row in enumerate(rows, 1):
         scores = sum(row.counts.get(name, 0) for name in ("target", "nontarget"))
@@ -90,6 +90,14 @@ def shared_labels(rows: Sequence[Evaluation]) -> str:
 def _heading(rows: Sequence[Evaluation], name: str) -> str:
     unit = next(unit_sign(row.metrics[name].unit) for row in rows if name in row.metrics)
     return f"{measure_title(name)} [{unit}]" if unit else measure_title(name)
+
+
+def _meaning(rows: Sequence[Evaluation], name: str) -> str:
+    """The meaning of a measure, that for attributes where all rows that have it are about one."""
+    if name not in MEASURES:
+        return ""
+    identity = any(row.about.question != "attribute" for row in rows if name in row.metrics)
+    return (None if identity else MEASURES[name].meaning_of_attribute) or MEASURES[name].meaning
 
 
 def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[HtmlTable | None, int]:
