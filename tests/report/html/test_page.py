@@ -340,7 +340,9 @@ def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "Quixotic" not in attribute_page
     assert "what a recording reveals about the attribute" in attribute_page
     assert "Unprotected</th>" in attribute_page
-    assert "non-mated" not in attribute_page
+    numbers = attribute_page.partition('<section id="numbers"')[2].partition("</section>")[0]
+    assert "linkability" in numbers
+    assert "non-mated" not in numbers
     assert "other class" in attribute_page
     assert "figure-posterior" not in attribute_page
     assert "Attributes: classifiers learned" in attribute_page
