@@ -21,7 +21,7 @@ from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.search import search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 
@@ -185,7 +185,7 @@ def _of_search(people: int, between: float, shift: float) -> dict[str, float]:
         scores[:, 0] += shift
         halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
     # calibrated on others, as by an attacker with many people to learn from
-    metrics = search(halves[0], halves[1], Options()).metrics
+    metrics = MatrixSearch(halves[0], halves[1]).run(Options()).metrics
     return {name: float(one) for name, one in metrics.items() if _is_planned(MEASURES[name], None)}
 
 

@@ -20,12 +20,8 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
-from zeroevidence.evaluation.scores.search import (
-    evidence_curves,
-    search_metrics,
-    search_rules,
-    trial_table,
-)
+from zeroevidence.evaluation.scores.search import search_metrics, search_rules, trial_table
+from zeroevidence.evaluation.scores.search_curves import evidence_curves
 from zeroevidence.linkage import search
 from zeroevidence.linkage.result import LinkResult
 from zeroevidence.measure.search.disclosure import RowEvidence
