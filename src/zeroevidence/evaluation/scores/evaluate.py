@@ -117,9 +117,10 @@ def evaluate(
     """
     task = _task(scores, nontarget, dev, calibrate, prior, loosened, (options or Options()).changed(settings))
     row = task.evaluate(labels or {}, about or About(), Running(workers, progress))
-    given = scores.data if isinstance(scores, LoadedScores) else scores
-    in_order = row.trials is None or not isinstance(given, (Scores, ScoreMatrix)) or given.trials is None
-    return row if in_order else replace(row, trials=_in_order_of(row.trials, given.trials))
+    data = scores.data if isinstance(scores, LoadedScores) else scores
+    if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
+        return row
+    return replace(row, trials=_in_order_of(row.trials, data.trials))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class _Task:
                 metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
                 rules[measure.name] = measure.interval_of(view)
         if result is not None:
-            metrics, rules = metrics | result.metrics, rules | search_rules()
+            metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
         begun: Callable[[], BegunNull] = partial(begin_null, prepared, self.rows, options)
@@ -281,9 +282,9 @@ def _task(
             raise InputError("folds of people have development scores of their own; expected nothing beside them")
         folds, lost = scores.enrolled_trials()
         left_out = {"not_enrolled": lost} if lost else {}
-        pairs, search = folds.to_scores(), FoldedSearch(folds)
+        pairs = folds.to_scores()
         view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
-        return _Task(pairs, view, folds, search, options, None, None, left_out, tuple(relaxed))
+        return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, tuple(relaxed))
     loaded, llr = _loaded(scores, nontarget, relaxed), None
     if calibrate is not None:
         loaded, llr = as_llrs(loaded, calibrate)

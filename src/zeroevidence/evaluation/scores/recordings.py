@@ -105,13 +105,13 @@ def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicate
         make_nondecreasing(np.stack([side[name] for side in sides], axis=-1))
         if all(name in side for side in sides)
         else None
-        for sides in ([one.left_out for one in drawn], [one.halves for one in drawn])
+        for sides in ([one.left_out for one in drawn], [replicates.halves for replicates in drawn])
     )
     return [
         replace(
-            one,
-            left_out=one.left_out if without is None else {name: without[:, place]},
-            halves=one.halves if halves is None else {name: halves[:, place]},
+            replicates,
+            left_out=replicates.left_out if without is None else {name: without[:, place]},
+            halves=replicates.halves if halves is None else {name: halves[:, place]},
         )
-        for place, one in enumerate(drawn)
+        for place, replicates in enumerate(drawn)
     ]

@@ -73,6 +73,6 @@ def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
 def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:
     """Bits that each rank discloses; ranks where no trial stands are left out, those that disclose most are not."""
     gamma = rank_disclosure(evidence.greater, evidence.equal, evidence.identities).gamma
-    shown = np.union1d(ranks, [int(gamma.argmax()) + 1])
-    shown = shown[gamma[shown - 1] > 0.0]
-    return as_curve(shown, np.log2(evidence.identities * gamma[shown - 1]))
+    chosen = np.union1d(ranks, [int(gamma.argmax()) + 1])
+    chosen = chosen[gamma[chosen - 1] > 0.0]
+    return as_curve(chosen, np.log2(evidence.identities * gamma[chosen - 1]))

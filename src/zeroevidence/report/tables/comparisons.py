@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.typed import plain, read_json, typed
+from zeroevidence.data.files.json_values import plain, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, Sources
 from zeroevidence.measure.measures import MEASURES
