@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import slow
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,6 +16,7 @@ GALLERY = ROOT / "docs" / "gallery"
 # Networks learn a little differently on other processors: tolerances of rates, and of counts of vectors.
 LEARNT = {"attribute.py": (0.05, 40.0)}
 ATTACKERS = set(CLASSIFIERS)  # which of them is the strongest may differ as well
+SLOW = {"attribute.py", "search.py"}  # train networks, or audit
 SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("[!_]*.py"))
 
 
@@ -57,7 +59,7 @@ def cells(text):
     return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=slow) if name in SLOW else name for name in SCRIPTS])
 def test_script_writes_what_the_gallery_shows(name, tmp_path):
     done = run(name, "-o", tmp_path)
     if done.returncode == 4:
