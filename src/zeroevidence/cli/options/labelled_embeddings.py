@@ -1,4 +1,4 @@
-"""The labelled embeddings, and the parameters of protectors, that several commands take."""
+"""Options of labelled embeddings, and of protectors, that the commands of `protect` share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.options.declare import grouped
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import option_group
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LabelledInputs:
-    """Embeddings, the attribute in question, and files that say what the embeddings do not."""
+    """Embeddings, the attribute to conceal, and files with the labels that the embeddings lack."""
 
     embeddings: str
     attribute: str
@@ -31,18 +32,18 @@ class LabelledInputs:
 
     @property
     def name(self) -> str:
-        """What the data are called in results."""
+        """Name of the data in results."""
         return Path(self.embeddings).stem
 
     @property
     def bands(self) -> Bands | None:
-        """Bands of the attribute, where they were asked for."""
+        """The bands of --bands."""
         from zeroevidence.protect.attributes.shared.bands import Bands
 
         return None if self.bands_text is None else Bands.parse(self.bands_text)
 
     def read(self) -> Embeddings:
-        """The embeddings with their labels: bands of a number, or the number itself where that was asked for."""
+        """Return the embeddings with their labels: classes, bands of a number, or with --continuous the number."""
         from zeroevidence.data.formats import read_labelled
         from zeroevidence.protect.assessment.numbers import attribute_numbers, banded, refuse_many_numbers
 
@@ -57,66 +58,71 @@ class LabelledInputs:
         return data
 
 
-labelled_inputs = grouped(
+labelled_inputs = option_group(
     "inputs",
     LabelledInputs,
     click.argument("embeddings"),
-    click.option("--attribute", required=True, metavar="NAME", help="What to conceal: sex, accent, ..."),
+    click.option("--attribute", required=True, metavar="NAME", help="Attribute to conceal: sex, accent, ..."),
     click.option(
         "--labels",
         metavar="FILE",
-        help="Lines of `utterance label` or `speaker label`, if the embeddings hold no labels.",
+        help="Lines of `utterance label` or `speaker label`, where the embeddings have no such column.",
     ),
-    click.option(
-        "--speakers", metavar="FILE", help="Lines of `utterance speaker`, if the embeddings name no speakers."
-    ),
+    shared.speakers(),
     click.option(
         "--bands",
         "bands_text",
         metavar="12,18,30",
-        help="Cut a number into classes at these limits; a limit belongs to the band above it.",
+        help="Make classes of a number by these limits; a limit belongs to the band above it.",
     ),
-    click.option(
-        "--continuous", is_flag=True, help="The attribute is a number: conceal, or attack, the number itself."
-    ),
+    click.option("--continuous", is_flag=True, help="The attribute is a number, and is not cut into classes."),
 )
 
 
-def _parameters(settings: Sequence[str]) -> dict[str, int | float | str]:
-    """Parameters by name."""
-    found = {}
+paper_option = click.option(
+    "--paper", is_flag=True, help="Train the flow as published: all dimensions, Adam with 1e-4, batches of 64."
+)
+
+
+def _parse_parameters(settings: Sequence[str]) -> dict[str, int | float | str]:
+    """Return parameters of a protector by name."""
+    parameters = {}
     for text in settings:
-        name, mark, value = text.partition("=")
-        if not mark:
+        name, equals, value = text.partition("=")
+        if not equals:
             raise UsageError(f"--set {text}: expected NAME=VALUE")
-        found[name] = _value(value)
-    return found
+        parameters[name] = _parse_value(value)
+    return parameters
 
 
-def _value(text: str) -> int | float | str:
-    for kind in (int, float):
+def _parse_value(text: str) -> int | float | str:
+    for number in (int, float):
         try:
-            return kind(text)
+            return number(text)
         except ValueError:
             continue
     return text
 
 
-parameter_options = grouped(
+parameter_options = option_group(
     "parameters",
-    _parameters,
+    _parse_parameters,
     click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the protector: epochs=50."
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Parameter of the protector, such as epochs=50; may be repeated.",
     ),
 )
 
 
-def _limit(budget: str | None, target: str | None) -> Limit | None:
-    """What may not be exceeded, if anything."""
+def _parse_limit(budget: str | None, target: str | None) -> Limit | None:
+    """Return the limit within which a protector is chosen."""
     from zeroevidence.protect.tradeoff.strengths import Limit
 
     if budget is not None and target is not None:
-        raise UsageError("--budget and --target: give one of them")
+        raise UsageError("--budget and --target: expected one of them")
     for name, text, measure in (("--budget", budget, "eer"), ("--target", target, "d_ece")):
         if text is not None:
             limit = Limit.parse(text)
@@ -126,15 +132,18 @@ def _limit(budget: str | None, target: str | None) -> Limit | None:
     return None
 
 
-limit_options = grouped(
+limit_options = option_group(
     "limit",
-    _limit,
+    _parse_limit,
     click.option(
         "--budget",
         metavar="eer=2%",
-        help="The strongest protection within this EER of verification; eer=+1% is a point above unprotected vectors.",
+        help="Choose the strongest protection whose EER of verification is at most this; eer=+1% is one point above "
+        "that of unprotected vectors.",
     ),
     click.option(
-        "--target", metavar="d_ece=0.1", help="The mildest protection that leaves attackers at most this D_ECE."
+        "--target",
+        metavar="d_ece=0.1",
+        help="Choose the mildest protection that leaves attackers a D_ECE of at most this.",
     ),
 )
