@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.attack.backends import Cosine, Plda
-from zeroevidence.measure.verification import eer
+from zeroevidence.measure.pairs.verification import eer
 
 SETS = {"samegender_f0orig": "orig", "samegender_f0orig_retrained": "anon"}  # and what the extractor was trained on
 BACKENDS = (Cosine, Plda)

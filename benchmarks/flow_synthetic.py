@@ -24,9 +24,9 @@ import numpy as np
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Options
-from zeroevidence.measure.registry import battery
+from zeroevidence.measure.measures import compute_family
+from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.measure.views import AttributeView
-from zeroevidence.measure.zebra import d_ece
 from zeroevidence.protect import Roles, assess, make_protector
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
@@ -81,7 +81,7 @@ def information(data, protector):
     """Mutual information between single dimensions and the class, in 0.01 bit."""
     x = np.asarray(data.vectors, dtype=np.float64)
     moved = x if protector is None else protector.transform(x)
-    return 100.0 * battery("attribute", AttributeView(moved, data.attributes["class"], 0))["mutual_information"]
+    return 100.0 * compute_family("attribute", AttributeView(moved, data.attributes["class"], 0))["mutual_information"]
 
 
 def table(world, options):

@@ -16,9 +16,9 @@ from timing import best
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.uncertainty.clusters import find_clusters
-from zeroevidence.uncertainty.draws import run_batches
-from zeroevidence.uncertainty.pairs import PairResampler
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
+from zeroevidence.uncertainty.resampling.draws import run_batches
+from zeroevidence.uncertainty.resampling.pairs import PairResampler
 
 
 def main():

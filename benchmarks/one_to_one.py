@@ -16,9 +16,9 @@ import numpy as np
 from timing import best, best_of_each
 
 from zeroevidence.calibrate.pav import pool, pool_laplace, rank
-from zeroevidence.measure.linkability import linkability_of
-from zeroevidence.measure.verification import cllr, cllr_of, eer_of
-from zeroevidence.measure.zebra import d_ece_of, ece_min_of, tag_counts_of, worst_case_of
+from zeroevidence.measure.pairs.linkability import linkability_of
+from zeroevidence.measure.pairs.verification import cllr, cllr_of, eer_of
+from zeroevidence.measure.pairs.zebra import d_ece_of, ece_min_of, tag_counts_of, worst_case_of
 
 
 def battery(target, nontarget, with_cllr=False):

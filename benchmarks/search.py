@@ -15,9 +15,9 @@ import numpy as np
 from timing import best_of_each
 
 from zeroevidence.calibrate.rows import AffineCalibration
-from zeroevidence.measure.disclosure import row_evidence, summarise
-from zeroevidence.measure.rank import rank_disclosure, top_k
-from zeroevidence.measure.singling import link_probability, singling_out
+from zeroevidence.measure.search.disclosure import row_evidence, summarise
+from zeroevidence.measure.search.rank import rank_disclosure, top_k
+from zeroevidence.measure.search.singling import link_probability, singling_out
 
 
 def measures(scores, mated, calibration):

@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
-from zeroevidence.uncertainty.runs import Runs, runs_spread
+from zeroevidence.uncertainty.runs import TrainingRuns, training_spread
 
 _RATES = {"alike": 0.02, "different": 0.1}  # deviation of the error rate between people
 _SPREADS = {"people": (1.0, 0.1), "both": (0.5, 0.3), "trainings": (0.1, 1.0)}
@@ -80,8 +80,8 @@ def _runs(
             + rng.normal(0.0, 0.2, (trainings, people))
         )
         without = (values.sum(axis=1, keepdims=True) - values) / (people - 1)
-        systems.append(Runs(values.mean(axis=1), without))
-    found = runs_spread(systems, np.full(people, 1.0 / people), float(people))
+        systems.append(TrainingRuns(values.mean(axis=1), without))
+    found = training_spread(systems, np.full(people, 1.0 / people), float(people))
     assert found is not None
     value = systems[0].mean - systems[1].mean
     (low, high), (least, most) = found.both.limits(value), found.people.limits(value)

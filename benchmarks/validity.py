@@ -31,11 +31,11 @@ from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.scores.people import most_people_above
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
-from zeroevidence.measure.registry import MEASURES as REGISTRY
-from zeroevidence.measure.registry import of_family
-from zeroevidence.measure.whole import ScoreView
-from zeroevidence.uncertainty.clusters import find_clusters
+from zeroevidence.measure.measures import MEASURES as REGISTRY
+from zeroevidence.measure.measures import measures_of
+from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.uncertainty.null import pair_null
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
 EXPOSED = ("exposed_one", "exposed_half")
 MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")
@@ -236,7 +236,7 @@ def true_values(cell, results):
         return {name: float(np.mean([float(rows[0][name]) for rows in many])) for name in TANDEM}
     population = independent_list if cell.part == "lists" else independent
     view = ScoreView(rank(*population(design, shift, POPULATION, 10)))
-    truth = {one.name: one.compute(view) for one in of_family("one-to-one") if one.name in MEASURES}
+    truth = {one.name: one.compute(view) for one in measures_of("one-to-one") if one.name in MEASURES}
     if cell.part in ("coverage", "crossfit"):
         plain = np.mean([[one[1] for one in intervals] for intervals, _ in results], axis=0)
         names = (*MEASURES, *EXPOSED)

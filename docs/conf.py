@@ -54,26 +54,26 @@ def _block(self: Any, node: nodes.math_block) -> None:
 def _table(family: str) -> str:
     """The measures of a family as a table."""
     from zeroevidence.cli.commands.metrics import direction
-    from zeroevidence.measure.registry import of_family
+    from zeroevidence.measure.measures import measures_of
 
     lines = ["| measure | name | unit | range | direction |", "| --- | --- | --- | --- | --- |"]
-    for one in of_family(family):
+    for one in measures_of(family):
         lines.append(f"| [{one.title}]({one.name}.md) | `{one.name}` | {one.unit} | {one.range} | {direction(one)} |")
     return "\n".join(lines)
 
 
 def _pages(family: str) -> str:
     """The pages of a family as a table of contents."""
-    from zeroevidence.measure.registry import of_family
+    from zeroevidence.measure.measures import measures_of
 
-    return "\n".join(["```{toctree}", ":hidden:", "", *(one.name for one in of_family(family)), "```"])
+    return "\n".join(["```{toctree}", ":hidden:", "", *(one.name for one in measures_of(family)), "```"])
 
 
 def _fill(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Let the registry say which measures there are."""
     from typing import get_args
 
-    from zeroevidence.measure.registry import Family
+    from zeroevidence.measure.measures import Family
 
     if docname.startswith("measures/"):
         for family in get_args(Family):

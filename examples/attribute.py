@@ -19,7 +19,7 @@ from _shared import Sheet, number, run
 import zeroevidence as ze
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.measure.registry import battery
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment import MapMethod, attribute_labels
@@ -89,7 +89,10 @@ def _assessed(
     sex = attribute_labels(train, "sex")
     x = np.asarray(train.vectors, dtype=np.float64)
     moved = {UNPROTECTED: x, **{kind: protector.transform(x) for kind, protector in protectors.items()}}
-    told = {kind: battery("attribute", AttributeView(one, sex, 0))["mutual_information"] for kind, one in moved.items()}
+    told = {
+        kind: compute_family("attribute", AttributeView(one, sex, 0))["mutual_information"]
+        for kind, one in moved.items()
+    }
     return rows, stronger, told
 
 

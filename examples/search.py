@@ -13,7 +13,7 @@ from _shared import Sheet, number, run, searches
 
 import zeroevidence as ze
 from zeroevidence.calibrate.rows import AffineCalibration, fit_rows
-from zeroevidence.measure.disclosure import row_evidence
+from zeroevidence.measure.search.disclosure import row_evidence
 
 _TABLE = (
     ("eer", "EER", 2, 1.0),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from _shared import Sheet, evaluated, number, run
 
-from zeroevidence.measure.zebra import ZEBRA_SCALE, odds_in_words
+from zeroevidence.measure.pairs.zebra import ZEBRA_SCALE, tag_odds
 
 
 def make(sheet: Sheet, data: Path | None) -> None:
@@ -43,7 +43,7 @@ def _scale() -> list[tuple[str, str, str]]:
     lows = [low for _, low in ZEBRA_SCALE]
     ends = [f"below {high:g}" for high in lows[1:]] + [""]
     lines = [(name, f"{low:g} or more, {end}".rstrip(", ")) for (name, low), end in zip(ZEBRA_SCALE, ends, strict=True)]
-    words = odds_in_words()
+    words = tag_odds()
     return [
         (name, level, words[name]) for name, level in (("0", "exactly 0"), ("A", f"above 0, {ends[0]}"), *lines[1:])
     ]

@@ -313,7 +313,7 @@ def test_back_ends_are_estimators():
 
 def test_every_measure_of_the_registry_is_in_a_full_result():
     """The same battery gives value, interval and null; a measure says itself what it has."""
-    from zeroevidence.measure.registry import MEASURES as registered
+    from zeroevidence.measure.measures import MEASURES as registered
 
     mated = np.repeat(np.arange(6), 5)
     scores = np.random.default_rng(0).normal(size=(30, 6)) + np.eye(6)[mated]

@@ -107,13 +107,49 @@ from zeroevidence.evaluation.planning.two_systems import (
 )
 from zeroevidence.evaluation.reading.linked import link as link
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem as evaluate_tandem
-from zeroevidence.measure.devpav import devpav as devpav
-from zeroevidence.measure.elub import elub as elub
-from zeroevidence.measure.linkability import (
+from zeroevidence.measure.pairs.devpav import devpav as devpav
+from zeroevidence.measure.pairs.elub import elub as elub
+from zeroevidence.measure.pairs.linkability import (
     linkability as linkability,
 )
-from zeroevidence.measure.linkability import (
+from zeroevidence.measure.pairs.linkability import (
     local_linkability as local_linkability,
+)
+from zeroevidence.measure.pairs.verification import (
+    cllr as cllr,
+)
+from zeroevidence.measure.pairs.verification import (
+    cllr_min as cllr_min,
+)
+from zeroevidence.measure.pairs.verification import (
+    dcf_act as dcf_act,
+)
+from zeroevidence.measure.pairs.verification import (
+    dcf_min as dcf_min,
+)
+from zeroevidence.measure.pairs.verification import (
+    eer as eer,
+)
+from zeroevidence.measure.pairs.verification import (
+    tpr_at_fpr as tpr_at_fpr,
+)
+from zeroevidence.measure.pairs.zebra import (
+    d_ece as d_ece,
+)
+from zeroevidence.measure.pairs.zebra import (
+    d_ece_actual as d_ece_actual,
+)
+from zeroevidence.measure.pairs.zebra import (
+    ece_profile as ece_profile,
+)
+from zeroevidence.measure.pairs.zebra import (
+    tag as tag,
+)
+from zeroevidence.measure.pairs.zebra import (
+    tag_counts as tag_counts,
+)
+from zeroevidence.measure.pairs.zebra import (
+    worst_case as worst_case,
 )
 from zeroevidence.measure.similarity import (
     deid as deid,
@@ -123,42 +159,6 @@ from zeroevidence.measure.similarity import (
 )
 from zeroevidence.measure.similarity import (
     voice_distinctiveness_gain as voice_distinctiveness_gain,
-)
-from zeroevidence.measure.verification import (
-    cllr as cllr,
-)
-from zeroevidence.measure.verification import (
-    cllr_min as cllr_min,
-)
-from zeroevidence.measure.verification import (
-    dcf_act as dcf_act,
-)
-from zeroevidence.measure.verification import (
-    dcf_min as dcf_min,
-)
-from zeroevidence.measure.verification import (
-    eer as eer,
-)
-from zeroevidence.measure.verification import (
-    tpr_at_fpr as tpr_at_fpr,
-)
-from zeroevidence.measure.zebra import (
-    d_ece as d_ece,
-)
-from zeroevidence.measure.zebra import (
-    d_ece_actual as d_ece_actual,
-)
-from zeroevidence.measure.zebra import (
-    ece_profile as ece_profile,
-)
-from zeroevidence.measure.zebra import (
-    tag as tag,
-)
-from zeroevidence.measure.zebra import (
-    tag_counts as tag_counts,
-)
-from zeroevidence.measure.zebra import (
-    worst_case as worst_case,
 )
 
 __version__: str

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
-from zeroevidence.measure import linkability as _linkability
-from zeroevidence.measure import verification, zebra
+from zeroevidence.measure.pairs import linkability as _linkability
+from zeroevidence.measure.pairs import verification, zebra
 
 __all__ = ["cllr_min", "d_ece", "dcf_min", "eer", "linkability"]
 

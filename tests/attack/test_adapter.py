@@ -10,7 +10,7 @@ import pytest
 from zeroevidence.attack.adapter import Adapter
 from zeroevidence.attack.backends import Cosine
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.measure.verification import eer
+from zeroevidence.measure.pairs.verification import eer
 
 if not os.environ.get("ZEROEVIDENCE_REQUIRE_ALL"):
     pytest.importorskip("torch")

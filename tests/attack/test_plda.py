@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from zeroevidence.attack.backends.plda import Plda, moments
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.measure.verification import cllr, cllr_min
+from zeroevidence.measure.pairs.verification import cllr, cllr_min
 
 
 def model(dimension, seed=0, ratio=1.0):

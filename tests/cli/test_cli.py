@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.sample import sample_rows
 
 
@@ -444,7 +444,7 @@ def test_a_lack_of_memory_is_no_failed_gate(run, monkeypatch):
     def exhausted(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("zeroevidence.uncertainty.pairs.find_groups", exhausted)
+    monkeypatch.setattr("zeroevidence.uncertainty.resampling.pairs.find_groups", exhausted)
     code, out, err = run("evaluate", rows[0].scores, "--key", rows[0].key)
     assert (code, out) == (5, "")
     assert err.startswith("out of memory; evaluate fewer trials")

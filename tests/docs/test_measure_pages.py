@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from zeroevidence.measure.registry import MEASURES, Family
+from zeroevidence.measure.measures import MEASURES, Family
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "measures"
 OVERVIEWS = {"index", *get_args(Family)}

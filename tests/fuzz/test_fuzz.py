@@ -13,7 +13,7 @@ from tests.fuzz.oracle import eer, scores_of
 from tests.fuzz.running import Lane, Outcome, case_files, command_of, run_cases, summary
 from tests.fuzz.seeds import run, targets
 from zeroevidence.cli import cli
-from zeroevidence.measure.verification import eer as measured_eer
+from zeroevidence.measure.pairs.verification import eer as measured_eer
 
 CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ", "640"))
 PARTS = 16  # so that they can run side by side

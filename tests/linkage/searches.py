@@ -3,7 +3,7 @@
 import numpy as np
 
 from zeroevidence.calibrate.rows import AffineCalibration
-from zeroevidence.measure.disclosure import row_evidence
+from zeroevidence.measure.search.disclosure import row_evidence
 
 ARRAYS = ("score", "mean", "deviation", "log_sum", "lid", "greater", "equal", "best_other", "top", "fires")
 

@@ -6,7 +6,7 @@ import pytest
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.linkage import PairStatistics, fit_link, pair_statistics
 from zeroevidence.linkage import calibration as module
-from zeroevidence.measure.singling import firing_threshold
+from zeroevidence.measure.search.singling import firing_threshold
 
 
 @pytest.mark.parametrize("scoring", ["dot", "cosine", "function"])

@@ -9,7 +9,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.linkage.crossfit import SearchCalibration, calibrate_search
 from zeroevidence.linkage.linked import CalibrationFacts
 from zeroevidence.linkage.pairing import pair
-from zeroevidence.measure.singling import firing_threshold
+from zeroevidence.measure.search.singling import firing_threshold
 
 
 def drawn(prefix, people, each, seed):

@@ -13,8 +13,8 @@ from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkSummary, link
 from zeroevidence.linkage.engines import numpy_blocks
-from zeroevidence.measure.disclosure import row_evidence, summarise
-from zeroevidence.measure.rank import rank_distribution
+from zeroevidence.measure.search.disclosure import row_evidence, summarise
+from zeroevidence.measure.search.rank import rank_distribution
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])

@@ -9,10 +9,10 @@ import zeroevidence as ze
 from zeroevidence.data.formats import read_scores
 from zeroevidence.data.matrix import searchable
 from zeroevidence.evaluation.scores.search import calibrated_rows, search
-from zeroevidence.measure.linkability import linkability
-from zeroevidence.measure.longitudinal import fused_sums, lid_of_llrs
-from zeroevidence.measure.verification import cllr, cllr_min, dcf_min, dcf_min_untied, eer
-from zeroevidence.measure.zebra import d_ece, tag, worst_case
+from zeroevidence.measure.pairs.linkability import linkability
+from zeroevidence.measure.pairs.verification import cllr, cllr_min, dcf_min, dcf_min_untied, eer
+from zeroevidence.measure.pairs.zebra import d_ece, tag, worst_case
+from zeroevidence.measure.search.longitudinal import fused_sums, lid_of_llrs
 
 SETS = (
     "gauss_small",

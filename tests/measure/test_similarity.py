@@ -6,7 +6,7 @@ import pytest
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
-from zeroevidence.measure.registry import battery
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.similarity import (
     deid,
     diagonal_dominance,
@@ -79,8 +79,8 @@ def test_errors():
 def test_a_battery_goes_on_where_original_voices_are_all_alike():
     flat = np.full((3, 3), 0.5)
     for enrolment in ("original", "anonymised"):
-        assert battery("similarity", SimilarityView(flat, np.eye(3), enrolment)) == {}
-        assert len(battery("similarity", SimilarityView(np.eye(3), flat, enrolment))) == 1
+        assert compute_family("similarity", SimilarityView(flat, np.eye(3), enrolment)) == {}
+        assert len(compute_family("similarity", SimilarityView(np.eye(3), flat, enrolment))) == 1
 
 
 def test_intervals_leave_people_out_of_both_matrices():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroevidence.measure.softplus import mean_softplus, mean_softplus_shifted, softplus_of_many
+from zeroevidence.measure.softplus import mean_softplus, mean_softplus_shifted, softplus_blockwise
 
 SHIFTS = np.linspace(-10, 10, 41)
 
@@ -23,7 +23,7 @@ def test_arrays_of_many_chunks(scale, dtype):
     x = (np.random.default_rng(0).normal(size=100_003) * scale).astype(dtype)
     exact = np.asarray(x, np.float64)
     assert mean_softplus(x) == pytest.approx(np.logaddexp(0, exact).mean(), rel=1e-13)
-    np.testing.assert_allclose(softplus_of_many(x), np.logaddexp(0, exact), rtol=1e-15, atol=1e-15)
+    np.testing.assert_allclose(softplus_blockwise(x), np.logaddexp(0, exact), rtol=1e-15, atol=1e-15)
     np.testing.assert_allclose(
         mean_softplus_shifted(x, SHIFTS)[::10],
         [np.logaddexp(0, exact + s).mean() for s in SHIFTS[::10]],
@@ -39,4 +39,4 @@ def test_infinities():
 
 
 def test_infinite_scores_one_by_one():
-    assert softplus_of_many(np.array([-np.inf, 0.0, np.inf])).tolist() == [0.0, np.log(2.0), np.inf]
+    assert softplus_blockwise(np.array([-np.inf, 0.0, np.inf])).tolist() == [0.0, np.log(2.0), np.inf]

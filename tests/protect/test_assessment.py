@@ -7,13 +7,13 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
-from zeroevidence.measure.attribute import mutual_information
+from zeroevidence.measure.attribute.mutual_information import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment import CLASSIFIERS, attribute_scores, flat, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import ClassifierKind
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes
-from zeroevidence.uncertainty.clusters import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
+from zeroevidence.uncertainty.resampling.clusters import find_clusters, find_owners
 
 OPTIONS = Options(intervals=50, null=50)
 

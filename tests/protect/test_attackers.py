@@ -14,7 +14,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
 from zeroevidence.evaluation.finding.finding import chosen
-from zeroevidence.measure.zebra import LN2, evidence_gain
+from zeroevidence.measure.pairs.zebra import LN2, evidence_gain
 from zeroevidence.protect import Roles, assess
 from zeroevidence.protect.assessment import CLASSIFIERS
 from zeroevidence.protect.assessment.choice import with_choice_flags

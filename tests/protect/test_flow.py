@@ -11,8 +11,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.evaluation.reading.results import read_results, save_results
-from zeroevidence.measure.verification import cllr, cllr_min
-from zeroevidence.measure.zebra import d_ece
+from zeroevidence.measure.pairs.verification import cllr, cllr_min
+from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment import attribute_scores
 from zeroevidence.protect.attributes.flows.latent import Evidence, simplex

@@ -13,7 +13,7 @@ from zeroevidence import Embeddings, Options
 from zeroevidence.cli import main
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import findings, read_results
-from zeroevidence.measure.number import (
+from zeroevidence.measure.attribute.number import (
     ClassView,
     NumberView,
     attribute_bits,
@@ -21,7 +21,7 @@ from zeroevidence.measure.number import (
     attribute_error,
     attribute_rank_correlation,
 )
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.protect import Conditional, Leace, LinearNuller, Roles, assess
 from zeroevidence.protect.assessment import REGRESSORS, assess_number
 from zeroevidence.protect.assessment.guessing import Numbered, learn_numbers

@@ -11,7 +11,7 @@ import zeroevidence as ze
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.html.content import all_rows
 from zeroevidence.report.layout.formatting import value
 from zeroevidence.report.tables.evaluations import to_csv, to_latex, to_markdown

@@ -15,7 +15,7 @@ import zeroevidence as ze
 from zeroevidence.data.typed import plain
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
 from zeroevidence.report.bibliography.bibtex import BIBTEX
 

@@ -11,10 +11,10 @@ import zeroevidence as ze
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.uncertainty.cells import place
-from zeroevidence.uncertainty.clusters import find_clusters
-from zeroevidence.uncertainty.lists import SimulatedList, _Effect, people_test
+from zeroevidence.uncertainty.lists import ListSimulator, _Effect, people_test
 from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
+from zeroevidence.uncertainty.resampling.cells import assign_cells
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -22,7 +22,7 @@ from validity_designs import DESIGNS, complete_list, trial_list
 
 
 def placed(scores):
-    return place(scores.target, scores.nontarget, rank(scores.target, scores.nontarget))
+    return assign_cells(scores.target, scores.nontarget, rank(scores.target, scores.nontarget))
 
 
 def null_of(scores):
@@ -73,7 +73,7 @@ def test_labels_exchanged_over_single_scores_would_be_wrong():
 
 def test_effects_are_recovered():
     scores = trial_list(DESIGNS["crossed"], 0.0, 150, 0, targets=20, nontargets=60)
-    simulated = SimulatedList(scores, find_clusters(scores), placed(scores))
+    simulated = ListSimulator(scores, find_clusters(scores), placed(scores))
     people, pair, enrolment, trial, chance = simulated.deviations
     assert people > 2 * pair
     (drawn,) = simulated.draw(np.random.default_rng(0), 1)

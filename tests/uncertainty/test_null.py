@@ -6,9 +6,9 @@ from scipy import stats
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
-from zeroevidence.measure.verification import eer_of
+from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.null import Null, PairNull, PooledLabels, SearchNull, Supposed, permuted_mated
+from zeroevidence.uncertainty.null import HypotheticalEvidence, Null, PairNull, PooledLabels, SearchNull, permute_mated
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
@@ -69,7 +69,7 @@ def test_strangers_stay_others():
 
 def test_permutations_keep_the_trials_of_a_speaker_together():
     data = matrix()
-    mated = permuted_mated(data.mated, 12, np.random.default_rng(0))
+    mated = permute_mated(data.mated, 12, np.random.default_rng(0))
     assert len({(int(a), int(b)) for a, b in zip(data.mated, mated, strict=True)}) == 12
     assert len(np.unique(mated)) == 12
 
@@ -77,7 +77,7 @@ def test_permutations_keep_the_trials_of_a_speaker_together():
 def test_search_null_by_brute_force():
     data = matrix(6, 3, digits=0)
     lid = np.random.default_rng(0).normal(size=data.scores.shape)
-    supposed = Supposed.ranked(data, lid)
+    supposed = HypotheticalEvidence.ranked(data, lid)
     for i, row in enumerate(data.scores):
         for j, score in enumerate(row):
             assert supposed.greater[i, j] == (row > score).sum()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zeroevidence.uncertainty.bias import bias_of, is_biased
+from zeroevidence.uncertainty.bias import estimate_bias, is_biased
 from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
 
 
@@ -95,13 +95,13 @@ def test_nothing_to_leave_out_gives_no_spread():
 def test_bias_is_exact_for_its_rate(rule, rate):
     n, bias = 50, 0.3
     value, halves = 1.0 + bias * n**-rate, np.full(8, 1.0 + bias * (n / 2) ** -rate)
-    assert value - bias_of(value, halves, rule) == pytest.approx(1.0)
-    assert bias_of(1.0, np.full(3, np.nan), rule) == 0.0
+    assert value - estimate_bias(value, halves, rule) == pytest.approx(1.0)
+    assert estimate_bias(1.0, np.full(3, np.nan), rule) == 0.0
     assert is_biased(rule)
 
 
 def test_smooth_measures_are_left_alone():
-    assert bias_of(1.0, np.full(4, 2.0), "smooth") == 0.0
+    assert estimate_bias(1.0, np.full(4, 2.0), "smooth") == 0.0
     assert not is_biased("smooth")
 
 

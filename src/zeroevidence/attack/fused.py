@@ -19,7 +19,7 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 CalibratedOn: TypeAlias = Literal["attacker", "matched"]
 

@@ -31,7 +31,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.card import protector_card, unknown_protector
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 @dataclass(frozen=True, slots=True)

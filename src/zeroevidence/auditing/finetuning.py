@@ -31,7 +31,7 @@ from zeroevidence.data.speech import Utterance
 from zeroevidence.data.typed import load_json, plain, typed
 from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 Say = Callable[[str], None]
 _LEARNED = "learned.json"

@@ -23,7 +23,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 @dataclass(frozen=True, slots=True)

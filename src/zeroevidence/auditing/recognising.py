@@ -16,7 +16,7 @@ from zeroevidence.data.formats.transcripts import read_transcripts
 from zeroevidence.data.programs import program_arguments, program_status
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 _ONE, _ALL = "{wav}", "{list}"
 _TIMEOUT = 600.0  # seconds for an utterance

@@ -14,7 +14,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.scores.utility import Described, utility_row, utterance_pairs, who_speaks
 from zeroevidence.measure.utility import PitchView
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 _FEWEST = 20  # frames of 10 ms with a voice on both sides, which tell how pitch moves
 

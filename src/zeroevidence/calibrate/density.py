@@ -13,7 +13,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.cosines import from_cosines, to_cosines
-from zeroevidence.calibrate.pav import Blocks, Counts, Ranked, block_lows
+from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows
 
 FOLDS = 5
 _CELLS = 1024
@@ -111,7 +111,7 @@ def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
     return widths[best], shares[best]
 
 
-def density_shares(ranked: Ranked, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+def density_shares(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
     """Scores from which on a share of mated pairs holds, and these shares, from all scores."""
     rng = np.random.default_rng(seed)
     counts = np.stack(rank_cells(ranked.counts))

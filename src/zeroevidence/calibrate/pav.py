@@ -45,7 +45,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankedScores:
     """Both classes sorted, and their counts."""
 
     target: FloatArray
@@ -62,7 +62,7 @@ class Blocks:
     llr: FloatArray
 
 
-def rank(target: FloatArray, nontarget: FloatArray) -> Ranked:
+def rank(target: FloatArray, nontarget: FloatArray) -> RankedScores:
     """Sort both classes once and count."""
     dtype = np.result_type(target, nontarget)
     tar, non = np.array(target, dtype=dtype), np.array(nontarget, dtype=dtype)
@@ -70,9 +70,9 @@ def rank(target: FloatArray, nontarget: FloatArray) -> Ranked:
     non.sort()
     if len(tar) <= len(non):
         few, many = _interleave(tar, non)
-        return Ranked(tar, non, _without_empty(few, many))
+        return RankedScores(tar, non, _without_empty(few, many))
     few, many = _interleave(non, tar)
-    return Ranked(tar, non, _without_empty(many, few))
+    return RankedScores(tar, non, _without_empty(many, few))
 
 
 def count(target: FloatArray, nontarget: FloatArray) -> Counts:
@@ -236,7 +236,7 @@ def pav_llrs(target: FloatArray, nontarget: FloatArray, *, laplace: bool = False
     )
 
 
-def block_lows(ranked: Ranked, blocks: Blocks) -> FloatArray:
+def block_lows(ranked: RankedScores, blocks: Blocks) -> FloatArray:
     """The lowest score in each block."""
     tar_before = np.cumsum(blocks.target) - blocks.target
     non_before = np.cumsum(blocks.nontarget) - blocks.nontarget

@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from zeroevidence.measure.disclosure import RowEvidence
+    from zeroevidence.measure.search.disclosure import RowEvidence
 
 LN2 = float(np.log(2.0))
 
@@ -38,7 +38,7 @@ class Linkage:
     @property
     def evidence(self) -> RowEvidence:
         """The part that the one-to-N measures take."""
-        from zeroevidence.measure.disclosure import RowEvidence
+        from zeroevidence.measure.search.disclosure import RowEvidence
 
         return RowEvidence(self.lid, self.greater, self.equal, self.identities)
 

@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.measures import measure
 from zeroevidence.measure.views import SimilarityView
 
 

@@ -20,7 +20,7 @@ def softplus(x: FloatArray) -> FloatArray:
     return value
 
 
-def softplus_of_many(x: FloatArray) -> FloatArray:
+def softplus_blockwise(x: FloatArray) -> FloatArray:
     """The same of many scores, part by part, with an absolute error of a few units of 1e-16; in double precision."""
     value = np.empty(len(x))
     for start in range(0, len(x), _CHUNK):

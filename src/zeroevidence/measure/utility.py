@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.measures import measure
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import BLACK, BLUE, legend, look
 from zeroevidence.plot.words import axis_title, shortened
 

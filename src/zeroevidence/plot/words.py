@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.printable import printable
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 
 # In the order in which they are tried as names of rows.
 _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")

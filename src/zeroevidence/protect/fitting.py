@@ -19,7 +19,7 @@ from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
 from zeroevidence.protect.models import Model, load_model, make_protector, new_model
 from zeroevidence.protect.tradeoff.strengths import Limit, choose, tradeoffs
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 USUAL_PROTECTOR = "flow"
 USUAL_OF_NUMBERS = "conditional"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zeroevidence.auditing import Audit, Encoded, Learned, audit
 from zeroevidence.evaluation import Options
 from zeroevidence.sample import EXTRACTOR, PROTECTIONS, THREEFOLD, sample_sets, sentence_sets
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.measure.registry import IntervalRule
+from zeroevidence.measure.measures import IntervalRule
 
 _RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
 
@@ -23,12 +23,12 @@ def is_biased(rule: IntervalRule) -> bool:
     return rule in _RATES
 
 
-def bias_of(value: float, halves: FloatArray, rule: IntervalRule) -> float:
+def estimate_bias(value: float, halves: FloatArray, rule: IntervalRule) -> float:
     """By how much a value is too large, from its values on halves of the people; 0 where the rule knows of none.
 
     Examples
     --------
-    >>> round(bias_of(1.0, np.array([1.2, 1.4]), "entropy"), 6)
+    >>> round(estimate_bias(1.0, np.array([1.2, 1.4]), "entropy"), 6)
     0.3
     """
     known = halves[np.isfinite(halves)]

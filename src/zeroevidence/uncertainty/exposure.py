@@ -21,7 +21,7 @@ _HALVINGS, _STEPS = 20, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exposed:
+class ExposureShares:
     """Shares of people above each level.
 
     Parameters
@@ -39,14 +39,14 @@ class Exposed:
     bound: FloatArray
 
 
-def share_at_most(seen: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
+def upper_share_limit(seen: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
     """Upper limit of the share of people of a kind, if so many of those who were looked at are.
 
     Examples
     --------
-    >>> round(float(share_at_most(0, 30)), 3)
+    >>> round(float(upper_share_limit(0, 30)), 3)
     0.095
-    >>> float(share_at_most(30, 30))
+    >>> float(upper_share_limit(30, 30))
     1.0
     """
     count = np.asarray(seen, dtype=np.float64)
@@ -89,14 +89,14 @@ def _tails(share: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.where(number <= seen[:, None], chance, 0.0).sum(axis=1), slope
 
 
-def exposed_people(exposure: FloatArray, choose: Callable[[int], IntArray] | None = None) -> Exposed:
+def exposure_shares(exposure: FloatArray, choose: Callable[[int], IntArray] | None = None) -> ExposureShares:
     """Shares of people above each level, seen and at most, from the exposure of each person.
 
     `choose` says which of so many levels are wanted; all are unless it is given.
 
     Examples
     --------
-    >>> found = exposed_people(np.array([0.1, 0.2, 0.2, 3.0]))
+    >>> found = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
     >>> found.level.tolist(), found.share.tolist(), found.bound.round(2).tolist()
     ([0.1, 0.2, 3.0], [0.75, 0.25, 0.0], [0.99, 0.75, 0.53])
     """
@@ -105,4 +105,4 @@ def exposed_people(exposure: FloatArray, choose: Callable[[int], IntArray] | Non
     if choose is not None:
         wanted = choose(len(level))
         level, above = level[wanted], above[wanted]
-    return Exposed(level, above / len(exposure), share_at_most(above.astype(np.float64), len(exposure)))
+    return ExposureShares(level, above / len(exposure), upper_share_limit(above.astype(np.float64), len(exposure)))

@@ -22,11 +22,11 @@ from zeroevidence.calibrate.cosines import from_cosines, to_cosines
 from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.uncertainty.cells import CELLS, Placed
-from zeroevidence.uncertainty.clusters import Clusters, numbered, used_codes
-from zeroevidence.uncertainty.nonnegative import nonnegative
+from zeroevidence.uncertainty.numerics.nonnegative import nonnegative
+from zeroevidence.uncertainty.numerics.student import t_tail
+from zeroevidence.uncertainty.resampling.cells import CELLS, ScoreCells
+from zeroevidence.uncertainty.resampling.clusters import Clusters, compact_codes, number_codes
 from zeroevidence.uncertainty.spread import effective_number
-from zeroevidence.uncertainty.student import t_tail
 
 _LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
@@ -43,7 +43,7 @@ class PeopleTest:
     p_value: float
 
 
-def people_test(placed: Placed, clusters: Clusters) -> PeopleTest:
+def people_test(placed: ScoreCells, clusters: Clusters) -> PeopleTest:
     """Whether targets score higher than non-targets by more than the people on both sides explain."""
     n = len(clusters.names)
     target, nontarget = placed.counts.target, placed.counts.nontarget
@@ -85,7 +85,7 @@ class _PairSums:
     @classmethod
     def of(cls, pairs: Pairs, values: FloatArray, n: int) -> _PairSums:
         """The values of these pairs of `n` clusters."""
-        used, index = numbered(pairs.enrolment * n + pairs.trial, n * n)
+        used, index = number_codes(pairs.enrolment * n + pairs.trial, n * n)
         numbers = np.bincount(index, minlength=len(used)).astype(np.float64)
         sums = np.bincount(index, values, len(used)).astype(np.float64)
         some = np.flatnonzero(numbers)
@@ -103,7 +103,7 @@ def _of_pairs(parts: Sequence[_PairSums], n: int) -> float:
     """Sum of squares of what each pair of two people adds to the area."""
     codes = np.concatenate([_pair_codes(part.one, part.other, n) for part in parts])
     terms = [np.where(part.one != part.other, part.sums / part.total, 0.0) for part in parts]
-    sums = np.bincount(numbered(codes, n * n)[1], weights=np.concatenate(terms))
+    sums = np.bincount(number_codes(codes, n * n)[1], weights=np.concatenate(terms))
     return float((sums**2).sum())
 
 
@@ -120,34 +120,34 @@ def _share_below(others: CountArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DrawnList:
+class SimulatedScores:
     """Scores of a simulated list as counts, and one by one where they were not counted in cells."""
 
     counts: Counts
     scores: tuple[FloatArray, FloatArray] | None = None
 
     @classmethod
-    def of(cls, target: FloatArray, nontarget: FloatArray) -> DrawnList:
+    def of(cls, target: FloatArray, nontarget: FloatArray) -> SimulatedScores:
         """Scores one by one."""
         return cls(count(target, nontarget), (target, nontarget))
 
 
-class SimulatedList:
+class ListSimulator:
     """Scores with the people of a list behind them that tell nothing about who is who."""
 
-    def __init__(self, scores: Scores, clusters: Clusters, placed: Placed) -> None:
+    def __init__(self, scores: Scores, clusters: Clusters, placed: ScoreCells) -> None:
         people = _joined(clusters.target, clusters.nontarget)
         assert scores.target_pairs is not None
         assert scores.nontarget_pairs is not None
         recordings = _joined(scores.target_pairs, scores.nontarget_pairs)
         n = len(clusters.names)
-        pairs, pair = numbered(_pair_codes(*people, n), n * n)
+        pairs, pair = number_codes(_pair_codes(*people, n), n * n)
         self.effects = [_Effect(people, n), _Effect((pair,), len(pairs))]
         self.effects += [_Effect((side,), int(side.max()) + 1) for side in recordings]
         self.n, self.n_target = len(scores), len(scores.target)
         self.deviations = self._deviations(placed)
 
-    def _deviations(self, placed: Placed) -> FloatArray:
+    def _deviations(self, placed: ScoreCells) -> FloatArray:
         """Standard deviations of the effects and of chance, by moments: products of scores that share an effect.
 
         They hold for any scores of the list, so that of a long one some are enough.
@@ -175,7 +175,7 @@ class SimulatedList:
         deviations: FloatArray = np.sqrt(found if found.any() else np.eye(size)[-1])
         return deviations
 
-    def draw(self, rng: np.random.Generator, lists: int, *, one_by_one: bool = False) -> list[DrawnList]:
+    def draw(self, rng: np.random.Generator, lists: int, *, one_by_one: bool = False) -> list[SimulatedScores]:
         """Several lists; long ones are counted in cells of an even grid unless scores are wanted `one_by_one`."""
         # a row for each thing that has an effect, with a column for each list
         drawn = [
@@ -187,11 +187,11 @@ class SimulatedList:
         if self.n <= _EXACT or one_by_one:
             scores = _summed(drawn, slice(0, self.n), lists)
             scores += rng.standard_normal(scores.shape, dtype=np.float32) * np.float32(chance)
-            return [DrawnList.of(one[: self.n_target], one[self.n_target :]) for one in scores.T]
+            return [SimulatedScores.of(one[: self.n_target], one[self.n_target :]) for one in scores.T]
         ends = (0, self.n_target, self.n)
         classes = [_counted(drawn, first, last, lists) for first, last in itertools.pairwise(ends)]
         counted = np.array([[_scattered(one, chance, rng) for one in of_class] for of_class in classes])
-        return [DrawnList(Counts(*one[:, one.any(axis=0)])) for one in counted.transpose(1, 0, 2)]
+        return [SimulatedScores(Counts(*one[:, one.any(axis=0)])) for one in counted.transpose(1, 0, 2)]
 
 
 def _summed(drawn: _Drawn, span: slice, lists: int) -> NDArray[np.float32]:
@@ -248,7 +248,7 @@ class _Effect:
     def on(self, some: IntArray) -> _Effect:
         """The same of some of the scores; only effects that any of them has are numbered."""
         index = np.concatenate([place[some] for place in self.places])
-        used, index = used_codes(index, self.number)
+        used, index = compact_codes(index, self.number)
         return _Effect(tuple(index.reshape(len(self.places), -1)), len(used))
 
     def sum_of_squares(self, values: FloatArray) -> float:

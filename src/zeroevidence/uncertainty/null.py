@@ -21,15 +21,15 @@ from zeroevidence.calibrate.pav import Counts, rank
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
-from zeroevidence.measure.disclosure import RowEvidence, joined_evidence
-from zeroevidence.measure.linkability import linkability, linkability_of_counts
-from zeroevidence.measure.registry import Family, Measure, of_family
+from zeroevidence.measure.measures import Family, Measure, measures_of
+from zeroevidence.measure.pairs.linkability import linkability, linkability_of_counts
+from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence
+from zeroevidence.measure.search.view import search_view
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.measure.whole import search_view
-from zeroevidence.uncertainty.cells import Placed, place
-from zeroevidence.uncertainty.clusters import Clusters, find_owners
-from zeroevidence.uncertainty.draws import generator
-from zeroevidence.uncertainty.lists import SimulatedList, people_test
+from zeroevidence.uncertainty.lists import ListSimulator, people_test
+from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
+from zeroevidence.uncertainty.resampling.clusters import Clusters, find_owners
+from zeroevidence.uncertainty.resampling.draws import generator
 
 # exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC, for all
 # measures of a list alike
@@ -184,7 +184,7 @@ class PairNull:
         before, targets = 0, []
         for part in self.parts:
             rows, columns = part.scores.shape
-            targets.append(before + np.arange(rows) * columns + permuted_mated(part.mated, columns, rng))
+            targets.append(before + np.arange(rows) * columns + permute_mated(part.mated, columns, rng))
             before += rows * columns
         return np.concatenate(targets)
 
@@ -199,7 +199,7 @@ class PairNull:
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.settings.seed, 1, batch)
-        measures = with_null("one-to-one")
+        measures = measures_with_null("one-to-one")
         values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
         for r in range(size):
             view = self._permuted(self._targets(rng))
@@ -214,10 +214,10 @@ class ListNull:
     unit: NullUnit = "list"
 
     def __init__(
-        self, scores: Scores, clusters: Clusters, placed: Placed, settings: PairSettings | None = None
+        self, scores: Scores, clusters: Clusters, placed: ScoreCells, settings: PairSettings | None = None
     ) -> None:
         self.settings = settings or PairSettings()
-        self.simulated = SimulatedList(scores, clusters, placed)
+        self.simulated = ListSimulator(scores, clusters, placed)
         self.p_value = people_test(placed, clusters).p_value
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
@@ -228,7 +228,7 @@ class ListNull:
             _Counted(one.counts, self.settings, one.scores if exact else None)
             for one in self.simulated.draw(rng, size, one_by_one=exact)
         ]
-        return {one.name: np.array([one.compute(view) for view in views]) for one in with_null("one-to-one")}
+        return {one.name: np.array([one.compute(view) for view in views]) for one in measures_with_null("one-to-one")}
 
 
 def pair_null(
@@ -237,7 +237,7 @@ def pair_null(
     settings: PairSettings | None = None,
     *,
     clusters: Clusters | None = None,
-    placed: Callable[[], Placed] | None = None,
+    placed: Callable[[], ScoreCells] | None = None,
 ) -> PairNull | ListNull:
     """The null that suits the scores of these clusters; `placed` gives their places where the caller has them."""
     owners = find_owners(clusters)
@@ -246,7 +246,7 @@ def pair_null(
         if placed is not None:
             return ListNull(scores, compared, placed(), settings)
         ranked = rank(scores.target, scores.nontarget)
-        return ListNull(scores, compared, place(scores.target, scores.nontarget, ranked), settings)
+        return ListNull(scores, compared, assign_cells(scores.target, scores.nontarget, ranked), settings)
     return PairNull(scores.target, scores.nontarget, rows, settings, people=owners, clusters=compared)
 
 
@@ -276,9 +276,9 @@ def _is_exchangeable(clusters: Clusters) -> bool:
     return bool((compared > 0).all() and 2 * len(inside) >= n * len(clusters.target))
 
 
-def with_null(family: Family) -> list[Measure]:
+def measures_with_null(family: Family) -> list[Measure]:
     """The measures of a family whose null is reported."""
-    return [one for one in of_family(family) if one.null]
+    return [one for one in measures_of(family) if one.null]
 
 
 def _others(rows: ScoreMatrix) -> FloatArray:
@@ -300,14 +300,14 @@ def _without(many: FloatArray, some: FloatArray) -> FloatArray:
     return np.repeat(values, np.maximum(counts, 0))
 
 
-def permuted_mated(mated: IntArray, identities: int, rng: np.random.Generator) -> IntArray:
+def permute_mated(mated: IntArray, identities: int, rng: np.random.Generator) -> IntArray:
     """Every trial's mated column after a permutation of all identities."""
     exchanged: IntArray = rng.permutation(identities)[mated]
     return exchanged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Supposed:
+class HypotheticalEvidence:
     """What each trial of a search, or of one fold of it, would show if somebody else were the true one.
 
     Parameters
@@ -324,7 +324,7 @@ class Supposed:
     equal: CountArray
 
     @classmethod
-    def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> Supposed:
+    def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> HypotheticalEvidence:
         """Ranks of every identity of a matrix beside its LID."""
         ordered = np.sort(rows.scores, axis=1)
         n = rows.scores.shape[1]
@@ -345,20 +345,20 @@ class Supposed:
 class SearchNull:
     """One-to-N measures under permuted speakers, the calibration kept."""
 
-    def __init__(self, supposed: Sequence[Supposed], identities: int, seed: int = 0) -> None:
+    def __init__(self, supposed: Sequence[HypotheticalEvidence], identities: int, seed: int = 0) -> None:
         """`supposed` has an entry for each fold of people, within which they are exchanged."""
         self.supposed, self.identities, self.seed = supposed, identities, seed
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.seed, 1, batch)
-        measures = with_null("search")
+        measures = measures_with_null("search")
         values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
         for r in range(size):
             found = [
-                one.evidence(permuted_mated(one.mated, one.lid.shape[1], rng), self.identities) for one in self.supposed
+                one.evidence(permute_mated(one.mated, one.lid.shape[1], rng), self.identities) for one in self.supposed
             ]
-            view = search_view(joined_evidence(found))
+            view = search_view(join_evidence(found))
             for one in measures:
                 values[one.name][r] = one.compute(view)[0]
         return values

@@ -17,7 +17,7 @@ from zeroevidence.uncertainty.spread import Spread, spread_of
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class TrainingRuns:
     """One measure of several trainings: its value and its values without each group of people, a row per training."""
 
     values: FloatArray
@@ -30,7 +30,7 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoSpreads:
+class SpreadSources:
     """What people and what trainings add to the spread of a mean, or of a difference of two."""
 
     people: Spread
@@ -42,9 +42,9 @@ class TwoSpreads:
         return self.people.beside(self.trainings)
 
 
-def runs_spread(
-    systems: Sequence[Runs], shares: FloatArray, people: float, unknown_kind: float | None = None
-) -> TwoSpreads | None:
+def training_spread(
+    systems: Sequence[TrainingRuns], shares: FloatArray, people: float, unknown_kind: float | None = None
+) -> SpreadSources | None:
     """The spread of the mean of one system, or of the difference between the means of two; None where nothing tells.
 
     Parameters
@@ -59,7 +59,7 @@ def runs_spread(
     >>> people = np.array([0.1, 0.2, 0.3, 0.4])
     >>> values = np.stack([people, people + 0.1])  # a person's value in two trainings
     >>> without = (values.sum(axis=1, keepdims=True) - values) / 3
-    >>> found = runs_spread([Runs(values.mean(axis=1), without)], np.full(4, 0.25), 4.0)
+    >>> found = training_spread([TrainingRuns(values.mean(axis=1), without)], np.full(4, 0.25), 4.0)
     >>> round(found.people.error, 4), round(found.trainings.error, 4)
     (0.0645, 0.05)
     """
@@ -73,4 +73,4 @@ def runs_spread(
     each = [Spread(float(one.values.std(ddof=1) / np.sqrt(len(one.values))), people, len(one.values) - 1.0, 0.0, 0.0)
             for one in systems]  # fmt: skip
     trained = each[0] if len(each) == 1 else each[0].beside(each[1])
-    return TwoSpreads(found, trained) if np.isfinite(trained.error) else None
+    return SpreadSources(found, trained) if np.isfinite(trained.error) else None

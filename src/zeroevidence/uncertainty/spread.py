@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.uncertainty.student import t_quantile, t_tail
+from zeroevidence.uncertainty.numerics.student import t_quantile, t_tail
 
 LEVEL = 0.95
 _LEAST_TAIL = 1e-12

@@ -23,7 +23,7 @@ from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, eval
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 from zeroevidence.web.words import on_the_page
 
 MOST_MEMORY = 8 << 30  # bytes that a job may take

@@ -145,7 +145,7 @@ def test_a_report_of_them(run, tmp_path):
 
 def test_the_registry_knows_units_and_directions():
     from zeroevidence.cli.commands.metrics import direction
-    from zeroevidence.measure.registry import MEASURES
+    from zeroevidence.measure.measures import MEASURES
 
     assert [direction(MEASURES[name]) for name in ("wer", "uar")] == ["lower is more useful", "higher is more useful"]
     assert {MEASURES[name].discloses for name in ("wer", "uar", "recall")} == {"none"}

@@ -10,7 +10,7 @@ import zeroevidence as ze
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.runs import compare_runs, runs_systems
 from zeroevidence.report.tables.comparisons import comparisons_from_json
-from zeroevidence.uncertainty.runs import Runs, runs_spread
+from zeroevidence.uncertainty.runs import TrainingRuns, training_spread
 
 PEOPLE = 20
 
@@ -18,7 +18,7 @@ PEOPLE = 20
 def runs_of(values):
     """A measure that is the mean over people: a row per training, a column per person."""
     without = (values.sum(axis=1, keepdims=True) - values) / (values.shape[1] - 1)
-    return Runs(values.mean(axis=1), without)
+    return TrainingRuns(values.mean(axis=1), without)
 
 
 def drawn(rng, trainings, people, spreads):
@@ -33,7 +33,7 @@ def drawn(rng, trainings, people, spreads):
 
 def test_variances_of_a_mean_in_closed_form():
     values = np.random.default_rng(0).normal(size=(4, PEOPLE))
-    found = runs_spread([runs_of(values)], np.full(PEOPLE, 1 / PEOPLE), PEOPLE)
+    found = training_spread([runs_of(values)], np.full(PEOPLE, 1 / PEOPLE), PEOPLE)
     assert found.people.error == pytest.approx(values.mean(axis=0).std(ddof=1) / np.sqrt(PEOPLE))
     assert found.trainings.error == pytest.approx(values.mean(axis=1).std(ddof=1) / 2.0)
     assert (found.people.freedom, found.trainings.freedom) == (PEOPLE - 1.0, 3.0)
@@ -48,12 +48,12 @@ def test_what_people_have_in_common_cancels():
     person = rng.normal(0.0, 5.0, PEOPLE)
     one, other = (person + rng.normal(0.0, 0.1, (3, 1)) for _ in range(2))
     shares = np.full(PEOPLE, 1 / PEOPLE)
-    found = runs_spread([runs_of(one), runs_of(other)], shares, PEOPLE)
+    found = training_spread([runs_of(one), runs_of(other)], shares, PEOPLE)
     assert found.people.error == pytest.approx(0.0, abs=1e-9)
     expected = np.sqrt(sum(values.mean(axis=1).var(ddof=1) / 3 for values in (one, other)))
     assert found.trainings.error == pytest.approx(expected)
     # a single mean is not sure, since people differ
-    assert runs_spread([runs_of(one)], shares, PEOPLE).people.error > 0.3
+    assert training_spread([runs_of(one)], shares, PEOPLE).people.error > 0.3
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_limits_cover_the_difference_of_other_people_and_trainings(spreads, most
         person = rng.normal(0.0, spreads[0], PEOPLE)
         systems = [runs_of(person * rng.normal(1.0, 0.3) + drawn(rng, 3, PEOPLE, (spreads[0] / 2, *spreads[1:])))
                    for _ in range(2)]  # fmt: skip
-        found = runs_spread(systems, shares, PEOPLE)
+        found = training_spread(systems, shares, PEOPLE)
         value = systems[0].mean - systems[1].mean
         low, high = found.both.limits(value)
         covered += low <= 0.0 <= high

@@ -15,10 +15,10 @@ from zeroevidence.calibrate.pav import pav_llrs, pool, rank
 from zeroevidence.evaluation import Evaluation, Options, People, Points, Surface, add_similarity
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.evaluation.scores.curves import POINTS, bin_edges, histograms, one_to_one_curves
-from zeroevidence.measure.linkability import local_linkability
-from zeroevidence.measure.rank import rank_disclosure
+from zeroevidence.measure.pairs.linkability import local_linkability
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX, LN10, ece_profile
+from zeroevidence.measure.search.rank import rank_disclosure
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.measure.zebra import D_ECE_MAX, LN10, ece_profile
 
 SCORES = arrays(
     np.float64, st.integers(1, 40), elements=st.floats(-5, 5, width=16) | st.just(np.inf) | st.just(-np.inf)

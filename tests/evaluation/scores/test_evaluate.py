@@ -6,7 +6,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.evaluation import add_similarity, joint_signature
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 
 QUICK = ze.Options(intervals=0, null=0)
 

@@ -10,7 +10,7 @@ import zeroevidence as ze
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.scores.speakers import own_errors, people_differ, speaker_columns
 from zeroevidence.report.trial_tables import differing_lines, speaker_table
-from zeroevidence.uncertainty.differing import differing
+from zeroevidence.uncertainty.variation import variation_between_people
 
 
 def matrix(gaps, trials=10, seed=0):
@@ -71,13 +71,13 @@ def test_permutation_of_two_people_is_exact():
     values, whose = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1])
     together = sum(order[0] == order[1] for order in permutations(values))
     assert together == 8
-    found = differing(values, whose)
+    found = variation_between_people(values, whose)
     assert found.p_value == pytest.approx(8 / 24, abs=0.05)
     # nothing within, and 1 between with two recordings each: the variance of the means
     assert found.deviation == pytest.approx(np.sqrt(0.5))
-    assert differing(values, np.arange(4)) is None
-    assert differing(values, np.zeros(4, dtype=int)) is None
-    assert differing(np.ones(4), whose).p_value == 1.0
+    assert variation_between_people(values, np.arange(4)) is None
+    assert variation_between_people(values, np.zeros(4, dtype=int)) is None
+    assert variation_between_people(np.ones(4), whose).p_value == 1.0
 
 
 def test_people_who_differ_are_found_and_equal_ones_are_not():
@@ -93,7 +93,7 @@ def test_people_who_differ_are_found_and_equal_ones_are_not():
 def test_false_alarms_are_as_rare_as_they_should_be():
     rng = np.random.default_rng(0)
     whose = np.repeat(np.arange(10), 6)
-    found = [differing(rng.normal(size=60), whose, seed=i).p_value for i in range(200)]
+    found = [variation_between_people(rng.normal(size=60), whose, seed=i).p_value for i in range(200)]
     assert 0.01 <= np.mean(np.array(found) <= 0.05) <= 0.1
 
 

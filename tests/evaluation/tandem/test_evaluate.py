@@ -9,10 +9,10 @@ from zeroevidence.data.formats.asvspoof.read import read_tandem
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.by_attack import by_attack
 from zeroevidence.measure.tandem.tdcf import AsvRates, CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, tdcf_min
-from zeroevidence.measure.verification import eer
 from zeroevidence.report import FORMATS, render
 
 

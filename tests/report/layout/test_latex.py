@@ -8,7 +8,7 @@ import pytest
 
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, Setup
-from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
 
 pytest.importorskip("matplotlib")

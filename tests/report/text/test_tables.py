@@ -13,7 +13,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, MeasureResult, Setup
 from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, Placed
 from zeroevidence.evaluation.reading.results import from_json
-from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
 from zeroevidence.report.layout.formatting import heading
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes

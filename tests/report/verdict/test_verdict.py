@@ -9,7 +9,7 @@ import zeroevidence as ze
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import MeasureResult, Setup
 from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.null import Null
 

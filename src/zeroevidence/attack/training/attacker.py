@@ -27,7 +27,7 @@ from zeroevidence.data.speech import Utterance
 from zeroevidence.data.writing import refuse_used_folder, write_whole
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.linkage.estimate import time_words
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on

@@ -10,7 +10,7 @@ from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.scores.search import average_disclosure
-from zeroevidence.measure.verification import eer
+from zeroevidence.measure.pairs.verification import eer
 
 
 @dataclass(frozen=True, slots=True)

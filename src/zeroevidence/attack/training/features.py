@@ -22,7 +22,7 @@ from zeroevidence.data.audio import Wave, hear_speech
 from zeroevidence.data.speech import Utterance
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.linkage.optional import one_blas_thread
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 _BATCH = 16
 _VERSION = "1"  # of the front ends; raised whenever features would change

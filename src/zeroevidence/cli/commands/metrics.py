@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from zeroevidence.measure.registry import Measure
+    from zeroevidence.measure.measures import Measure
 
 _PLAIN = ("name", "title", "family", "unit", "low", "high", "range", "discloses", "meaning", "references", "categories")
 _DIRECTION = {"up": "higher discloses more", "down": "lower discloses more", "none": "no direction"}
@@ -21,7 +21,7 @@ _USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none"
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, output_format: str) -> None:
     """List every measure with its unit, range, direction, meaning and reference; or one, by NAME."""
-    from zeroevidence.measure.registry import MEASURES, find_measure
+    from zeroevidence.measure.measures import MEASURES, find_measure
 
     entries = [find_measure(name)] if name else list(MEASURES.values())
     if output_format == "json":

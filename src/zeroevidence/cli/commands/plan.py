@@ -15,7 +15,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
 from zeroevidence.evaluation.planning.two_systems import plan_comparison
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.output import Output

@@ -14,14 +14,14 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
 from zeroevidence.data.writing import refuse_existing
 from zeroevidence.data.writing import write_whole as write_silently
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 from zeroevidence.report import FORMATS, render
 
 if TYPE_CHECKING:
     import polars as pl
 
     from zeroevidence.evaluation import Evaluation
-    from zeroevidence.uncertainty.draws import Progress
+    from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 @dataclass(frozen=True, slots=True)

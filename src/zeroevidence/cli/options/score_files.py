@@ -16,7 +16,7 @@ from zeroevidence.data.scale import Base, Scale
 from zeroevidence.evaluation.reading.kits import utility_in_folders
 from zeroevidence.evaluation.reading.results import is_result
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation, Options

@@ -12,7 +12,7 @@ from zeroevidence.evaluation.comparing.same_trials import check_same_people, che
 from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import joint_signature
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
 from zeroevidence.uncertainty.level import ALPHA
 

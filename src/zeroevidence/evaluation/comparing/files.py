@@ -18,8 +18,8 @@ from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.measure.registry import find_measure
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.measure.measures import find_measure
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 def compare_files(

@@ -23,10 +23,10 @@ from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.replicates import Sampled
 from zeroevidence.evaluation.rows.setup import joint_signature
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 from zeroevidence.uncertainty.compare import Difference
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.runs import Runs, TwoSpreads, runs_spread
+from zeroevidence.uncertainty.runs import SpreadSources, TrainingRuns, training_spread
 
 
 def compare_runs(
@@ -141,20 +141,20 @@ def _compared(
     )
 
 
-def _runs(rows: Sequence[Evaluation], name: str, system: str) -> Runs:
+def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
     metrics = [value_of(row, name, system) for row in rows]
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
     # few people flatter all systems alike, which cancels
-    return Runs(np.array([one.uncorrected for one in metrics]), np.stack([one.left_out[name] for one in drawn]))
+    return TrainingRuns(np.array([one.uncorrected for one in metrics]), np.stack([one.left_out[name] for one in drawn]))
 
 
-def _sources(found: TwoSpreads | None) -> Sources | None:
+def _sources(found: SpreadSources | None) -> Sources | None:
     return None if found is None else Sources(found.people.error, found.trainings.error)
 
 
-def _placed(system: str, rows: Sequence[Evaluation], runs: Runs, name: str, people: Sampled) -> Placed:
+def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
     """The mean of one system, within the range of the measure."""
     entry = find_measure(name)
     value = float(np.mean([float(row[name]) for row in rows]))
@@ -163,7 +163,7 @@ def _placed(system: str, rows: Sequence[Evaluation], runs: Runs, name: str, peop
     unknown = float(np.mean(known)) if known else None
     found = None
     if people.clusters >= LEAST_PEOPLE:
-        found = runs_spread([runs], people.shares, people.effective, unknown)
+        found = training_spread([runs], people.shares, people.effective, unknown)
     if found is None:
         return Placed(system, value, None, None, 0, len(rows))
     most = min(entry.high, people.most_bits) if entry.unit == "bit" else entry.high
@@ -171,9 +171,9 @@ def _placed(system: str, rows: Sequence[Evaluation], runs: Runs, name: str, peop
     return Placed(system, value, low, high, 0, len(rows), _sources(found))
 
 
-def _pair(one: str, other: str, runs: Mapping[str, Runs], people: Sampled) -> PairwiseDifference:
+def _pair(one: str, other: str, runs: Mapping[str, TrainingRuns], people: Sampled) -> PairwiseDifference:
     value = runs[one].mean - runs[other].mean
-    found = runs_spread([runs[one], runs[other]], people.shares, people.effective)
+    found = training_spread([runs[one], runs[other]], people.shares, people.effective)
     if found is None:
         return PairwiseDifference(one, other, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
     low, high = found.both.limits(value)

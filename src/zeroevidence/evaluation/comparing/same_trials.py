@@ -11,7 +11,7 @@ from zeroevidence.data.order import in_name_order
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.replicates import SearchedTrials
-from zeroevidence.uncertainty.clusters import find_clusters
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
 
 def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
 

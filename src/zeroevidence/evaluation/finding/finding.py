@@ -11,7 +11,7 @@ from zeroevidence.evaluation.finding.chance import Chance, chances
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag
-from zeroevidence.measure.registry import MEASURES, ordering_measures
+from zeroevidence.measure.measures import MEASURES, ordering_measures
 
 # recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
 # anything; not-found: no better than chance, though the same attack works without protection; inconclusive: that it
@@ -278,7 +278,7 @@ def _learns_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
 
 def _most(row: Evaluation, name: str) -> float:
     """What there is to learn: bits of searches through different numbers of people are compared as shares of it."""
-    return log2(row.counts["identities"]) if MEASURES[name].high_words == "log2 N" and row.is_search else 1.0
+    return log2(row.counts["identities"]) if MEASURES[name].high_note == "log2 N" and row.is_search else 1.0
 
 
 def alone(row: Evaluation) -> Evaluation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

@@ -19,11 +19,11 @@ from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_
 from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.replicates import one_sided
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
-from zeroevidence.uncertainty.draws import Progress, run_jobs
+from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
 from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
+from zeroevidence.uncertainty.resampling.draws import Progress, run_jobs
 from zeroevidence.uncertainty.spread import Spread
 
 _SIZES = (12, 24, 48, 96)  # numbers of people that are simulated to find the one that is needed

@@ -21,7 +21,7 @@ from zeroevidence.evaluation.planning.one_system import (
     sign_of_leak,
 )
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.planning import needed_from_spread
 from zeroevidence.uncertainty.spread import Spread

@@ -22,8 +22,8 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.search import search
-from zeroevidence.measure.registry import MEASURES, Measure, find_measure, of_family
-from zeroevidence.measure.whole import ScoreView
+from zeroevidence.measure.measures import MEASURES, Measure, find_measure, measures_of
+from zeroevidence.measure.pairs.view import ScoreView
 
 _GRID = 20_000  # quantiles of either class
 _ROW_SCORES = 1_000_000  # of the population of a search
@@ -169,7 +169,7 @@ def _of_pairs(shift: float) -> dict[str, float]:
     """One-to-one measures of two Gaussians of variance 1."""
     quantiles = ndtri((np.arange(_GRID) + 0.5) / _GRID)
     view = ScoreView(rank(quantiles + shift, quantiles))
-    found = {one.name: one.compute(view) for one in of_family("one-to-one") if _is_planned(one, view)}
+    found = {one.name: one.compute(view) for one in measures_of("one-to-one") if _is_planned(one, view)}
     return {name: value for name, value in found.items() if isinstance(value, float)}
 
 

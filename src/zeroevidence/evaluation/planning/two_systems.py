@@ -19,9 +19,9 @@ from zeroevidence.evaluation.planning.one_system import (
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated_systems
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.uncertainty.compare import Difference
-from zeroevidence.uncertainty.draws import Progress
 from zeroevidence.uncertainty.level import ALPHA
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 _LARGEST = 48  # people beside those asked for: two systems take twice as long
 

@@ -28,7 +28,7 @@ from zeroevidence.evaluation.scores.search import (
 )
 from zeroevidence.linkage import engine
 from zeroevidence.linkage.linked import Linked
-from zeroevidence.measure.disclosure import RowEvidence
+from zeroevidence.measure.search.disclosure import RowEvidence
 
 
 class LinkedSearch(Linked):

@@ -22,7 +22,7 @@ from zeroevidence.evaluation.rows.evaluation import (
 )
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.setup import Setup
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.null import Null, TestedBy
 from zeroevidence.uncertainty.spread import Spread
 

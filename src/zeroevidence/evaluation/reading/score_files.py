@@ -20,7 +20,7 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.scores.similarity import add_similarity
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 @dataclass(frozen=True, slots=True)

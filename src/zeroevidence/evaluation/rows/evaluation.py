@@ -17,8 +17,8 @@ from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.frozen import Frozen
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Setup, signature
-from zeroevidence.measure.disclosure import SpeakerRisk, by_speaker
-from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.measure.search.disclosure import SpeakerRisk, by_speaker
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread
 

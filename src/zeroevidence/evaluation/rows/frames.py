@@ -8,7 +8,7 @@ from typing import Any
 
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation.rows.evaluation import NO_VALUE, Evaluation
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 
 # The labels of tables in their usual order; others follow.
 LABELS = (

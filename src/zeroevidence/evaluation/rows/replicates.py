@@ -9,8 +9,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.measure.registry import MEASURES, Direction, IntervalRule
-from zeroevidence.uncertainty.bias import bias_of
+from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
+from zeroevidence.uncertainty.bias import estimate_bias
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import LEVEL, Spread, spread_of
 
@@ -95,7 +95,7 @@ class Replicates:
 
     def bias(self, name: str, value: float, rule: IntervalRule) -> float:
         """By how much a value is too large."""
-        return bias_of(value, self.halves[name], rule) if name in self.halves else 0.0
+        return estimate_bias(value, self.halves[name], rule) if name in self.halves else 0.0
 
     def _refitted(self, name: str) -> float:
         """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""

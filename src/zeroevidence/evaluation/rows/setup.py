@@ -11,7 +11,7 @@ from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
 from zeroevidence.data.relaxed import RelaxedRule
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.measure.registry import Family
+from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod
 
 _DIGITS = 16  # of a digest that a signature shows

@@ -10,7 +10,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.scale import BASES
 from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag
-from zeroevidence.measure.verification import cllr
+from zeroevidence.measure.pairs.verification import cllr
 
 _LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
 _LEFT = 0.25  # share of that cost which may be left when the base is right

@@ -10,19 +10,19 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.normal import normal_share
-from zeroevidence.calibrate.pav import Blocks, Ranked, block_lows
+from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows
 from zeroevidence.evaluation.rows.evaluation import Curve
-from zeroevidence.measure.linkability import local_linkability_of
-from zeroevidence.measure.verification import roc
+from zeroevidence.measure.pairs.linkability import local_linkability_of
+from zeroevidence.measure.pairs.verification import roc
+from zeroevidence.measure.pairs.zebra import LLRS_LIMIT, LN10, LOG_ODDS_GRID, ece_actual, ece_default, ece_min_of
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.measure.zebra import LLRS_LIMIT, LN10, LOG_ODDS_GRID, ece_actual, ece_default, ece_min_of
 
 POINTS = 200
 _FEWEST_BINS, _MOST_BINS = 20, 100
 _DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
 
 
-def one_to_one_curves(ranked: Ranked, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
+def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
     """Profiles that show what the one-to-one measures sum up.
 
     ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of the scores as LLRs, ``det``
@@ -61,7 +61,7 @@ def as_curve(x: FloatArray | IntArray, y: FloatArray, baseline: FloatArray | Non
     )
 
 
-def _det(ranked: Ranked) -> Curve:
+def _det(ranked: RankedScores) -> Curve:
     miss, false_alarm = roc(ranked.counts)
     # Even on the probit axes that a DET is drawn on, for either rate.
     levels = normal_share(_DEVIATES)
@@ -80,7 +80,7 @@ def _tippett(blocks: Blocks) -> dict[str, Curve]:
     return curves
 
 
-def _tippett_of_llrs(ranked: Ranked) -> dict[str, Curve]:
+def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
     """The same of LLRs as they are, on levels that suit both classes."""
     classes = {"target": ranked.target, "nontarget": ranked.nontarget}
     levels = np.unique(np.concatenate([one[thinned(len(one))] for one in classes.values()]))
@@ -90,7 +90,7 @@ def _tippett_of_llrs(ranked: Ranked) -> dict[str, Curve]:
     }
 
 
-def _pav(ranked: Ranked, blocks: Blocks) -> Curve:
+def _pav(ranked: RankedScores, blocks: Blocks) -> Curve:
     lows = block_lows(ranked, blocks)
     keep = thinned(len(lows), POINTS - 1)
     highest = max(ranked.target[-1], ranked.nontarget[-1])

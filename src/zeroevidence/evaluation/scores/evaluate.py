@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.calibrate.pav import Ranked, rank
+from zeroevidence.calibrate.pav import RankedScores, rank
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.loaded import Loaded
 from zeroevidence.data.matrix import ScoreMatrix, searchable
@@ -44,10 +44,10 @@ from zeroevidence.evaluation.scores.resampling import (
     with_nulls,
 )
 from zeroevidence.evaluation.scores.search import Search, check_disjoint, search, search_rules
-from zeroevidence.measure.registry import Family, of_family
+from zeroevidence.measure.measures import Family, measures_of
+from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.measure.whole import ScoreView
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 _ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once
 
@@ -214,7 +214,7 @@ def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
 
 def _pair_metrics(view: ScoreView) -> dict[str, MeasureResult]:
     """Every one-to-one measure."""
-    found = ((one, one.compute(view)) for one in of_family("one-to-one"))
+    found = ((one, one.compute(view)) for one in measures_of("one-to-one"))
     return {one.name: measured(one.name, value, one.method(view)) for one, value in found if value is not None}
 
 
@@ -249,7 +249,7 @@ class _Job:
 
     def trusted(self, metrics: dict[str, MeasureResult], view: ScoreView, found: Search | None) -> _Trusted:
         """All measures with their intervals and nulls, and what these rest on."""
-        rules = {one.name: rule for one in of_family("one-to-one") if (rule := one.interval(view)) is not None}
+        rules = {one.name: rule for one in measures_of("one-to-one") if (rule := one.interval(view)) is not None}
         if found is not None:
             metrics, rules = metrics | found.metrics, rules | search_rules()
         replicates, null = None, None
@@ -291,7 +291,7 @@ class _Job:
         return counts
 
     def setup(
-        self, ranked: Ranked, found: Search | None, trusted: _Trusted, loosened: tuple[RelaxedRule, ...]
+        self, ranked: RankedScores, found: Search | None, trusted: _Trusted, loosened: tuple[RelaxedRule, ...]
     ) -> Setup:
         """How it was computed."""
         options = self.options

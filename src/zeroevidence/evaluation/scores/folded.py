@@ -23,10 +23,10 @@ from zeroevidence.evaluation.scores.search import (
     search_metrics,
     trial_table,
 )
-from zeroevidence.measure.disclosure import joined_evidence, row_evidence
-from zeroevidence.measure.longitudinal import Held, held_recordings, numbers_held
-from zeroevidence.measure.singling import firing_counts, firing_threshold, singling_out_curve
-from zeroevidence.uncertainty.null import Supposed
+from zeroevidence.measure.search.disclosure import join_evidence, row_evidence
+from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
+from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
+from zeroevidence.uncertainty.null import HypotheticalEvidence
 
 
 def search_folds(scores: FoldedScores, options: Options) -> Search:
@@ -39,7 +39,7 @@ def search_folds(scores: FoldedScores, options: Options) -> Search:
         folds.append(replace(apart[-1].folds[0], rows=rows))
         first += len(rows)
     supposed = supposed_folds(scores, folds, options)
-    evidence = joined_evidence([one.evidence(one.mated, scores.identities) for one in supposed])
+    evidence = join_evidence([one.evidence(one.mated, scores.identities) for one in supposed])
     searched = searched_rows(scores)
     singled = np.concatenate([_singled(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
     setup = replace(apart[0].setup, folds=scores.sizes)
@@ -65,7 +65,7 @@ def _compared(scores: FloatArray, columns: IntArray) -> FloatArray:
     return compared
 
 
-def supposed_folds(scores: FoldedScores, folds: Sequence[Fold], options: Options) -> list[Supposed]:
+def supposed_folds(scores: FoldedScores, folds: Sequence[Fold], options: Options) -> list[HypotheticalEvidence]:
     """What each trial would show if another person of its fold were the true one, searched among that one's company."""
     found = []
     for number, (part, fold) in enumerate(zip(scores.parts, folds, strict=True)):
@@ -77,7 +77,7 @@ def supposed_folds(scores: FoldedScores, folds: Sequence[Fold], options: Options
         lid, greater, equal = (
             np.column_stack([getattr(one, name) for one in columns]) for name in ("lid", "greater", "equal")
         )
-        found.append(Supposed(part.mated, lid, greater, equal))
+        found.append(HypotheticalEvidence(part.mated, lid, greater, equal))
     return found
 
 
@@ -111,16 +111,16 @@ def _names_on_top(rows: FloatArray, names: StrArray) -> StrArray:
     return np.where(alone, best, "")
 
 
-def held_in_folds(scores: FoldedScores, found: Search, options: Options) -> list[Held]:
+def held_in_folds(scores: FoldedScores, found: Search, options: Options) -> list[FusedEvidence]:
     """What attackers learn who hold several recordings of a person, for numbers that development people have too."""
     ks = sorted(
-        set(numbers_held(name_codes(found.trials.speaker))).intersection(
-            *(numbers_held(dev.mated) for dev in scores.dev)
+        set(recording_counts(name_codes(found.trials.speaker))).intersection(
+            *(recording_counts(dev.mated) for dev in scores.dev)
         )
     )
     if ks == [1]:
         return []
-    tried: list[list[Held]] = []
+    tried: list[list[FusedEvidence]] = []
     places: list[IntArray] = []
     for fold, rows in enumerate(searched_rows(scores)):
         for own in _companies(scores.parts[fold].mated, scores.identities):
@@ -142,20 +142,20 @@ def _companies(mated: IntArray, size: int) -> list[IntArray]:
 
 def _held(
     scores: FoldedScores, fold: Fold, number: int, rows: FloatArray, own: IntArray, ks: Sequence[int], options: Options
-) -> list[Held]:
+) -> list[FusedEvidence]:
     column = scores.parts[number].mated[own] % scores.identities
     turned = (np.arange(scores.identities) - column[:, None]) % scores.identities  # the true one, first, goes there
     llrs = _compared(calibrated(rows, fold.calibration, options.ddof), turned)
     dev = scores.dev[number]
     others = calibrated(dev.scores, fold.calibration, options.ddof), dev.mated
-    return held_recordings(llrs, column, ks=ks, dev=others, seed=options.seed)
+    return fuse_recordings(llrs, column, ks=ks, dev=others, seed=options.seed)
 
 
-def _together(parts: Sequence[Held], order: IntArray) -> Held:
+def _together(parts: Sequence[FusedEvidence], order: IntArray) -> FusedEvidence:
     """The same number of recordings in all folds, in the order of the trials."""
     columns = {
         name: np.concatenate([getattr(one, name) for one in parts])[order]
         for name in ("lid", "greater", "equal", "singled")
     }
     worth = np.average([one.worth for one in parts], weights=[len(one.lid) for one in parts])
-    return Held(parts[0].k, float(worth), **columns)
+    return FusedEvidence(parts[0].k, float(worth), **columns)

@@ -16,7 +16,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.names import rows_of
 from zeroevidence.evaluation.rows.evaluation import Curve, Evaluation, People, Trials
 from zeroevidence.evaluation.scores.curves import as_curve, thinned
-from zeroevidence.uncertainty.exposure import exposed_people
+from zeroevidence.uncertainty.exposure import exposure_shares
 
 _MOST_PEOPLE = 1000
 _HUB_SHARE = 0.1
@@ -72,7 +72,7 @@ def exposure_by_person(
 
 def exposed_curves(trials: Trials) -> dict[str, Curve]:
     """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    found = exposed_people(trials.by_speaker.mean, choose=thinned)
+    found = exposure_shares(trials.by_speaker.mean, choose=thinned)
     return {
         "people_above": as_curve(found.level, found.share),
         "people_above_bound": as_curve(found.level, found.bound),

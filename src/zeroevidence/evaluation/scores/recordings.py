@@ -17,8 +17,13 @@ from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.scores.folded import held_in_folds, name_codes
 from zeroevidence.evaluation.scores.resampling import search_replicates
 from zeroevidence.evaluation.scores.search import Search, calibrated, calibrated_rows, search_metrics, search_rules
-from zeroevidence.measure.disclosure import RowEvidence
-from zeroevidence.measure.longitudinal import Held, held_recordings, numbers_held, rising
+from zeroevidence.measure.search.disclosure import RowEvidence
+from zeroevidence.measure.search.longitudinal import (
+    FusedEvidence,
+    fuse_recordings,
+    make_nondecreasing,
+    recording_counts,
+)
 
 SHOWN = (1, 3, 10)  # numbers of recordings that tables show
 MEASURED = ("alid", "top1", "lid_max", "link_probability", "singling_out")
@@ -61,33 +66,33 @@ def several_recordings(
     )
 
 
-def _held(matrix: ScoreMatrix, dev: ScoreMatrix | None, found: Search, options: Options) -> list[Held]:
+def _held(matrix: ScoreMatrix, dev: ScoreMatrix | None, found: Search, options: Options) -> list[FusedEvidence]:
     """The same for each number of recordings above one that enough people have."""
-    ks = numbers_held(matrix.mated)
+    ks = recording_counts(matrix.mated)
     if ks == [1] or len(np.unique(matrix.mated)) < 2:
         return []
     llrs = calibrated_rows(matrix, found.folds, options)
     other = None if dev is None else (calibrated(dev.scores, found.folds[0].calibration, options.ddof), dev.mated)
     log_prior = None if found.prior is None else np.log(found.prior)
-    return held_recordings(llrs, matrix.mated, ks=ks, dev=other, log_prior=log_prior, seed=options.seed)[1:]
+    return fuse_recordings(llrs, matrix.mated, ks=ks, dev=other, log_prior=log_prior, seed=options.seed)[1:]
 
 
-def _evidence(held: Held, found: Search) -> RowEvidence:
+def _evidence(held: FusedEvidence, found: Search) -> RowEvidence:
     return RowEvidence(held.lid, held.greater, held.equal, found.evidence.identities)
 
 
-def _number(held: Held, name: str, found: Search) -> float | None:
+def _number(held: FusedEvidence, name: str, found: Search) -> float | None:
     return search_metrics(_evidence(held, found), held.singled, found.setup)[name].number
 
 
 def _risen(values: Sequence[float | None]) -> FloatArray:
-    return rising(np.array(values, dtype=np.float64))
+    return make_nondecreasing(np.array(values, dtype=np.float64))
 
 
 def _intervals(
     speakers: IntArray,
     found: Search,
-    held: Sequence[Held],
+    held: Sequence[FusedEvidence],
     values: Mapping[str, FloatArray],
     metrics: Mapping[str, MeasureResult],
     options: Options,
@@ -112,7 +117,9 @@ def _intervals(
 
 def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicates]:
     without, halves = (
-        rising(np.stack([side[name] for side in sides], axis=-1)) if all(name in side for side in sides) else None
+        make_nondecreasing(np.stack([side[name] for side in sides], axis=-1))
+        if all(name in side for side in sides)
+        else None
         for sides in ([one.left_out for one in drawn], [one.halves for one in drawn])
     )
     return [

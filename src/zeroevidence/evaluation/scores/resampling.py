@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.pav import Ranked
+from zeroevidence.calibrate.pav import RankedScores
 from zeroevidence.data.folded import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
@@ -19,17 +19,26 @@ from zeroevidence.evaluation.rows.replicates import Replicates, Sampled, Searche
 from zeroevidence.evaluation.rows.setup import Resampling
 from zeroevidence.evaluation.scores.folded import supposed_folds
 from zeroevidence.evaluation.scores.search import Search, lid_of_everyone
-from zeroevidence.measure.disclosure import RowEvidence
-from zeroevidence.measure.registry import MEASURES, IntervalRule
-from zeroevidence.measure.singling import firing_threshold
-from zeroevidence.measure.whole import ScoreView
+from zeroevidence.measure.measures import MEASURES, IntervalRule
+from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.search.disclosure import RowEvidence
+from zeroevidence.measure.search.singling import firing_threshold
 from zeroevidence.uncertainty.bias import is_biased
-from zeroevidence.uncertainty.cells import Placed, place
-from zeroevidence.uncertainty.clusters import Clusters, find_clusters
-from zeroevidence.uncertainty.draws import Progress, run_batches
-from zeroevidence.uncertainty.null import ROWS_LIMIT, ListNull, Null, PairNull, SearchNull, Supposed, nulls, pair_null
-from zeroevidence.uncertainty.pairs import PairResampler
-from zeroevidence.uncertainty.search import Everyone, SearchResampler
+from zeroevidence.uncertainty.null import (
+    ROWS_LIMIT,
+    HypotheticalEvidence,
+    ListNull,
+    Null,
+    PairNull,
+    SearchNull,
+    nulls,
+    pair_null,
+)
+from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
+from zeroevidence.uncertainty.resampling.clusters import Clusters, find_clusters
+from zeroevidence.uncertainty.resampling.draws import Progress, run_batches
+from zeroevidence.uncertainty.resampling.pairs import PairResampler
+from zeroevidence.uncertainty.resampling.search import IdentityEvidence, SearchResampler
 
 _HALVES = 16  # and their complements
 # Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
@@ -42,7 +51,7 @@ _PRECISE = 0.1
 class PreparedScores:
     """Scores, whose they are, and where they lie among each other, found when first asked for."""
 
-    def __init__(self, scores: Scores, ranked: Ranked) -> None:
+    def __init__(self, scores: Scores, ranked: RankedScores) -> None:
         self.scores, self.ranked = scores, ranked
 
     def find(self) -> None:
@@ -55,9 +64,9 @@ class PreparedScores:
         return find_clusters(self.scores)
 
     @cached_property
-    def placed(self) -> Placed:
+    def placed(self) -> ScoreCells:
         """The cell of each score."""
-        return place(self.scores.target, self.scores.nontarget, self.ranked)
+        return assign_cells(self.scores.target, self.scores.nontarget, self.ranked)
 
 
 def replicate(
@@ -109,7 +118,7 @@ def _searched(found: Search, rows: ScoreMatrix | FoldedScores, options: Options)
         for fold in found.folds:
             fires[fold.rows] = rows.scores[fold.rows] > firing_threshold(fold.others, n)
         prior = np.full(n, 1.0 / n) if found.prior is None else found.prior
-        everyone = Everyone(rows.scores, rows.mated, lid_of_everyone(rows, found, options), prior, fires)
+        everyone = IdentityEvidence(rows.scores, rows.mated, lid_of_everyone(rows, found, options), prior, fires)
     return SearchResampler(
         found.evidence, found.singled, rows.mated, seed=options.seed, most=options.intervals, everyone=everyone
     )
@@ -237,8 +246,8 @@ def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
     return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))
 
 
-def _supposed(rows: ScoreMatrix | FoldedScores, found: Search, options: Options) -> list[Supposed]:
+def _supposed(rows: ScoreMatrix | FoldedScores, found: Search, options: Options) -> list[HypotheticalEvidence]:
     """What each trial would show if somebody else were the true one, by fold of people."""
     if isinstance(rows, FoldedScores):
         return supposed_folds(rows, found.folds, options)
-    return [Supposed.ranked(rows, lid_of_everyone(rows, found, options))]
+    return [HypotheticalEvidence.ranked(rows, lid_of_everyone(rows, found, options))]

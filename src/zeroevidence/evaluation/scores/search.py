@@ -18,14 +18,14 @@ from zeroevidence.evaluation.rows.evaluation import Curve, MeasureResult, Trials
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.scores.curves import POINTS, as_curve, bin_edges, binned, thinned
-from zeroevidence.measure.disclosure import RowEvidence, ccdf, check_prior, row_evidence
-from zeroevidence.measure.priors import against_the_others, total_lid_at
-from zeroevidence.measure.rank import cmc, rank_disclosure
-from zeroevidence.measure.registry import IntervalRule, of_family
-from zeroevidence.measure.singling import firing_counts, firing_threshold, link_curve, singling_out_curve
+from zeroevidence.measure.measures import IntervalRule, measures_of
+from zeroevidence.measure.pairs.zebra import LOG_ODDS_GRID
+from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, check_prior, row_evidence
+from zeroevidence.measure.search.priors import log_ratio_from_lid, total_lid_at
+from zeroevidence.measure.search.rank import cmc, rank_disclosure
+from zeroevidence.measure.search.singling import firing_counts, firing_threshold, link_curve, singling_out_curve
+from zeroevidence.measure.search.view import search_view
 from zeroevidence.measure.softplus import LN2
-from zeroevidence.measure.whole import search_view
-from zeroevidence.measure.zebra import LOG_ODDS_GRID
 
 _LEAST_BITS = 0.2
 
@@ -129,7 +129,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
     view = search_view(evidence, singled)
     if setup.prior_given:  # LID is over that prior, and not over one in the number of identities
         view = replace(view, prior_free=None)
-    found = ((one, one.compute(view)) for one in of_family("search"))
+    found = ((one, one.compute(view)) for one in measures_of("search"))
     return {
         one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method(view) or str(setup))
         for one, value in found
@@ -139,7 +139,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
 
 def search_rules() -> dict[str, IntervalRule]:
     """How the intervals of the measures of a search are made."""
-    rules = ((one.name, one.interval(None)) for one in of_family("search"))
+    rules = ((one.name, one.interval(None)) for one in measures_of("search"))
     return {name: rule for name, rule in rules if rule is not None}
 
 
@@ -217,7 +217,7 @@ def _posterior(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
 def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
     """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
     before = 1.0 / evidence.identities if prior is None else prior
-    ratio = against_the_others(evidence.lid, before)
+    ratio = log_ratio_from_lid(evidence.lid, before)
     mean = total_lid_at(ratio, LOG_ODDS_GRID) / len(ratio)
     return as_curve(LOG_ODDS_GRID, mean, np.zeros(len(LOG_ODDS_GRID)))
 

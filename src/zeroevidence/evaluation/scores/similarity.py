@@ -11,11 +11,11 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult, Surface, measured
 from zeroevidence.evaluation.rows.setup import Setup
-from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.views import SimilarityView
-from zeroevidence.uncertainty.draws import groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.resampling.draws import draw_groups
 from zeroevidence.uncertainty.spread import spread_of
 
 _DRAWN_SPEAKERS = 100  # more cells than that are no picture
@@ -58,17 +58,17 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
 
 def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
     """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
-    found = battery("similarity", view)
+    found = compute_family("similarity", view)
     plain = {name: measured(name, value, None) for name, value in found.items()}
     people = len(view.original)
     if setup.intervals is None or people < LEAST_PEOPLE or not all(map(_has_diagonal, (view.original, view.compared))):
         return plain
-    group = groups_of(people, setup.intervals.times, setup.seed or 0)
+    group = draw_groups(people, setup.intervals.times, setup.seed or 0)
     without = []
     for number in range(int(group.max()) + 1):
         kept = np.ix_(group != number, group != number)
         fewer = replace(view, original=view.original[kept], compared=view.compared[kept])
-        without.append(battery("similarity", fewer))
+        without.append(compute_family("similarity", fewer))
     shares = np.bincount(group) / people
     return {name: _with_limits(name, one, [own.get(name) for own in without], shares) for name, one in plain.items()}
 

@@ -11,10 +11,10 @@ from scipy.special import betaincinv, stdtrit
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.verification import eer
-from zeroevidence.uncertainty.clusters import find_clusters
-from zeroevidence.uncertainty.differing import Differing, differing
+from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
 from zeroevidence.uncertainty.spread import LEVEL
+from zeroevidence.uncertainty.variation import VariationBetweenPeople, variation_between_people
 
 _TAIL = (1.0 - LEVEL) / 2.0
 _COLUMNS = (
@@ -118,19 +118,19 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     return {"speaker": list(found), **{name: [line.get(name) for line in found.values()] for name in _COLUMNS}}
 
 
-def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, Differing]:
+def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetweenPeople]:
     """Whether people differ more than chance, by measure: in what a trial discloses, and in who passes for them.
 
     ``alid`` is of the LID of each trial. ``eer`` is of each target, the share of its speaker's other comparisons that
     score as high; the mean of these over a speaker's targets is one minus the area under the speaker's own ROC.
     """
-    found: dict[str, Differing | None] = {}
+    found: dict[str, VariationBetweenPeople | None] = {}
     if row.trials is not None:
         _, whose = np.unique(row.trials.speaker, return_inverse=True)
-        found["alid"] = differing(row.trials.lid, whose, seed=seed)
+        found["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
     own = None if row.scores is None else own_errors(row.scores)
     if own is not None:
-        found["eer"] = differing(own.passed, own.whose, seed=seed)
+        found["eer"] = variation_between_people(own.passed, own.whose, seed=seed)
     return {name: one for name, one in found.items() if one is not None}
 
 

@@ -17,10 +17,10 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
-from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
-from zeroevidence.uncertainty.draws import groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.resampling.draws import draw_groups
 from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
 
 _KINDS = {"substitute": 0, "delete": 1, "insert": 2}
@@ -206,7 +206,7 @@ def utility_row(
     """
     code, unit = who
     sums = columns.sum(axis=0)
-    values = battery("utility", view(sums))
+    values = compute_family("utility", view(sums))
     most, seed = how.options.intervals, how.options.seed
     clusters = int(code.max()) + 1
     spreads: dict[str, Spread] = {}
@@ -216,8 +216,8 @@ def utility_row(
         people = effective_number(np.bincount(code, weights=weight).astype(np.float64))
         flags = _flags(unit, clusters, people)
     if most and clusters >= LEAST_PEOPLE:
-        group = groups_of(clusters, most, seed)[code]
-        without = [battery("utility", view(sums - columns[group == one].sum(axis=0))) for one in range(number)]
+        group = draw_groups(clusters, most, seed)[code]
+        without = [compute_family("utility", view(sums - columns[group == one].sum(axis=0))) for one in range(number)]
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
         spreads = _spreads(values, without, shares, people)
     counted = counts | ({"speakers": clusters} if unit == "speaker" else {})

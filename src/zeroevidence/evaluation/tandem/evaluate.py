@@ -18,7 +18,7 @@ from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, d
 from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, scores_by_attack, trial_classes
 from zeroevidence.evaluation.tandem.curves import tandem_curves, tandem_profiles, tandem_surfaces
 from zeroevidence.evaluation.tandem.intervals import TandemSpreads, tandem_spreads
-from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.measure.tandem.view import TandemView
 
@@ -91,7 +91,7 @@ def _row(
     speakers: int | None,
 ) -> Evaluation:
     """The row of one attack, or of all together."""
-    measured = battery("tandem", view)
+    measured = compute_family("tandem", view)
     assert setup.tandem is not None
     return Evaluation(
         metrics=_metrics(measured, view, drawn, attack),

@@ -11,11 +11,11 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
 from zeroevidence.evaluation.tandem.classes import ALL, TrialClass, scores_by_attack
-from zeroevidence.measure.registry import battery
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.tandem.cost import CostModel
 from zeroevidence.measure.tandem.view import TandemView
-from zeroevidence.uncertainty.draws import generator, groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.resampling.draws import draw_groups, generator
 from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
 
 _LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
@@ -76,7 +76,7 @@ def tandem_spreads(
 def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, float]:
     """The measures; none where a class is empty, or a legacy cost is not defined."""
     try:
-        found = battery("tandem", TandemView(part, model))
+        found = compute_family("tandem", TandemView(part, model))
         return {name: value for name, value in found.items() if isinstance(value, float)}
     except InputError:
         return {}
@@ -88,7 +88,7 @@ def _groups(classes: Mapping[str, TrialClass], most: int, seed: int) -> _Groups:
     speakers = 1 + max(int(one.speaker.max(initial=-1)) for one in classes.values())
     clusters = speakers if speakers > 1 else min(len(one.scores) for one in classes.values())
     number = min(most, clusters)
-    group = groups_of(speakers, most, seed) if speakers > 1 else np.empty(0, dtype=np.int64)
+    group = draw_groups(speakers, most, seed) if speakers > 1 else np.empty(0, dtype=np.int64)
     of, effective, shares = {}, [], np.zeros(number)
     for kind, one in classes.items():
         dealt = rng.permutation(np.arange(len(one.scores)) % number)

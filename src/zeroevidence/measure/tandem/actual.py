@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from zeroevidence.errors import InputError
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.measures import measure
 from zeroevidence.measure.tandem.cost import CostModel, as_model, priced, relative
 from zeroevidence.measure.tandem.tdcf import AsvRates, view_rates
 from zeroevidence.measure.tandem.thresholds import accepted, ordered, rejected

@@ -36,7 +36,7 @@ class AttackMeasures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
+class AttackBreakdown:
     """All attacks pooled, then each by name."""
 
     pooled: AttackMeasures
@@ -52,7 +52,7 @@ def by_attack(
     cm_spoof: ArrayLike,
     cm_attack: ArrayLike,
     model: CostModel | str = "2021",
-) -> Breakdown:
+) -> AttackBreakdown:
     """Tandem measures pooled and per attack; the attack arrays label the spoof scores beside them.
 
     The ASV threshold and the t-EER follow the model's convention; the EER of the CM is the interpolated one.
@@ -88,7 +88,9 @@ def by_attack(
             cm_dcf_min=cm_dcf_min(bona, cm_spf, model).dcf,
         )
 
-    return Breakdown(pooled=measures(None), attacks=tuple(measures(str(attack)) for attack in np.unique(cm_labels)))
+    return AttackBreakdown(
+        pooled=measures(None), attacks=tuple(measures(str(attack)) for attack in np.unique(cm_labels))
+    )
 
 
 def _labelled(

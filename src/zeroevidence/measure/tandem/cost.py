@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.measures import measure
+from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
     accepted,
@@ -33,7 +34,6 @@ from zeroevidence.measure.tandem.thresholds import (
     scores,
 )
 from zeroevidence.measure.tandem.view import TandemView
-from zeroevidence.measure.verification import eer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

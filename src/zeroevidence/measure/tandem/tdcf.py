@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.measures import measure
 from zeroevidence.measure.tandem.cost import (
     PRESETS,
     AgnosticCost,
@@ -39,7 +39,7 @@ from zeroevidence.measure.tandem.thresholds import (
     Convention,
     accepted,
     cheapest,
-    cheapest_pair,
+    cheapest_thresholds,
     check_convention,
     crossing,
     merge,
@@ -241,7 +241,7 @@ def tdcf_joint_min(
     bona, spf = ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof")
     tar = ordered(asv_target, "ASV target")
     others = ordered(asv_nontarget, "ASV non-target"), ordered(asv_spoof, "ASV spoof")
-    cm, asv = cheapest_pair(bona, spf, tar, others, *priced(model))
+    cm, asv = cheapest_thresholds(bona, spf, tar, others, *priced(model))
     passed = [np.asarray(accepted(one, asv)) for one in (tar, *others)]
     cost = _joint_cost(np.asarray(accepted(bona, cm)), np.asarray(accepted(spf, cm)), passed, model)
     return JointCost(tdcf_min=float(cost), threshold_cm=cm, threshold_asv=asv)

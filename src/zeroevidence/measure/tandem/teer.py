@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.registry import measure
+from zeroevidence.measure.measures import measure
 from zeroevidence.measure.tandem.thresholds import Convention, check_convention, merge, ordered, ratio, spread
 from zeroevidence.measure.tandem.view import TandemView
 

@@ -226,7 +226,7 @@ def _support(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> IntA
     return best
 
 
-def cheapest_pair(
+def cheapest_thresholds(
     bonafide: FloatArray,
     spoof: FloatArray,
     target: FloatArray,

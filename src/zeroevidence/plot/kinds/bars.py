@@ -10,7 +10,7 @@ import numpy as np
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
-from zeroevidence.measure.registry import find_measure, headline_measures
+from zeroevidence.measure.measures import find_measure, headline_measures
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.labelled import label_values, measure_scale
 from zeroevidence.plot.registry import figure

@@ -10,7 +10,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.zebra import odds_in_words
+from zeroevidence.measure.pairs.zebra import tag_odds
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
 from zeroevidence.plot.registry import figure
@@ -86,7 +86,7 @@ def ece(
     ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0], first.x[-1]))
     worst = [max(row.curves["ece_actual"].y) for row in rows if actual and "ece_actual" in row.curves]
     ax.set_ylim(0.0, min(1.05 * max(1.0, *worst, 0.0), _MOST_BITS))
-    words, tags = odds_in_words(), {str(row.metrics["tag"].value) for row in rows if "tag" in row.metrics}
+    words, tags = tag_odds(), {str(row.metrics["tag"].value) for row in rows if "tag" in row.metrics}
     for tag in sorted(tags & set(words)):
         ax.plot([], [], " ", label=f"{tag}: {words[tag]}")
     legend(ax, most_inside=0, title="(D_ECE in bits, log10 of the worst case, tag)")

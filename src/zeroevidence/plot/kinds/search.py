@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import numpy as np
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, look, percent_ticks, plain_ticks
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
 from zeroevidence.plot.registry import figure

@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import find_measure
+from zeroevidence.measure.measures import find_measure
 from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
 from zeroevidence.plot.labelled import labelled_points, measure_scale
 from zeroevidence.plot.registry import figure

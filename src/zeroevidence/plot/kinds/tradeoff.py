@@ -11,7 +11,7 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.beside import utility_beside
-from zeroevidence.measure.registry import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES, find_measure
 from zeroevidence.plot.canvas import GREY, legend, look
 from zeroevidence.plot.fronts import interval_bar, mark_front, on_front
 from zeroevidence.plot.labelled import measure_scale

@@ -16,7 +16,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Options, evaluate, together
 from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.measure.registry import MEASURES, battery
+from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.bits import class_measures, negative_flags
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
@@ -162,7 +162,7 @@ class _Target:
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
         self.told: dict[str, MeasureResult] = {
             name: measured(name, value, MEASURES[name].method(view))
-            for name, value in battery("attribute", view).items()
+            for name, value in compute_family("attribute", view).items()
         }
 
     def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool, done: Counter) -> list[Evaluation]:

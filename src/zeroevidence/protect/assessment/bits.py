@@ -11,11 +11,11 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.evaluation import Flag, MeasureResult, Options
 from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.measure.number import ClassView
-from zeroevidence.measure.registry import MEASURES, Measure
+from zeroevidence.measure.attribute.number import ClassView
+from zeroevidence.measure.measures import MEASURES, Measure
 from zeroevidence.protect.assessment.learning import Sample
-from zeroevidence.uncertainty.draws import groups_of
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.resampling.draws import draw_groups
 from zeroevidence.uncertainty.spread import spread_of
 
 HEADLINE = "attribute_bits"
@@ -36,7 +36,7 @@ def with_interval(
     """
     if not options.intervals or people < LEAST_PEOPLE:
         return value
-    groups = groups_of(people, options.intervals, options.seed)
+    groups = draw_groups(people, options.intervals, options.seed)
     sizes = np.bincount(groups)
     left_out = np.array([without(np.flatnonzero(groups != group)) for group in range(len(sizes))], dtype=float)
     spread = spread_of(float(value), left_out, sizes / people, float(people))

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
-from zeroevidence.measure.number import Guesses
+from zeroevidence.measure.attribute.number import Guesses
 from zeroevidence.protect.assessment.density import Density, Marginal
 from zeroevidence.protect.assessment.numbers import dealt, people_numbers
 from zeroevidence.protect.assessment.regressors import Regressor, RegressorKind

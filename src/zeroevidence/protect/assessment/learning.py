@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.measure.zebra import d_ece
+from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect.assessment.classifiers import Classifier, ClassifierKind
 from zeroevidence.protect.assessment.classifiers.weighing import LogLinear
 from zeroevidence.protect.attributes.shared.transformers import balanced_weights

@@ -17,8 +17,8 @@ from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, t
 from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import Flag, resampling_flags
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
-from zeroevidence.measure.number import Guesses, NumberView
-from zeroevidence.measure.registry import Measure, of_family
+from zeroevidence.measure.attribute.number import Guesses, NumberView
+from zeroevidence.measure.measures import Measure, measures_of
 from zeroevidence.protect.assessment.attacks import Counter, point_mass_flags, protected
 from zeroevidence.protect.assessment.bits import HEADLINE, negative_flags, with_interval
 from zeroevidence.protect.assessment.choice import headlines_first, with_choice_flags
@@ -29,8 +29,8 @@ from zeroevidence.protect.assessment.regressors import REGRESSORS, RegressorKind
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.utility import verification as verified
 from zeroevidence.protect.attributes.shared.bands import Bands
-from zeroevidence.uncertainty.draws import generator
 from zeroevidence.uncertainty.null import Null
+from zeroevidence.uncertainty.resampling.draws import generator
 
 
 def assess_number(
@@ -131,7 +131,7 @@ def _quarters(test: Embeddings, attribute: str) -> Embeddings:
 def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Evaluation:
     """Measures of what an attacker says of people, with intervals and nulls by person."""
     whole = NumberView.whole(told)
-    found = {one: value for one in of_family("attribute") if (value := one.compute(whole)) is not None}
+    found = {one: value for one in measures_of("attribute") if (value := one.compute(whole)) is not None}
     metrics = {one.name: MeasureResult(value, one.unit, one.method(whole)) for one, value in found.items()}
     people = len(told.numbers)
     flags: list[Flag] = []

@@ -19,7 +19,7 @@ from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import find
 from zeroevidence.protect.fitting import fit_protectors
 from zeroevidence.protect.tradeoff.extrapolation import Needed, people_needed
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 WANTED = 0.1
 OVER_PEOPLE = "d_ece_over_people"

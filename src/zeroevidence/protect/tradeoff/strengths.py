@@ -24,7 +24,7 @@ from zeroevidence.protect.attributes import find, kinds
 from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
 from zeroevidence.protect.models import make_protector
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
-from zeroevidence.uncertainty.draws import Progress
+from zeroevidence.uncertainty.resampling.draws import Progress
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
 _PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested

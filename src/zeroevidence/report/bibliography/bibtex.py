@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence._version import __version__
-from zeroevidence.measure.registry import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES, find_measure
 
 
 def software() -> str:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.bibliography.bibtex import BIBTEX
 
 _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "c": "\u0327", "v": "\u030c", "=": "\u0304"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zeroevidence.evaluation.comparing.comparison import Comparison
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.html.content import Cell, Table
 from zeroevidence.report.layout.formatting import number
 from zeroevidence.report.tables.comparisons import comparison_title

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from zeroevidence.evaluation import Evaluation, Finding, Flag, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.scores.people import hubs
-from zeroevidence.measure.registry import MEASURES, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report.layout.formatting import (
     bounds,
     chosen_measures,
     guessed,
     labelled,
     meaning,
-    null_words,
+    null_note,
     size,
     under_null,
     value,
@@ -131,7 +131,7 @@ def _number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluat
         "" if metric.p_value is None else f"p = {metric.p_value:.2g}",
         _shown_value(plain, name),
         _shown_value(noise, name),
-        f"{meaning(row, name)} {null_words(row, name)}".strip(),
+        f"{meaning(row, name)} {null_note(row, name)}".strip(),
         _strip(name, row, plain),
     )
 
@@ -167,7 +167,7 @@ def _most(name: str, metric: MeasureResult, row: Evaluation) -> tuple[float, flo
     entry = MEASURES.get(name)
     if entry is None or entry.family == "tandem" or entry.discloses == "none":
         return None
-    if entry.high_words == "log2 N":
+    if entry.high_note == "log2 N":
         people = row.counts.get("identities", 0)
         return (0.0, log2(people)) if people > 1 else None
     if name == "eer":  # half is guessing; beyond it the scores point the wrong way

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.verdict.phrases import outside
 
 _ATTRIBUTES = (

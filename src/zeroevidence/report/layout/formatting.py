@@ -16,7 +16,7 @@ from zeroevidence.evaluation.rows.evaluation import NO_VALUE
 from zeroevidence.evaluation.rows.flags import Severity
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.evaluation.rows.printable import printable
-from zeroevidence.measure.registry import MEASURES, find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
 
 _UNITS = ("bit", "bit per dimension", "log10 LR", "dB")
 _SIDES = ("enrolment", "trial")
@@ -91,10 +91,10 @@ def under_null(row: Evaluation, name: str, between: str = "\n") -> str:
     return "" if chance is None else number(chance, metric.unit)
 
 
-def null_words(row: Evaluation, name: str) -> str:
+def null_note(row: Evaluation, name: str) -> str:
     """Why a measure is below 0 when nothing leaks, where it is."""
     null = row.metrics[name].null if name in row.metrics else None
-    said = MEASURES[name].null_words if name in MEASURES else None
+    said = MEASURES[name].null_note if name in MEASURES else None
     return said if said is not None and null is not None and null.mean < 0.0 else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation, joint_signature
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format, render
 from zeroevidence.report.layout.formatting import cell, flagged, heading, number, p_value, row_numbers, under_null
 from zeroevidence.report.layout.grid import Grid, grids_to_markdown

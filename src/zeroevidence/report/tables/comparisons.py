@@ -13,7 +13,7 @@ from zeroevidence.data.door import door
 from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, Placed, Sources
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout.formatting import heading, number
 from zeroevidence.report.layout.grid import Grid, grids_to_markdown

@@ -10,7 +10,7 @@ from dataclasses import replace
 from zeroevidence.data.cells import safe_cell
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import records
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.layout.formatting import (
     cell,
     chosen_measures,

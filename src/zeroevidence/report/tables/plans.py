@@ -15,7 +15,7 @@ from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, S
 from zeroevidence.evaluation.planning.simulated import Design
 from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout.formatting import heading, number, one_line, title
 from zeroevidence.report.layout.grid import Grid, grids_to_markdown

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zeroevidence.evaluation import Evaluation, MeasureResult, findings
 from zeroevidence.evaluation.scores.recordings import SHOWN
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.layout.formatting import cell, heading, labelled, row_numbers
 from zeroevidence.report.layout.grid import Grid
 

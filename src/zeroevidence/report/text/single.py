@@ -12,7 +12,7 @@ from zeroevidence.report.layout.formatting import (
     chosen_measures,
     heading,
     meaning,
-    null_words,
+    null_note,
     one_line,
     p_value,
     under_null,
@@ -57,7 +57,7 @@ def _sentence(row: Evaluation, name: str) -> list[str]:
     """What a measure means, after its values where it has several: they would make the column too wide."""
     found = row.metrics.get(name)
     several = "" if found is None or not isinstance(found.value, Mapping) else value(found)
-    told = f"{meaning(row, name)} {null_words(row, name)}".strip()
+    told = f"{meaning(row, name)} {null_note(row, name)}".strip()
     return [text for text in (several, told) if text]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import evidence_measure
-from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.phrases import (
     Verdict,
     capital,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.measure.registry import MEASURES
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.verdict.phrases import Verdict, capital, kept, percent
 
 _SPOOFING = ("tdcf_min", "adcf_min", "teer", "cm_eer")

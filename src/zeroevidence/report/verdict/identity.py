@@ -19,7 +19,7 @@ from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.evaluation.scores.people import hubs, most_people_above
 from zeroevidence.evaluation.scores.recordings import SHOWN
-from zeroevidence.measure.zebra import D_ECE_MAX, odds_in_words, tag_of
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
 from zeroevidence.report.verdict.groups import group_labels, group_words
 from zeroevidence.report.verdict.learning_curves import rising_words
 from zeroevidence.report.verdict.phrases import (
@@ -36,7 +36,7 @@ from zeroevidence.report.verdict.phrases import (
     vacuous_words,
 )
 from zeroevidence.report.verdict.summary import summary
-from zeroevidence.uncertainty.exposure import share_at_most
+from zeroevidence.uncertainty.exposure import upper_share_limit
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 _LEVEL = 1.0  # bit
@@ -193,7 +193,7 @@ def _exposed(row: Evaluation, finding: Finding) -> list[str]:
             "average, which is twice as likely as before."
         )
     if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
-        few = percent(float(share_at_most(0, people)))
+        few = percent(float(upper_share_limit(0, people)))
         words.append(
             f"The most telling recording gives away {highest:.2f} bits; with 95 % confidence at most {few} of people "
             "have one that gives away more."
@@ -222,7 +222,7 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
     if worst is not None:
         times = rounded_factor(10.0**worst) if worst < 15.0 else "more than can be written here"
         many = "" if supported is None else f"; so many comparisons support up to {rounded_factor(10.0**supported)}"
-        odds = odds_in_words()[tag_of(worst)]
+        odds = tag_odds()[tag_of(worst)]
         words.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
     words.append("How well one person is found among many was not measured.")
     return " ".join(words)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level
-from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.learning_curves import rising_words
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 

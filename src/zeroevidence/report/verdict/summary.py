@@ -13,7 +13,7 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
-from zeroevidence.measure.zebra import D_ECE_MAX
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_words
 from zeroevidence.report.verdict.phrases import Limited, kept, limited, named_words, percent, removed_words
 from zeroevidence.uncertainty.level import LEAST_PEOPLE

@@ -1,0 +1,1 @@
+"""Measures of what vectors or attackers reveal about an attribute."""

@@ -1,0 +1,1 @@
+"""Measures of one-to-one comparisons: target and non-target scores."""

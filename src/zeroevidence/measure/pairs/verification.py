@@ -1,0 +1,393 @@
+"""Verification: how well one comparison tells a mated pair from a non-mated one.
+
+Error rates, detection costs and the log-likelihood-ratio cost of Brümmer & du Preez (2006). A threshold accepts scores
+strictly above it; equal scores are accepted or rejected together.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
+from zeroevidence.errors import UsageError
+from zeroevidence.measure.inputs import takes_scores
+from zeroevidence.measure.measures import ScoreCost, measure
+from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus_blockwise
+from zeroevidence.measure.views import PairSettings, PairView
+
+FPR_LEVELS = (1e-2, 1e-3, 1e-4)
+
+EerMethod = Literal["interpolated", "rocch", "speechbrain", "kaldi"]
+
+
+def roc(counts: Counts | Blocks) -> tuple[FloatArray, FloatArray]:
+    """Miss and false-alarm rates when the lowest 0, 1, ..., all atoms are rejected."""
+    rejected_tar = np.concatenate(([0], np.cumsum(counts.target)))
+    rejected_non = np.concatenate(([0], np.cumsum(counts.nontarget)))
+    return rejected_tar / rejected_tar[-1], 1.0 - rejected_non / rejected_non[-1]
+
+
+@takes_scores
+def eer(target: FloatArray, nontarget: FloatArray, *, method: EerMethod = "interpolated") -> float:
+    """Equal error rate: where the miss rate and the false-alarm rate cross.
+
+    `interpolated` joins the points of the empirical ROC by straight lines; `rocch` uses its convex hull and equals the
+    largest minimum Bayes error over priors; `speechbrain` and `kaldi` reproduce what these tools print.
+
+    Examples
+    --------
+    >>> eer([0.9, 0.8, 0.3], [0.7, 0.2, 0.1])
+    0.3333333333333333
+    """
+    if method == "interpolated":
+        return eer_of(count(target, nontarget))
+    if method == "rocch":
+        return eer_of(pool(count(target, nontarget)))
+    if method == "speechbrain":
+        return _eer_speechbrain(target, nontarget)
+    if method == "kaldi":
+        return _eer_kaldi(target, nontarget)
+    raise UsageError(f"unknown EER method {method!r}; expected one of {', '.join(get_args(EerMethod))}")
+
+
+def eer_of(counts: Counts | Blocks) -> float:
+    """EER by linear interpolation on the ROC of counts; on PAV blocks this is the ROCCH-EER."""
+    tar, non = np.cumsum(counts.target), np.cumsum(counts.nontarget)
+    n_tar, n_non = int(tar[-1]), int(non[-1])
+
+    def gap(atoms: int) -> int:
+        # miss - false alarm, times both class sizes: whole numbers, so the crossing is found exactly
+        if atoms == 0:
+            return -n_tar * n_non
+        return int(tar[atoms - 1]) * n_non + int(non[atoms - 1]) * n_tar - n_tar * n_non
+
+    # the fewest rejected atoms at which misses are not the rarer error; none rejected, there are no misses
+    after = bisect.bisect_left(range(len(tar) + 1), 0, key=gap)
+    missed = int(tar[after - 2]) if after > 1 else 0
+    if gap(after) == 0:
+        return float(tar[after - 1] / n_tar)
+    share = -gap(after - 1) / (gap(after) - gap(after - 1))
+    return float((missed + share * (int(tar[after - 1]) - missed)) / n_tar)
+
+
+def _eer_speechbrain(target: FloatArray, nontarget: FloatArray) -> float:
+    """Mean of the two rates at the distinct score where they differ least; the lower one of two equally good.
+
+    The tool also tries the midpoints between scores, which give the rates of the score below them.
+    """
+    tar, non = np.sort(target), np.sort(nontarget)
+    thresholds = np.unique(np.concatenate((tar, non)))
+
+    def rejected(index: int) -> tuple[int, int]:
+        at = thresholds[index]
+        return int(np.searchsorted(tar, at, "right")), int(np.searchsorted(non, at, "right"))
+
+    def gap(index: int) -> int:
+        miss, correct = rejected(index)
+        return miss * len(non) + correct * len(tar) - len(tar) * len(non)
+
+    crossing = bisect.bisect_left(range(len(thresholds)), 0, key=gap)
+    best = min((index for index in (crossing - 1, crossing) if index >= 0), key=lambda index: abs(gap(index)))
+    miss, correct = rejected(best)
+    return (miss / len(tar) + 1.0 - correct / len(non)) / 2.0
+
+
+def _eer_kaldi(target: FloatArray, nontarget: FloatArray) -> float:
+    """Kaldi's compute-eer: the first target position whose score exceeds the non-target at the same error rate."""
+    tar, non = np.sort(target), np.sort(nontarget)
+    position = np.arange(len(tar) - 1)
+    opposite = np.maximum(0, len(non) - 1 - len(non) * position // len(tar))
+    crossed = np.flatnonzero(non[opposite] < tar[:-1])
+    return float((crossed[0] if len(crossed) else len(tar) - 1) / len(tar))
+
+
+@takes_scores
+def cllr(target: FloatArray, nontarget: FloatArray) -> float:
+    r"""Log-likelihood-ratio cost in bits, the scores taken as natural-log LLRs.
+
+    .. math:: \tfrac12 \langle \log_2(1 + e^{-s}) \rangle_{tar} + \tfrac12 \langle \log_2(1 + e^{s}) \rangle_{non}
+
+    0 is perfect, 1 is what a system without evidence gets, more than 1 misleads; infinite when an infinite LLR is
+    wrong.
+
+    Examples
+    --------
+    >>> cllr([0.0], [0.0])
+    1.0
+    """
+    return (mean_softplus(-target) + mean_softplus(nontarget)) / (2.0 * LN2)
+
+
+@takes_scores
+def cllr_min(target: FloatArray, nontarget: FloatArray) -> float:
+    """Cllr after oracle calibration: the cost of poor discrimination alone, between 0 and 1.
+
+    Examples
+    --------
+    >>> cllr_min([2.0, 3.0], [0.0, 1.0])
+    0.0
+    """
+    return cllr_of(pool(count(target, nontarget)))
+
+
+def cllr_of(blocks: Blocks) -> float:
+    """Cllr of PAV blocks."""
+    tar, non = blocks.target > 0, blocks.nontarget > 0
+    miss = blocks.target[tar] @ softplus(-blocks.llr[tar]) / blocks.target.sum()
+    false_alarm = blocks.nontarget[non] @ softplus(blocks.llr[non]) / blocks.nontarget.sum()
+    return float((miss + false_alarm) / (2.0 * LN2))
+
+
+@takes_scores
+def dcf_act(
+    target: FloatArray, nontarget: FloatArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float:
+    """Actual detection cost at the Bayes threshold, the scores taken as LLRs.
+
+    Normalised by the better of accepting all and rejecting all, so 1 is what no system at all costs.
+
+    Examples
+    --------
+    >>> dcf_act([5.0, 1.0], [-5.0, -4.0])
+    0.5
+    """
+    threshold = bayes_threshold(prior, c_miss, c_fa)
+    miss = np.count_nonzero(target <= threshold) / len(target)
+    false_alarm = np.count_nonzero(nontarget > threshold) / len(nontarget)
+    return float(dcf_of_rates(miss, false_alarm, prior, c_miss, c_fa))
+
+
+def bayes_threshold(prior: float, c_miss: float = 1.0, c_fa: float = 1.0) -> float:
+    """The LLR above which accepting is the cheaper decision."""
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    return float(np.log(fa_cost / miss_cost))
+
+
+def dcf_of_rates(
+    miss: float | FloatArray, false_alarm: float | FloatArray, prior: float, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float | FloatArray:
+    """Detection cost of error rates, divided by that of the better blind decision."""
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    return (miss_cost * miss + fa_cost * false_alarm) / min(miss_cost, fa_cost)
+
+
+@takes_scores
+def dcf_min(
+    target: FloatArray, nontarget: FloatArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float:
+    """Detection cost at the best threshold for these scores.
+
+    Examples
+    --------
+    >>> dcf_min([5.0, 1.0], [-5.0, -4.0])
+    0.0
+    """
+    return dcf_min_of(pool(count(target, nontarget)), prior=prior, c_miss=c_miss, c_fa=c_fa)
+
+
+def dcf_min_of(blocks: Blocks, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0) -> float:
+    """Minimum detection cost: a linear cost is least at a corner of the ROC convex hull."""
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    miss, false_alarm = roc(blocks)
+    return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
+
+
+def dcf_min_untied(
+    scores: FloatArray, is_target: BoolArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
+) -> float:
+    """What scripts print that walk the scores one by one: equal scores are split in the order of the file.
+
+    No threshold can do that, so on tied scores the value is too low and depends on the order of the lines. It is here
+    to check published figures (VoxSRC, NIST SRE scoring scripts); `dcf_min` is the right one.
+    """
+    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
+    labels = np.asarray(is_target, dtype=bool)[np.argsort(scores, kind="stable")]
+    miss = np.cumsum(labels) / np.count_nonzero(labels)
+    false_alarm = 1.0 - np.cumsum(~labels) / np.count_nonzero(~labels)
+    return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
+
+
+def _costs(prior: float, c_miss: float, c_fa: float) -> tuple[float, float]:
+    if not 0.0 < prior < 1.0 or c_miss <= 0.0 or c_fa <= 0.0:
+        raise UsageError(f"expected 0 < prior < 1 and positive costs, got {prior}, {c_miss}, {c_fa}")
+    return prior * c_miss, (1.0 - prior) * c_fa
+
+
+@takes_scores
+def tpr_at_fpr(
+    target: FloatArray, nontarget: FloatArray, *, levels: Sequence[float] = FPR_LEVELS
+) -> dict[float, float]:
+    """Share of targets found while at most a share `level` of the non-targets is let through, for each level.
+
+    Examples
+    --------
+    >>> tpr_at_fpr([0.9, 0.8, 0.3], [0.7, 0.2], levels=[0.0, 0.5])
+    {0.0: 0.6666666666666666, 0.5: 1.0}
+    """
+    return tpr_at_fpr_of(count(target, nontarget), levels=levels)
+
+
+def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> dict[float, float]:
+    """The same from counts."""
+    tar = np.cumsum(counts.target[::-1])
+    non = np.cumsum(counts.nontarget[::-1])
+    rates = {}
+    for level in levels:
+        if not 0.0 <= level <= 1.0:
+            raise UsageError(f"expected a false-positive rate between 0 and 1, got {level}")
+        # The small term keeps 0.01 * 100 from being 0.99999...; a gap of non-targets entered in part adds no target.
+        allowed = int(level * int(non[-1]) + 1e-9)
+        atoms = int(np.searchsorted(non, allowed, "right"))
+        rates[level] = float(tar[atoms - 1] / tar[-1]) if atoms else 0.0
+    return rates
+
+
+@measure(
+    "eer",
+    "EER",
+    family="one-to-one",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="An attacker who accepts or rejects single comparisons is wrong this often; 50 % is guessing.",
+    meaning_of_attribute="An attacker who guesses the class of single recordings is wrong this often; 50 % is "
+    "guessing.",
+    references=("vanleeuwen2007",),
+    place=10,
+    headline=10,
+    method="interpolated",
+    interval="smooth",
+    strength=70,
+)
+def _eer(view: PairView) -> float:
+    return eer_of(view.counts)
+
+
+@measure(
+    "eer_rocch",
+    "ROCCH-EER",
+    family="one-to-one",
+    unit="rate",
+    range=(0.0, 0.5),
+    discloses="down",
+    meaning="The same error rate for an attacker who picks thresholds as well as possible.",
+    references=("brummer2006",),
+    place=20,
+    interval="oracle",
+)
+def _eer_rocch(view: PairView) -> float:
+    return eer_of(view.blocks)
+
+
+@measure(
+    "cllr",
+    "Cllr",
+    family="one-to-one",
+    unit="bit",
+    range=(0.0, np.inf),
+    discloses="down",
+    meaning="Cost of taking the scores at face value as log-likelihood ratios; above 1 they mislead.",
+    references=("brummer2006",),
+    place=30,
+    interval="smooth",
+    per_score=ScoreCost(
+        lambda scores, _: softplus_blockwise(-scores),
+        lambda scores, _: softplus_blockwise(scores),
+        mean=lambda target, nontarget, _: (mean_softplus(-target), mean_softplus(nontarget)),
+    ),
+)
+def _cllr(view: PairView) -> float | None:
+    means = view.class_means("cllr")
+    return None if means is None else sum(means) / (2.0 * LN2)
+
+
+@measure(
+    "cllr_min",
+    "min Cllr",
+    family="one-to-one",
+    unit="bit",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="Cost of the scores after perfect calibration; 1 means that no score says anything.",
+    references=("brummer2006",),
+    place=40,
+    headline=20,
+    method="pav",
+    interval="oracle",
+)
+def _cllr_min(view: PairView) -> float:
+    return cllr_of(view.blocks)
+
+
+def _prior_words(view: PairView) -> str:
+    return f"prior {view.settings.dcf_prior:g}"
+
+
+@measure(
+    "dcf_act",
+    "act DCF",
+    family="one-to-one",
+    unit="relative cost",
+    range=(0.0, np.inf),
+    discloses="down",
+    meaning="Cost of the attacker's decisions at one prior, scores taken as log-likelihood ratios; 1 "
+    "is deciding blindly.",
+    references=("vanleeuwen2007",),
+    place=50,
+    method=_prior_words,
+    interval="smooth",
+    per_score=ScoreCost(
+        lambda scores, settings: (scores <= _threshold(settings)).astype(np.float64),
+        lambda scores, settings: (scores > _threshold(settings)).astype(np.float64),
+        limits=(0.0, 1.0),
+        mean=lambda target, nontarget, settings: (
+            np.count_nonzero(target <= _threshold(settings)) / len(target),
+            np.count_nonzero(nontarget > _threshold(settings)) / len(nontarget),
+        ),
+    ),
+)
+def _dcf_act(view: PairView) -> float | None:
+    rates = view.class_means("dcf_act")
+    return None if rates is None else float(dcf_of_rates(*rates, view.settings.dcf_prior))
+
+
+def _threshold(settings: PairSettings) -> float:
+    return bayes_threshold(settings.dcf_prior)
+
+
+@measure(
+    "dcf_min",
+    "min DCF",
+    family="one-to-one",
+    unit="relative cost",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="Cost of decisions at the best threshold; 1 means that the scores do not help.",
+    references=("vanleeuwen2007",),
+    place=60,
+    method=_prior_words,
+    interval="oracle",
+)
+def _dcf_min(view: PairView) -> float:
+    return dcf_min_of(view.blocks, prior=view.settings.dcf_prior)
+
+
+@measure(
+    "tpr_at_fpr",
+    "TPR at FPR",
+    family="one-to-one",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Share of mated pairs found by an attacker who tolerates at most this share of false alarms.",
+    references=("carlini2022",),
+    place=70,
+    several=True,
+)
+def _tpr_at_fpr(view: PairView) -> dict[str, float]:
+    return {f"{level:g}": rate for level, rate in tpr_at_fpr_of(view.counts).items()}

@@ -1,0 +1,1 @@
+"""Measures of a search: each trial against N enrolled identities."""

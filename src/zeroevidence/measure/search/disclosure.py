@@ -1,0 +1,312 @@
+"""Local Information Disclosure: what one trial tells a search through N identities [Šterns et al.].
+
+The attacker's posterior over identities is the softmax of the calibrated row; LID is the gain, in bits, of the
+true identity over its prior. Everything a search needs from a row is taken in one go over the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.rows import (
+    AffineCalibration,
+    RowCalibration,
+    check_finite,
+    check_searchable,
+    moderate,
+    row_blocks,
+)
+from zeroevidence.data.names import ranked_names
+from zeroevidence.errors import InputError
+from zeroevidence.measure.measures import measure
+from zeroevidence.measure.softplus import LN2
+from zeroevidence.measure.views import SearchView
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowEvidence:
+    """What a search learns from each trial."""
+
+    lid: FloatArray  # bits
+    greater: IntArray  # identities that score higher than the true one
+    equal: IntArray  # other identities that score the same
+    identities: int
+
+    @property
+    def posterior(self) -> FloatArray:
+        """Probability of the true identity under a uniform prior."""
+        return np.exp2(self.lid) / self.identities
+
+
+def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
+    """What searches through as many identities each learn together."""
+    if len(parts) == 1:
+        return parts[0]
+    lid, greater, equal = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("lid", "greater", "equal")
+    )
+    return RowEvidence(lid, greater, equal, parts[0].identities)
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """Summary over trials [table 2]. `alid` = `pdr` * `lid_pos` + `ndr` * `lid_neg`.
+
+    `lid_neg` is NaN where every trial tells something: there is no such trial, and 0 would be a value. `lid_pos` is 0
+    where no trial does, which no mean of positive values is.
+    """
+
+    alid: float
+    pdr: float
+    ndr: float
+    lid_pos: float
+    lid_neg: float
+    lid_max: float
+
+
+def row_evidence(
+    scores: FloatArray,
+    mated: IntArray,
+    calibration: RowCalibration,
+    *,
+    ddof: int = 0,
+    prior: FloatArray | None = None,
+) -> RowEvidence:
+    r"""LID and rank of the true identity for each row, in bounded memory.
+
+    .. math:: LID_i = \log_2 \frac{p_{i m_i}}{\pi_{m_i}}, \quad p_{ij} \propto \pi_j e^{LLR_{ij}}
+
+    `prior` is over identities, uniform unless given. A row of equal scores has LID 0.
+    """
+    check_searchable(scores, mated, ddof=ddof)
+    n_rows, n_columns = scores.shape
+    log_prior = None if prior is None else np.log(check_prior(prior, n_columns))
+    lid = np.empty(n_rows)
+    greater, equal = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    for rows in row_blocks(n_rows, n_columns):
+        x = scores[rows]
+        at = np.arange(len(x))
+        true = x[at, mated[rows]]
+        above = x > true[:, None]
+        not_below = x >= true[:, None]
+        # count_nonzero along an axis converts to integers first; row by row it counts bytes
+        greater[rows] = [np.count_nonzero(row) for row in above]
+        equal[rows] = [np.count_nonzero(row) - 1 for row in not_below]
+        equal[rows] -= greater[rows]
+        x = moderate(x)
+        with np.errstate(all="ignore"):
+            mean = x.mean(axis=1)
+        check_finite(x, mean, rows.start)
+        lid[rows] = _lid(x, mean, mated[rows], calibration, ddof, log_prior)
+    return RowEvidence(lid, greater, equal, n_columns)
+
+
+def _lid(
+    x: FloatArray,
+    mean: FloatArray,
+    mated: IntArray,
+    calibration: RowCalibration,
+    ddof: int,
+    log_prior: FloatArray | None,
+) -> FloatArray:
+    """LID of a block of rows."""
+    at = np.arange(len(x))
+    n_columns = x.shape[1]
+    high, low = x.max(axis=1), x.min(axis=1)
+    flat = high == low
+    z = x - mean[:, None]
+    spread = np.sqrt(np.einsum("ij,ij->i", z, z) / (n_columns - ddof))
+    spread = np.where(flat, np.inf, spread)
+    if isinstance(calibration, AffineCalibration) and log_prior is None:
+        # Affine: scale, exponent and shift without a second array
+        slope = calibration.weight / spread
+        true = slope * z[at, mated]
+        top = slope * (np.where(slope >= 0.0, high, low) - mean)
+        z *= slope[:, None].astype(z.dtype)
+        z -= top[:, None].astype(z.dtype)
+        np.exp(z, out=z)
+        log_mean = top.astype(np.float64) + np.log(z.sum(axis=1).astype(np.float64) / n_columns)
+        value = true - log_mean
+    else:
+        z /= spread[:, None].astype(z.dtype)
+        llr = calibration.llr(z.astype(np.float64))
+        weighed = llr - np.log(n_columns) if log_prior is None else llr + log_prior
+        top = weighed.max(axis=1)
+        value = llr[at, mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1))
+    result: FloatArray = np.where(flat, 0.0, value) / LN2
+    return result
+
+
+def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
+    """A distribution over identities with no zero."""
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape != (n_columns,):
+        raise InputError(f"prior: expected {n_columns} probabilities, one per identity, got shape {prior.shape}")
+    if not (prior > 0.0).all() or not np.isclose(prior.sum(), 1.0, atol=1e-6):
+        raise InputError("prior: expected positive probabilities that sum to 1")
+    normalised: FloatArray = prior / prior.sum()
+    return normalised
+
+
+def summarise(lid: FloatArray) -> Disclosure:
+    """Average, positive, negative and worst-case disclosure of trials [eqs. 8, 9]."""
+    positive = lid > 0.0
+    pdr = float(positive.mean())
+    return Disclosure(
+        alid=float(lid.mean()),
+        pdr=pdr,
+        ndr=1.0 - pdr,
+        lid_pos=float(lid[positive].mean()) if positive.any() else 0.0,
+        lid_neg=float(lid[~positive].mean()) if not positive.all() else nan,
+        lid_max=float(lid.max()),
+    )
+
+
+def ccdf(lid: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct levels in bits, ascending, and the share of trials that disclose more than each."""
+    levels, counts = np.unique(lid, return_counts=True)
+    return levels, 1.0 - np.cumsum(counts) / len(lid)
+
+
+def share_above(lid: FloatArray, level: float) -> float:
+    """Share of trials that disclose more than a level in bits."""
+    return float((lid > level).mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeakerRisk:
+    """Disclosure per speaker, the most exposed first; `whose` is the place in this table of each trial's speaker."""
+
+    speaker: StrArray
+    trials: IntArray
+    mean: FloatArray
+    max: FloatArray
+    share_positive: FloatArray
+    whose: IntArray
+
+
+def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
+    """Mean, maximum and share of positive disclosure of each speaker's trials."""
+    names, index = ranked_names(speakers)
+    trials = np.bincount(index)
+    mean = np.bincount(index, weights=lid) / trials
+    positive = np.bincount(index, weights=lid > 0.0) / trials
+    highest = np.full(len(names), -np.inf)
+    np.maximum.at(highest, index, lid)
+    order = np.argsort(-mean, kind="stable")  # those with equal means stay in the order of their names
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order], place[index])
+
+
+@measure(
+    "alid",
+    "ALID",
+    family="search",
+    unit="bit",
+    range=(-np.inf, np.inf),
+    high_note="log2 N",
+    discloses="up",
+    meaning="What one utterance tells a search about its speaker, on average over utterances; 0 is nothing.",
+    references=("sterns2026",),
+    place=10,
+    headline=16,
+    interval="smooth",
+    null=True,
+    tested=True,
+    strength=10,
+    null_note="Below 0 where nothing leaks: the attacker would trust the scores as much as now, and be misled.",
+)
+def _alid(view: SearchView) -> FloatArray:
+    return view.lid / view.trials
+
+
+@measure(
+    "pdr",
+    "PDR",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="up",
+    meaning="Share of utterances that make their speaker more likely than before.",
+    references=("sterns2026",),
+    place=20,
+    headline=90,
+    interval="smooth",
+)
+def _pdr(view: SearchView) -> FloatArray:
+    return view.positive / view.trials
+
+
+@measure(
+    "ndr",
+    "NDR",
+    family="search",
+    unit="rate",
+    range=(0.0, 1.0),
+    discloses="down",
+    meaning="Share of utterances that tell nothing or point to somebody else.",
+    references=("sterns2026",),
+    place=30,
+    interval="smooth",
+)
+def _ndr(view: SearchView) -> FloatArray:
+    return 1.0 - view.positive / view.trials
+
+
+@measure(
+    "lid_pos",
+    "LID+",
+    family="search",
+    unit="bit",
+    range=(0.0, np.inf),
+    high_note="log2 N",
+    discloses="up",
+    meaning="How much an utterance gives away, on average over those that give anything away.",
+    references=("sterns2026",),
+    place=40,
+    interval="smooth",
+)
+def _lid_pos(view: SearchView) -> FloatArray:
+    return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), 0.0)
+
+
+@measure(
+    "lid_neg",
+    "LID-",
+    family="search",
+    unit="bit",
+    range=(-np.inf, 0.0),
+    discloses="up",
+    meaning="How strongly an utterance misleads the attacker, on average over those that do.",
+    references=("sterns2026",),
+    place=50,
+    interval="smooth",
+)
+def _lid_neg(view: SearchView) -> FloatArray:
+    negative = view.trials - view.positive
+    return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), nan)
+
+
+@measure(
+    "lid_max",
+    "LID_max",
+    family="search",
+    unit="bit",
+    range=(-np.inf, np.inf),
+    high_note="log2 N",
+    discloses="up",
+    meaning="The worst case: each bit doubles the attacker's chance of naming the speaker of that one utterance.",
+    references=("sterns2026",),
+    place=60,
+    headline=19,
+    interval="extreme",
+    null=True,
+)
+def _lid_max(view: SearchView) -> FloatArray:
+    return view.highest

@@ -1,0 +1,256 @@
+"""Longitudinal disclosure: what an attacker learns who holds several recordings of one unknown person.
+
+LLRs of k independent recordings add up. Recordings of one person are not independent: they share the room, the
+microphone, the mood, and what the protection makes of the voice. The sum of their LLRs is therefore divided by
+1 + (k - 1) r, where r is what they have in common: 0 for independent recordings, 1 for copies of one. k recordings are
+then worth k / (1 + (k - 1) r) independent ones. This is exact for Gaussian scores whose noise has the correlation r
+between recordings; elsewhere it is the shrunken sum with the highest likelihood. r is fitted on development people or,
+without them, on other people than those it is used for.
+
+An attacker may use fewer recordings than they hold. How many are used is chosen on the same other people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.calibrate.rows import speaker_folds
+from zeroevidence.errors import UsageError
+from zeroevidence.measure.search.singling import firing_counts, firing_threshold
+from zeroevidence.measure.softplus import LN2
+
+NUMBERS = (1, 2, 3, 5, 10, 20, 50, 100)  # of recordings that are tried
+_CANDIDATES = 13  # values of r that are tried: from copies to independence, in equal ratios of what they are worth
+_FIT_LIMIT = 2_000_000  # scores that r is fitted on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusedEvidence:
+    """What each trial tells together with further recordings of its speaker.
+
+    Parameters
+    ----------
+    k
+        Recordings that the attacker holds; of people with fewer all that there are.
+    worth
+        As many independent recordings are worth the same, averaged over trials.
+    lid, greater, equal
+        Disclosure in bits, and identities above and beside the true one.
+    singled
+        1 where the predicate fires on exactly one identity.
+    """
+
+    k: int
+    worth: float
+    lid: FloatArray
+    greater: IntArray
+    equal: IntArray
+    singled: IntArray
+
+
+def recording_counts(mated: IntArray) -> list[int]:
+    """The numbers of recordings that at least half of the people have; 1 is always among them.
+
+    Examples
+    --------
+    >>> recording_counts(np.array([0, 0, 0, 1, 1, 1, 2]))
+    [1, 2, 3]
+    """
+    return [k for k in NUMBERS if _have(mated, k)]
+
+
+def _have(mated: IntArray, k: int) -> bool:
+    own = np.unique(mated, return_counts=True)[1]
+    return bool(2 * np.count_nonzero(own >= k) >= len(own))
+
+
+def fused_sums(llrs: FloatArray, mated: IntArray, k: int, seed: int) -> tuple[FloatArray, IntArray]:
+    """Each trial's LLRs added to those of k - 1 others of its speaker, and how many trials went into the sum.
+
+    A speaker's trials are laid out in a random circle and each is taken with those that follow it, so a larger k adds
+    to the trials of a smaller one. Of a speaker with fewer trials all are taken.
+    """
+    if k < 1:
+        raise UsageError(f"expected numbers of recordings of at least 1, got {k}")
+    rng = np.random.default_rng(seed)
+    order = np.argsort(mated, kind="stable")
+    fused, size = np.empty(llrs.shape), np.empty(len(mated), dtype=np.int64)
+    for people in np.split(order, np.flatnonzero(np.diff(mated[order])) + 1):
+        own = rng.permutation(people)
+        n, used = len(own), min(k, len(own))
+        circle = llrs[np.concatenate((own, own[: used - 1]))]
+        before = np.concatenate((np.zeros((1, llrs.shape[1])), np.cumsum(circle, axis=0)))
+        fused[own] = before[used : used + n] - before[:n]
+        size[own] = used
+    return fused, size
+
+
+def shrinkage(size: IntArray, shared: float) -> FloatArray:
+    """The factor of a sum of LLRs of recordings that have the part `shared` in common."""
+    return np.asarray(1.0 / (1.0 + (size - 1.0) * shared))
+
+
+def lid_of_llrs(llrs: FloatArray, mated: IntArray, log_prior: FloatArray | None = None) -> FloatArray:
+    """LID in bits of calibrated rows; the prior is uniform unless given."""
+    weighed = llrs - np.log(llrs.shape[1]) if log_prior is None else llrs + log_prior
+    top = weighed.max(axis=1)
+    log_mean = top + np.log(np.exp(weighed - top[:, None]).sum(axis=1))
+    lid: FloatArray = (llrs[np.arange(len(mated)), mated] - log_mean) / LN2
+    return lid
+
+
+def fuse_recordings(
+    llrs: FloatArray,
+    mated: IntArray,
+    *,
+    ks: Sequence[int] | None = None,
+    dev: tuple[FloatArray, IntArray] | None = None,
+    log_prior: FloatArray | None = None,
+    seed: int = 0,
+) -> list[FusedEvidence]:
+    """What attackers learn who hold k recordings of one person, for each k.
+
+    Parameters
+    ----------
+    llrs, mated
+        Calibrated rows and their mated columns; trials with the same mated column are of one speaker.
+    ks
+        Numbers of recordings, the smallest first; those of `recording_counts` unless given.
+    dev
+        Rows of development people. They are used where at least half of them have as many recordings as the largest k;
+        otherwise the dependence is fitted on the evaluated people, fold by fold on the others.
+    log_prior
+        Of the identities before any recording is heard; uniform unless given.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> mated = np.repeat(np.arange(8), 6)
+    >>> rows = rng.normal(-0.5, 1.0, (48, 8)) + np.eye(8)[mated]
+    >>> one, three = fuse_recordings(rows, mated, ks=(1, 3))
+    >>> bool(three.lid.mean() > one.lid.mean()), three.worth > 1.5
+    (True, True)
+    """
+    ks = recording_counts(mated) if ks is None else list(ks)
+    if dev is not None and not _have(dev[1], max(ks)):
+        dev = None
+    if dev is not None:
+        folds = [np.arange(len(mated))]
+        chosen = [[_Fit.tried(*dev, k, seed).best()] for k in ks]
+    else:
+        folds = speaker_folds(mated, seed=seed)
+        fits = [_Fit.tried(llrs, mated, k, seed, log_prior) for k in ks]
+        chosen = [[fit.best(mated[rows]) for rows in folds] for fit in fits]
+    found = [
+        _fused(llrs, mated, k, list(zip(folds, (shared for shared, _ in own), strict=True)), dev, log_prior, seed)
+        for k, own in zip(ks, chosen, strict=True)
+    ]
+    return [_using_fewer(found[: place + 1], folds, chosen) for place in range(len(ks))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """Mean LID of each person, a row for each candidate of what recordings have in common, the most cautious first."""
+
+    shared: FloatArray
+    lid: FloatArray
+    people: IntArray
+
+    @classmethod
+    def tried(cls, llrs: FloatArray, mated: IntArray, k: int, seed: int, log_prior: FloatArray | None = None) -> _Fit:
+        """All candidates for k recordings."""
+        fused, size = fused_sums(llrs, mated, k, seed)
+        trial = np.arange(len(mated))
+        most = max(1, _FIT_LIMIT // llrs.shape[1])
+        if len(trial) > most:
+            trial = np.sort(np.random.default_rng((seed, k)).choice(len(mated), most, replace=False))
+        fused, size, mated = fused[trial], size[trial], mated[trial]
+        people, index, trials = np.unique(mated, return_inverse=True, return_counts=True)
+        shared = np.array([1.0]) if k == 1 else (k / k ** np.linspace(0.0, 1.0, _CANDIDATES) - 1.0) / (k - 1.0)
+        lid = [
+            np.bincount(index, weights=lid_of_llrs(fused * shrinkage(size, r)[:, None], mated, log_prior)) / trials
+            for r in shared
+        ]
+        return cls(shared, np.array(lid), people)
+
+    def best(self, left_out: IntArray | None = None) -> tuple[float, float]:
+        """What to count as shared, going by the people who are not left out, and the disclosure that it gives.
+
+        It is the most cautious candidate that is no more than a standard error below the best: few people do not show
+        how far the next one may be off.
+        """
+        kept = slice(None) if left_out is None else np.isin(self.people, left_out, invert=True)
+        means = self.lid[:, kept].mean(axis=1)
+        lost = self.lid[int(means.argmax()), kept] - self.lid[:, kept]
+        error = lost.std(axis=1) / np.sqrt(lost.shape[1])
+        at = int(np.argmax(lost.mean(axis=1) <= error))
+        return float(self.shared[at]), float(means[at])
+
+
+def _fused(
+    llrs: FloatArray,
+    mated: IntArray,
+    k: int,
+    folds: Sequence[tuple[IntArray, float]],
+    dev: tuple[FloatArray, IntArray] | None,
+    log_prior: FloatArray | None,
+    seed: int,
+) -> FusedEvidence:
+    """All trials with k - 1 others each, every fold with its own dependence."""
+    sums, size = fused_sums(llrs, mated, k, seed)
+    others = None if dev is None else fused_sums(*dev, k, seed)
+    scaled, singled = np.empty(llrs.shape), np.empty(len(mated), dtype=np.int64)
+    worth = 0.0
+    for rows, shared in folds:
+        scaled[rows] = sums[rows] * shrinkage(size[rows], shared)[:, None]
+        worth += float((size[rows] * shrinkage(size[rows], shared)).sum()) / len(mated)
+        elsewhere, sizes = (np.delete(sums, rows, axis=0), np.delete(size, rows)) if others is None else others
+        threshold = firing_threshold(elsewhere * shrinkage(sizes, shared)[:, None], llrs.shape[1])
+        singled[rows] = firing_counts(scaled[rows], threshold) == 1
+    true = scaled[np.arange(len(mated)), mated][:, None]
+    above: BoolArray = scaled > true
+    beside: BoolArray = scaled == true
+    lid = lid_of_llrs(scaled, mated, log_prior)
+    return FusedEvidence(k, worth, lid, above.sum(axis=1), beside.sum(axis=1) - 1, singled)
+
+
+def _using_fewer(
+    found: Sequence[FusedEvidence], folds: Sequence[IntArray], chosen: Sequence[Sequence[tuple[float, float]]]
+) -> FusedEvidence:
+    """What is learned from the number of recordings that was best on other people, at most those of the last."""
+    last = found[-1]
+    columns = {name: getattr(last, name).copy() for name in ("lid", "greater", "equal", "singled")}
+    worth = 0.0
+    for place, rows in enumerate(folds):
+        best = found[int(np.argmax([own[place][1] for own in chosen[: len(found)]]))]
+        for name, column in columns.items():
+            column[rows] = getattr(best, name)[rows]
+        worth += best.worth * len(rows) / len(last.lid)
+    return FusedEvidence(last.k, worth, **columns)
+
+
+def make_nondecreasing(values: FloatArray) -> FloatArray:
+    """Values over the number of recordings, along the last axis, as they are where an attacker may use fewer.
+
+    Nobody who holds more knows less, so where estimates fall they are noise around one value: they are replaced by
+    their mean (isotonic regression). The first, of one recording, stays as it is, and none is below it.
+
+    Examples
+    --------
+    >>> make_nondecreasing(np.array([1.0, 2.0, 1.5, 3.0]))
+    array([1.  , 1.75, 1.75, 3.  ])
+    >>> make_nondecreasing(np.array([1.0, 0.5, 0.8]))
+    array([1., 1., 1.])
+    """
+    n = values.shape[-1]
+    with np.errstate(invalid="ignore"):
+        means = {(i, j): values[..., i : j + 1].mean(axis=-1) for i in range(1, n) for j in range(i, n)}
+        pooled = [
+            np.max([np.min([means[i, j] for j in range(at, n)], axis=0) for i in range(1, at + 1)], axis=0)
+            for at in range(1, n)
+        ]
+        return np.stack([values[..., 0], *(np.maximum(values[..., 0], one) for one in pooled)], axis=-1)

@@ -1,0 +1,1 @@
+"""Numerical routines written out so that small commands need not import SciPy."""

@@ -1,0 +1,292 @@
+"""One-to-one measures without one person at a time, and on halves of the people, without sorting scores again.
+
+Leaving a person out takes away every score that has the person on either side. What a measure needs is the number of
+targets and non-targets in each cell (see `cells`); the scores of one person are counted and taken off. Memory is that
+of the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
+from zeroevidence.calibrate.pav import Counts, RankedScores
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.measure.measures import IntervalRule, Measure, ScoreCost, measures_of
+from zeroevidence.measure.pairs.linkability import (
+    histogram_edges,
+    histogram_linkability,
+    linkability_of_blocks,
+    linkability_of_counts,
+    linkability_terms,
+)
+from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.views import PairSettings, PairView
+from zeroevidence.uncertainty.resampling.cells import CellArray, ScoreCells, assign_cells
+from zeroevidence.uncertainty.resampling.clusters import Clusters, Groups, find_groups, number_codes
+from zeroevidence.uncertainty.resampling.draws import BATCH, draw_halves
+from zeroevidence.uncertainty.resampling.tables import GroupTables, Places
+
+_SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
+_UNSEEN_TAIL = 0.025
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sums:
+    """One class of some of the scores: numbers per cell, per bin of a histogram, and sums of costs by measure.
+
+    `linked` is the sum of what each score adds to linkability, by the model of all scores.
+    """
+
+    atoms: CountArray
+    bins: CountArray | None
+    costs: dict[str, float]
+    size: float
+    linked: float = 0.0
+
+    def less(self, other: _Sums) -> _Sums:
+        """These without others."""
+        return _Sums(
+            self.atoms - other.atoms,
+            None if self.bins is None or other.bins is None else self.bins - other.bins,
+            {name: _difference(cost, other.costs[name]) for name, cost in self.costs.items()},
+            self.size - other.size,
+            self.linked - other.linked,
+        )
+
+
+def _difference(cost: float, other: float) -> float:
+    """What is left of a cost; of an infinite one nothing is known unless its infinities were taken off."""
+    return cost - other if np.isfinite(other) or np.isfinite(cost) else float("nan")
+
+
+class _Class:
+    """The scores of one class: cell, groups on both sides, and sums of costs over each pair of groups."""
+
+    def __init__(
+        self,
+        places: Sequence[Places],
+        groups: Pairs,
+        number: int,
+        costs: dict[str, FloatArray],
+        terms: FloatArray | None,
+    ) -> None:
+        """`places` are cells and, where linkability needs them, bins of a histogram."""
+        self.tables = [GroupTables(one, groups, number) for one in places]
+        self.pairs = pairs = _GroupPairs.of(groups, number)
+        self.costs = {name: _GroupSums(pairs, cost) for name, cost in costs.items()}
+        self.sizes = _GroupSums(pairs, None)
+        self.linked = None if terms is None else _GroupSums(pairs, terms[places[0].of])
+        self.all = self._sums([one.all for one in self.tables], _GroupSums.total)
+
+    def _sums(self, counted: Sequence[CountArray], costs_of: Callable[[_GroupSums], float]) -> _Sums:
+        return _Sums(
+            counted[0],
+            counted[1] if len(counted) > 1 else None,
+            {name: costs_of(cost) for name, cost in self.costs.items()},
+            costs_of(self.sizes),
+            0.0 if self.linked is None else costs_of(self.linked),
+        )
+
+    def without(self, first: int, last: int) -> Iterator[_Sums]:
+        """Sums over the scores that do not involve a group, for each from the first to before the last."""
+        tables = [one.involving(first, last) for one in self.tables]
+        for group in range(first, last):
+            involved = self._sums([table[group - first] for table in tables], partial(_GroupSums.involving, group))
+            yield self.all.less(involved)
+
+    def within(self, halves: BoolArray) -> Iterator[_Sums]:
+        """Sums over the scores whose both sides are in each half, and then over those with both in its complement."""
+        taken = (part for half in halves for part in (half, ~half))
+        counted = zip(*(one.within(halves) for one in self.tables), strict=True)
+        for which, some in zip(taken, counted, strict=True):
+            yield self._sums(some, partial(_GroupSums.among, which[self.pairs.one] & which[self.pairs.other]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _GroupPairs:
+    """The pairs of groups that were compared, and which of them each score is of."""
+
+    index: IntArray
+    one: IntArray
+    other: IntArray
+    number: int
+
+    @classmethod
+    def of(cls, groups: Pairs, number: int) -> _GroupPairs:
+        """The pairs of these groups, of which there are `number`."""
+        used, index = number_codes(groups.enrolment * number + groups.trial, number**2)
+        return cls(index, used // number, used % number, number)
+
+
+class _GroupSums:
+    """Sums of something that scores have over each pair of groups; of the scores themselves where nothing is given."""
+
+    def __init__(self, pairs: _GroupPairs, values: FloatArray | None) -> None:
+        self.sums = np.bincount(pairs.index, weights=values, minlength=len(pairs.one)).astype(np.float64)
+        apart = np.where(pairs.one != pairs.other, self.sums, 0.0)
+        self.by_group = np.bincount(pairs.one, self.sums, pairs.number) + np.bincount(pairs.other, apart, pairs.number)
+
+    def total(self) -> float:
+        """Over all scores."""
+        return float(self.sums.sum())
+
+    @staticmethod
+    def involving(group: int, sums: _GroupSums) -> float:
+        """Over the scores that have a group on either side."""
+        return float(sums.by_group[group])
+
+    @staticmethod
+    def among(taken: BoolArray, sums: _GroupSums) -> float:
+        """Over the scores of the pairs that are taken."""
+        return float(sums.sums[taken].sum())
+
+
+def _mean_of_targets(cost: ScoreCost, values: FloatArray, settings: PairSettings) -> float:
+    """The mean cost of scores as if they were targets."""
+    if cost.mean is not None:
+        return cost.mean(values, values[:1], settings)[0]
+    return float(cost.target(values, settings).mean())
+
+
+class _Subset(PairView):
+    """Some of the scores; the model of linkability is that of all scores, or fitted again."""
+
+    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, *, refit: bool = False) -> None:
+        keep = (target.atoms + nontarget.atoms) > 0
+        super().__init__(Counts(target.atoms[keep], nontarget.atoms[keep]), source.settings)
+        self.source, self.target, self.nontarget, self.refit = source, target, nontarget, refit
+
+    def class_means(self, name: str) -> tuple[float, float] | None:
+        """Means over the scores of the subset."""
+        return self.target.costs[name] / self.target.size, self.nontarget.costs[name] / self.nontarget.size
+
+    def linkability(self) -> float:
+        """Linkability by the estimator of the settings."""
+        source, target, nontarget = self.source, self.target, self.nontarget
+        if source.terms is not None:
+            if source.separated:
+                return 1.0  # classes that do not overlap do so in every subset
+            if self.refit:
+                how = source.settings
+                return linkability_of_counts(self.counts, self.blocks, omega=how.omega, seed=how.seed)
+            return float(np.clip(target.linked / target.size + nontarget.linked / nontarget.size, 0.0, 1.0))
+        if self.settings.linkability == "pav":
+            return linkability_of_blocks(self.blocks, omega=self.settings.omega)
+        if source.edges is None or target.bins is None or nontarget.bins is None:
+            return 0.0  # too few mated scores for a bin: the tools' answer is 0, and stays so
+        return histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
+
+
+class PairResampler:
+    """Everything that values of the one-to-one measures on fewer people need, computed once."""
+
+    def __init__(
+        self,
+        scores: Scores,
+        ranked: RankedScores,
+        settings: PairSettings | None = None,
+        *,
+        most: int = 200,
+        clusters: Clusters | None = None,
+        placed: ScoreCells | None = None,
+    ) -> None:
+        """`most` groups of `clusters` are left out, or of scores where nobody said whose they are."""
+        self.settings = settings or PairSettings()
+        self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
+        view = ScoreView(ranked, self.settings)
+        rules = ((one, one.interval(view)) for one in measures_of("one-to-one"))
+        self.measures: list[tuple[Measure, IntervalRule]] = [(one, rule) for one, rule in rules if rule is not None]
+        self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
+        self.terms: tuple[FloatArray, FloatArray] | None = None
+        if self.settings.linkability == "density":
+            self.terms = linkability_terms(ranked, omega=self.settings.omega, seed=self.settings.seed)
+        binned = self.settings.linkability == "histogram"
+        self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
+        self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
+        self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")
+        self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
+        # what targets would cost that look like non-targets
+        self.alike = {
+            one.name: _mean_of_targets(one.per_score, scores.nontarget, self.settings)
+            for one, _ in self.measures
+            if one.per_score is not None
+        }
+
+    def _class(
+        self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]
+    ) -> _Class:
+        places = [Places(cell, len(self.placed.middle))]
+        if self.edges is not None:
+            n_bins = len(self.edges) - 1
+            places += [Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
+        costs = {
+            one.name: getattr(one.per_score, side)(values, self.settings)
+            for one, _ in self.measures
+            if one.per_score is not None
+        }
+        terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
+        return _Class(places, groups, self.groups.number, costs, terms)
+
+    def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Values without each group of one batch."""
+        first = batch * BATCH
+        span = first, first + size
+        return self._values(zip(self.target.without(*span), self.nontarget.without(*span), strict=True), size)
+
+    def halves(self, pairs: int) -> dict[str, FloatArray]:
+        """Values on random halves of the groups and their complements; none where there are fewer than four."""
+        if self.groups.number < 4:
+            return {}
+        halves = draw_halves(self.groups.number, pairs, self.settings.seed)[::2]
+        within = zip(self.target.within(halves), self.nontarget.within(halves), strict=True)
+        return self._values(within, 2 * pairs, refit=True)
+
+    def _values(self, parts: Iterable[tuple[_Sums, _Sums]], n: int, *, refit: bool = False) -> dict[str, FloatArray]:
+        values = {one.name: np.full(n, np.nan) for one, _ in self.measures}
+        for row, (target, nontarget) in enumerate(parts):
+            if target.size == 0 or nontarget.size == 0:
+                continue  # without one of the classes there is no value
+            view = _Subset(self, target, nontarget, refit=refit)
+            for one, _ in self.measures:
+                values[one.name][row] = one.compute(view)
+        return values
+
+    def unrecognised(self) -> dict[str, float]:
+        """How each measure changes, per share of people, if some people are not recognised at all.
+
+        Their targets look like non-targets. The share is the largest that could be among all people and in no sample.
+        """
+        share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.groups.people, 1.0))
+        target, nontarget = self.target.all, self.nontarget.all
+        size = round(_SCALE * target.size)
+        mixed = (1.0 - share) * target.atoms / target.size + share * nontarget.atoms / nontarget.size
+        costs = {
+            name: size * ((1.0 - share) * cost / target.size + share * self.alike[name])
+            for name, cost in target.costs.items()
+        }
+        view = _Mixture(self, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget, share)
+        whole = _Subset(self, target, nontarget)
+        found = {}
+        for one, rule in self.measures:
+            if rule != "extreme":
+                found[one.name] = float((one.compute(view) - one.compute(whole)) / share)
+        return found
+
+
+class _Mixture(_Subset):
+    """Targets of which a share looks like non-targets."""
+
+    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, share: float) -> None:
+        super().__init__(source, target, nontarget)
+        self.share = share
+
+    def linkability(self) -> float:
+        """What does not link takes its share off."""
+        whole = _Subset(self.source, self.source.target.all, self.source.nontarget.all)
+        return (1.0 - self.share) * whole.linkability()

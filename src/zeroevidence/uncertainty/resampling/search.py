@@ -1,0 +1,208 @@
+"""Measures of a search without one person at a time, and on halves of the people.
+
+Leaving a person out takes away the person's trials and, where the scores of all identities are at hand, the person as
+one of the identities that are searched. The calibration stays as it is. Halves, and people who are enrolled only in
+number, leave the enrolled identities as they are: then a value is made of sums over the people whose trials they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.names import ranked_names
+from zeroevidence.measure.measures import measures_of
+from zeroevidence.measure.search.disclosure import RowEvidence
+from zeroevidence.measure.search.priors import log_ratio_from_lid, prior_free
+from zeroevidence.measure.search.rank import rank_distribution
+from zeroevidence.measure.search.singling import singling_out_by_chance
+from zeroevidence.measure.search.view import search_view, trial_columns
+from zeroevidence.measure.softplus import LN2
+from zeroevidence.measure.views import SearchView
+from zeroevidence.uncertainty.resampling.draws import BATCH, draw_groups, draw_halves
+from zeroevidence.uncertainty.spread import effective_number
+
+_MOST_RANKS = 50_000_000  # groups times identities
+_UNSEEN_TAIL = 0.025
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityEvidence:
+    """What a search knows of every identity, trials x identities.
+
+    Parameters
+    ----------
+    scores, mated
+        The scores, and the column of the true identity of each trial.
+    lid
+        LID of each identity as if it were the true one.
+    prior
+        Probability of each identity beforehand.
+    fires
+        Whether the predicate of singling out fires on each identity.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    lid: FloatArray
+    prior: FloatArray
+    fires: BoolArray
+
+    @cached_property
+    def fired(self) -> IntArray:
+        """On how many identities the predicate of each trial fires."""
+        fired: IntArray = np.count_nonzero(self.fires, axis=1)
+        return fired
+
+    def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
+        """Evidence of some trials in a search without some identities, and whether each singles somebody out."""
+        mated, left = self.mated[rows], np.ix_(rows, columns)
+        own = self.scores[rows, mated][:, None]
+        greater = evidence.greater[rows] - (self.scores[left] > own).sum(axis=1)
+        equal = evidence.equal[rows] - (self.scores[left] == own).sum(axis=1)
+        fires = self.fired[rows] - self.fires[left].sum(axis=1)
+        # The posterior of those who are left out goes to the others, and so does their prior.
+        gone = np.exp2(self.lid[left]) @ self.prior[columns]
+        left_over = np.log1p(-np.minimum(gone, 1.0 - 1e-15)) - np.log1p(-self.prior[columns].sum())
+        lid = self.lid[rows, mated] - left_over / LN2
+        identities = evidence.identities - len(columns)
+        return RowEvidence(lid, greater, equal, identities), (fires == 1).astype(np.int64)
+
+
+class SearchResampler:
+    """Sums over each group's trials, from which values on fewer people follow.
+
+    Parameters
+    ----------
+    evidence
+        What the search learned from each trial.
+    singled
+        Whether each trial's predicate fired on exactly one identity; None where nobody counted.
+    speakers
+        Whose each trial is.
+    everyone
+        What is known of every identity; None keeps the enrolled identities as they are.
+    """
+
+    def __init__(
+        self,
+        evidence: RowEvidence,
+        singled: IntArray | None,
+        speakers: IntArray | StrArray,
+        *,
+        seed: int = 0,
+        most: int = 200,
+        everyone: IdentityEvidence | None = None,
+    ) -> None:
+        self.seed, self.everyone = seed, everyone
+        self.evidence, self.singled = evidence, singled
+        names, speaker = ranked_names(speakers)
+        trials = np.bincount(speaker).astype(np.float64)
+        self.clusters, self.people = len(names), effective_number(trials)
+        identity_group = None
+        if everyone is None:
+            group = draw_groups(len(names), most, seed)
+        else:
+            identity_group = draw_groups(everyone.scores.shape[1], most, seed)
+            group = identity_group[names.astype(np.int64)]
+        self.identity_group = identity_group
+        self.number = int((group if identity_group is None else identity_group).max()) + 1
+        self.group = group[speaker]
+        self.shares = np.bincount(self.group, minlength=self.number) / len(speaker)
+        columns = [np.ones(len(evidence.lid)), *trial_columns(evidence, singled)]
+        sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns]
+        self.sums = np.column_stack(sums)
+        self.highest = np.full(self.number, -np.inf)
+        np.maximum.at(self.highest, self.group, evidence.lid)
+        self.ranks = self._ranks()
+
+    def _ranks(self) -> FloatArray | None:
+        """Trials of each group at each rank; None where that table would not fit."""
+        identities = self.evidence.identities
+        if self.number * identities > _MOST_RANKS:
+            return None
+        ranks = np.zeros((self.number, identities))
+        for g in range(self.number):
+            own = np.flatnonzero(self.group == g)
+            if len(own):
+                greater, equal = self.evidence.greater[own], self.evidence.equal[own]
+                ranks[g] = rank_distribution(greater, equal, identities) * len(own)
+        # Ranks that nobody holds need no column.
+        return ranks[:, ranks.any(axis=0)]
+
+    def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Values without each group of one batch."""
+        groups = range(batch * BATCH, batch * BATCH + size)
+        if self.everyone is None or self.identity_group is None:
+            return self.of(np.arange(self.number) != np.array(groups)[:, None])
+        return _joined([self._without(g, self.everyone, self.identity_group) for g in groups])
+
+    def _without(self, group: int, everyone: IdentityEvidence, identity_group: IntArray) -> dict[str, FloatArray]:
+        rows = np.flatnonzero(self.group != group)
+        if len(rows) == 0 or np.count_nonzero(identity_group != group) < 2:
+            return {}
+        evidence, singled = everyone.without(np.flatnonzero(identity_group == group), rows, self.evidence)
+        return _measured(search_view(evidence, None if self.singled is None else singled))
+
+    def halves(self, pairs: int) -> dict[str, FloatArray]:
+        """Values on random halves of the groups and their complements; none where there are fewer than four."""
+        return self.of(draw_halves(self.number, pairs, self.seed)) if self.number >= 4 else {}
+
+    def of(self, taken: BoolArray) -> dict[str, FloatArray]:
+        """Values over the trials of some groups, shape (values, groups)."""
+        counted = taken.astype(np.float64)
+        trials, lid, positive, lid_positive, first, linked, free, *singled = (counted @ self.sums).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            view = SearchView(
+                self.evidence.identities,
+                trials,
+                lid,
+                positive,
+                lid_positive,
+                first,
+                linked,
+                singled[0] if singled else None,
+                np.where(taken, self.highest, -np.inf).max(axis=1),
+                None if self.ranks is None else (counted @ self.ranks) / trials[:, None],
+                free,
+            )
+            return {name: np.where(trials > 0, values, np.nan) for name, values in _measured(view).items()}
+
+    def unrecognised(self) -> dict[str, float]:
+        """How each measure changes, per share of people, if some people are not recognised at all.
+
+        Their evidence misleads as much as that of any trial did, but not by more than the best could tell.
+        """
+        share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.people, 1.0))
+        whole = search_view(self.evidence, self.singled)
+        if self.ranks is None:
+            whole = replace(whole, ranks=None)
+        n = whole.identities
+        misled = min(0.0, max(float(self.evidence.lid.min()), -float(np.log2(n))))
+        chance = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
+                  "prior_free": float(prior_free(log_ratio_from_lid(np.array([misled]), 1.0 / n))[0]),
+                  "singled": float(singling_out_by_chance(n))}  # fmt: skip
+        sums = {name: getattr(whole, name) for name in chance}
+        mixed = {
+            name: None if one is None else (1.0 - share) * one + share * chance[name] * whole.trials
+            for name, one in sums.items()
+        }
+        ranks = None if whole.ranks is None else (1.0 - share) * whole.ranks + share / n
+        view = SearchView(n, whole.trials, highest=whole.highest, ranks=ranks, **mixed)  # type: ignore[arg-type]
+        before = _measured(whole)
+        return {name: float((value[0] - before[name][0]) / share) for name, value in _measured(view).items()}
+
+
+def _measured(view: SearchView) -> dict[str, FloatArray]:
+    found = ((one, one.compute(view)) for one in measures_of("search") if one.interval(view) is not None)
+    return {one.name: values for one, values in found if values is not None}
+
+
+def _joined(parts: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Values one after the other, NaN where a part has none."""
+    names = {name: None for part in parts for name in part}
+    return {name: np.concatenate([part.get(name, np.array([np.nan])) for part in parts]) for name in names}

@@ -1,0 +1,69 @@
+"""Empirical bounds of LLRs against a walk along a fine grid, and against the package of the field where it is there."""
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.measure.pairs.elub import elub
+
+STEP = 1e-4
+
+
+def by_walking(target, nontarget):
+    """The thresholds next to 0 at which deciding by LLRs, one misleading score added to each class, does not pay."""
+    bounds = []
+    for side in (-1.0, 1.0):
+        threshold = 0.0
+        while True:
+            misses = (np.count_nonzero(target <= threshold) + 1) / (len(target) + 1)
+            alarms = (np.count_nonzero(nontarget > threshold) + 1) / (len(nontarget) + 1)
+            without = 1.0 if threshold >= 0.0 else np.exp(threshold)
+            if misses + np.exp(threshold) * alarms > without + 1e-12:
+                bounds.append(threshold)
+                break
+            threshold += side * STEP
+    return bounds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_are_those_of_a_walk(seed):
+    rng = np.random.default_rng(seed)
+    target = rng.normal(1.0 + seed / 3, 1.5, 4 + 20 * seed)
+    nontarget = rng.normal(-1.0 - seed / 3, 1.5, 4 + 50 * seed)
+    assert elub(target, nontarget) == pytest.approx(by_walking(target, nontarget), abs=2 * STEP)
+
+
+def test_separated_classes_support_what_their_number_does():
+    low, high = elub(np.full(99, 40.0), np.full(999, -40.0))
+    assert low == pytest.approx(-np.log(100 * 999 / 1000))
+    assert high == pytest.approx(np.log(1000 * 99 / 100))
+
+
+def test_useless_scores_support_nothing():
+    assert elub([0.0, 0.0], [0.0, 0.0]) == (0.0, 0.0)
+    assert elub([-3.0, -2.0], [2.0, 3.0]) == (0.0, 0.0)
+
+
+def test_swapping_classes_mirrors_the_bounds():
+    rng = np.random.default_rng(3)
+    target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(-1.0, 1.0, 80)
+    low, high = elub(target, nontarget)
+    assert elub(-nontarget, -target) == pytest.approx((-high, -low))
+
+
+def test_the_measure_does_not_change_with_the_scale_of_scores():
+    rng = np.random.default_rng(4)
+    target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(-1.0, 1.0, 80)
+    rows = [ze.evaluate(f(target), f(nontarget), intervals=0, null=0) for f in (np.array, np.exp)]
+    values = [row.number("worst_case_supported") for row in rows]
+    assert values[0] == values[1]
+    assert 0.0 < values[0] <= np.log10(81)
+
+
+def test_agrees_with_lir():
+    lir = pytest.importorskip("lir.algorithms.bayeserror")
+    rng = np.random.default_rng(5)
+    target, nontarget = rng.normal(1.5, 2.0, 200), rng.normal(-1.5, 2.0, 400)
+    labels = np.concatenate((np.ones(200), np.zeros(400)))
+    expected = lir.elub(np.concatenate((target, nontarget)) / np.log(10.0), labels)
+    assert np.array(elub(target, nontarget)) / np.log(10.0) == pytest.approx(expected, abs=0.011)  # its grid

@@ -1,0 +1,152 @@
+"""Linkability: three estimators against definitions, closed forms and the bias they promise not to have."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+import zeroevidence as ze
+from zeroevidence.calibrate.pav import pav_llrs
+from zeroevidence.errors import UsageError
+from zeroevidence.measure.pairs.linkability import linkability, local_linkability, nonmated_linkability
+from zeroevidence.measure.pairs.verification import cllr_min
+
+METHODS = ("density", "pav", "histogram")
+few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=40).map(np.array)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_equal_is_zero(method):
+    assert linkability(np.full(30, 0.3), np.full(70, 0.3), method=method) == 0.0
+
+
+@pytest.mark.parametrize("method", ["density", "pav"])
+def test_separated_is_one(method):
+    assert linkability(np.linspace(2, 3, 20), np.linspace(0, 1, 100), method=method) == 1.0
+
+
+@given(few_values, few_values, st.floats(0.1, 10))
+def test_pav_is_the_mean_of_local_values(target, nontarget, omega):
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = omega * np.exp(pav_llrs(target, nontarget)[0])
+        local = np.where(np.isinf(ratio), 1.0, np.maximum(0.0, 2 * ratio / (1 + ratio) - 1))
+    assert linkability(target, nontarget, method="pav", omega=omega) == pytest.approx(local.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("n_nontarget", [500, 5000])
+def test_density_is_near_zero_without_evidence(n_nontarget):
+    rng = np.random.default_rng(0)
+    values = [linkability(rng.normal(size=500), rng.normal(size=n_nontarget), seed=i) for i in range(30)]
+    assert np.mean(values) < 0.02
+
+
+def test_histogram_has_the_bias_it_is_known_for():
+    rng = np.random.default_rng(0)
+    values = [linkability(rng.normal(size=500), rng.normal(size=5000), method="histogram") for _ in range(30)]
+    assert 0.05 < np.mean(values) < 0.12
+
+
+def test_density_sees_a_ratio_that_is_not_monotone():
+    rng = np.random.default_rng(0)
+    target = rng.normal(0, 0.3, 1000)
+    nontarget = np.concatenate((rng.normal(-5, 0.5, 3000), rng.normal(5, 0.5, 7000)))
+    assert cllr_min(target, nontarget) > 0.75
+    assert linkability(target, nontarget) > 0.95
+    assert linkability(target, nontarget, method="pav") < 0.5
+
+
+@pytest.mark.parametrize("d", [0.25, 1.0, 9.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_converges_to_the_gaussian_closed_form(d, method):
+    expected = integrate.quad(
+        lambda a: stats.norm.pdf(a, d / 2, np.sqrt(d)) * max(0.0, np.tanh(a / 2)),
+        -60,
+        60,
+        limit=400,
+        points=[0],
+    )[0]
+    rng = np.random.default_rng(5)
+    target, nontarget = rng.normal(d / 2, np.sqrt(d), 100_000), rng.normal(-d / 2, np.sqrt(d), 300_000)
+    assert linkability(target, nontarget, method=method) == pytest.approx(expected, abs=5e-3)
+
+
+def test_omega_weighs_the_prior():
+    rng = np.random.default_rng(6)
+    d, omega = 2.0, 3.0
+    expected = integrate.quad(
+        lambda a: stats.norm.pdf(a, d / 2, np.sqrt(d)) * max(0.0, np.tanh((a + np.log(omega)) / 2)),
+        -40,
+        40,
+        limit=400,
+    )[0]
+    target, nontarget = rng.normal(d / 2, np.sqrt(d), 50_000), rng.normal(-d / 2, np.sqrt(d), 100_000)
+    for method in METHODS:
+        assert linkability(target, nontarget, method=method, omega=omega) == pytest.approx(expected, abs=8e-3)
+
+
+def test_density_does_not_depend_on_order_or_increasing_maps():
+    rng = np.random.default_rng(2)
+    target, nontarget = rng.normal(1, 1, 200), rng.normal(0, 1, 2000)
+    value = linkability(target, nontarget)
+    assert linkability(rng.permutation(target), rng.permutation(nontarget)) == value
+    assert linkability(np.exp(target), np.exp(nontarget)) == value
+    assert 0.0 < value < 1.0
+
+
+@given(few_values, few_values)
+def test_every_estimate_is_a_fraction(target, nontarget):
+    for method in METHODS:
+        assert 0.0 <= linkability(target, nontarget, method=method) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_local_curve_follows_the_truth(method):
+    d = 4.0
+    rng = np.random.default_rng(3)
+    curve = local_linkability(rng.normal(d / 2, 2, 20_000), rng.normal(-d / 2, 2, 50_000), method=method)
+    inside = (curve.score > -3) & (curve.score < 5)
+    expected = np.maximum(0.0, np.tanh(curve.score[inside] / 2))
+    assert np.abs(curve.value[inside] - expected).mean() < 0.05
+
+
+def test_errors():
+    with pytest.raises(UsageError, match="unknown linkability method"):
+        linkability(np.ones(2), np.zeros(2), method="magic")
+    with pytest.raises(UsageError, match="omega"):
+        linkability(np.ones(2), np.zeros(2), omega=0.0)
+    with pytest.raises(UsageError, match="finite scores"):
+        linkability(np.array([np.inf] * 20), np.zeros(20), method="histogram")
+
+
+def test_nonmated_pairs_by_hand():
+    """Two non-mated scores of four lie where no mated one is, and the others where mated ones are twice as likely."""
+    target, nontarget = np.array([1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    assert nonmated_linkability(target, nontarget, method="pav") == 0.5
+    assert linkability(target, nontarget, method="pav") == pytest.approx((2.0 - 1.0) / (2.0 + 1.0))
+    # with a quarter of the prior odds the others speak for different people, LR 2 / 4
+    expected = 0.5 + 0.5 * (1.0 - 0.5) / (1.0 + 0.5)
+    assert nonmated_linkability(target, nontarget, method="pav", omega=0.25) == pytest.approx(expected)
+
+
+def test_nonmated_linkability_is_that_of_exchanged_classes():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.0, 1.0, 400), rng.normal(0.0, 1.0, 400)
+    for method in ("density", "pav", "histogram"):
+        assert nonmated_linkability(target, nontarget, method=method) == pytest.approx(
+            linkability(-nontarget, -target, method=method)
+        )
+
+
+@pytest.mark.parametrize("method", ["density", "pav", "histogram"])
+def test_omega_reaches_the_evaluation(method):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.5, 1.0, 200), rng.normal(0.0, 1.0, 800)
+    row = ze.evaluate(target, nontarget, linkability=method, omega=0.2, intervals=20, null=5)
+    expected = linkability(target, nontarget, method=method, omega=0.2)
+    assert row["linkability"].uncorrected == pytest.approx(expected)
+    assert row["linkability"].high < linkability(target, nontarget, method=method)
+    assert row["linkability_nonmated"].value == nonmated_linkability(target, nontarget, method=method, omega=0.2)
+    assert "|omega:0.2|" in row.signature
+    with pytest.raises(ze.UsageError, match="omega: expected a positive"):
+        ze.Options(omega=0.0)

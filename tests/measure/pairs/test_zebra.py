@@ -1,0 +1,225 @@
+"""ZEBRA against the paper's definitions, integrated numerically."""
+
+import math
+from decimal import Decimal, getcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+import zeroevidence as ze
+from zeroevidence.calibrate.pav import pav_llrs
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.zebra import (
+    D_ECE_MAX,
+    d_ece,
+    d_ece_actual,
+    ece_profile,
+    evidence_gain,
+    tag,
+    tag_counts,
+    tag_odds,
+    tag_of,
+    worst_case,
+)
+
+few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=25).map(np.array)
+
+
+def exact_gain(a: float) -> float:
+    """Eq. 6 with sixty digits."""
+    getcontext().prec = 60
+    x = Decimal(a).exp()
+    return float(((x - 3) * (x - 1) + 2 * Decimal(a)) / (4 * (x - 1) ** 2))
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        1e-8,
+        -1e-8,
+        1e-3,
+        0.0499,
+        -0.0499,
+        0.0501,
+        -0.0501,
+        0.3,
+        -0.3,
+        1.0,
+        -1.0,
+        5.0,
+        -5.0,
+        40.0,
+        -40.0,
+        300.0,
+    ],
+)
+def test_gain_has_twelve_digits(a):
+    assert evidence_gain(np.array([a]))[0] == pytest.approx(exact_gain(a), rel=1e-12)
+
+
+def test_gain_limits():
+    assert evidence_gain(np.array([0.0, np.inf, 800.0])).tolist() == [0.0, 0.25, 0.25]
+    assert evidence_gain(np.array([-np.inf]))[0] == -np.inf
+
+
+@given(few_values, few_values)
+def test_d_ece_is_the_area_between_the_profiles(target, nontarget):
+    tar, non = pav_llrs(target, nontarget)
+
+    def difference(prior):
+        log_odds = np.log(prior / (1 - prior))
+        adversary = prior * np.logaddexp(0, -(tar + log_odds)).mean()
+        adversary += (1 - prior) * np.logaddexp(0, non + log_odds).mean()
+        return -prior * np.log(prior) - (1 - prior) * np.log1p(-prior) - adversary
+
+    area = integrate.quad(difference, 0, 1, limit=200)[0] / np.log(2)
+    assert d_ece(target, nontarget) == pytest.approx(area, abs=1e-7)
+    assert 0.0 <= d_ece(target, nontarget) <= D_ECE_MAX + 1e-12
+
+
+def test_all_scores_equal():
+    target, nontarget = np.full(30, 0.3), np.full(70, 0.3)
+    assert d_ece(target, nontarget) == 0.0
+    # The added pair on the side of the minority is pooled with the scores; the other stays apart, at even odds.
+    assert worst_case(target, nontarget) == pytest.approx(abs(np.log10(31 / 71) - np.log10(30 / 70)))
+    assert tag(target, nontarget) == "A"
+    assert worst_case(target, target) == 0.0
+    assert tag(target, target) == "0"
+    assert tag_counts(target, target)["0"] == 60
+
+
+def test_separated_scores():
+    target, nontarget = np.array([2.0, 3.0]), np.array([0.0, 1.0])
+    assert d_ece(target, nontarget) == pytest.approx(0.7213475204444817, abs=1e-15)
+
+
+def test_four_by_four_example():
+    target = np.array([0.9, 0.7, 0.5, 0.3])
+    nontarget = np.repeat([0.8, 0.6, 0.4, 0.2], 3)
+    assert d_ece(target, nontarget) == pytest.approx(0.1803368801, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("strength", "expected"),
+    [
+        (0.0, "0"),
+        (1e-9, "A"),
+        (1.0, "B"),
+        (1.9999, "B"),
+        (2.0, "C"),
+        (np.log(1e4) / np.log(10), "D"),
+        (5.5, "E"),
+        (6, "F"),
+        (np.inf, "F"),
+    ],
+)
+def test_tag_boundaries(strength, expected):
+    assert tag_of(strength) == expected
+
+
+def test_scale_is_a_parameter():
+    assert tag_of(0.7, scale=(("weak", 0.0), ("strong", 0.5))) == "strong"
+
+
+@given(few_values, few_values)
+def test_tag_counts_count_every_score_and_hold_the_worst(target, nontarget):
+    counts = tag_counts(target, nontarget)
+    assert sum(counts.values()) == len(target) + len(nontarget)
+    assert [name for name, n in counts.items() if n][-1] == tag(target, nontarget)
+
+
+@given(few_values, few_values)
+def test_profiles(target, nontarget):
+    profile = ece_profile(target, nontarget)
+    tar, non = pav_llrs(target, nontarget)
+    prior = 1 / (1 + np.exp(-profile.log_odds[:, None]))
+    for values, scores in (((target, nontarget), profile.actual), ((tar, non), profile.minimum)):
+        direct = prior[:, 0] * np.logaddexp(0, -(values[0] + profile.log_odds[:, None])).mean(axis=1)
+        direct += (1 - prior[:, 0]) * np.logaddexp(0, values[1] + profile.log_odds[:, None]).mean(axis=1)
+        np.testing.assert_allclose(scores, direct / np.log(2), atol=1e-10)
+    assert (profile.minimum <= profile.default + 1e-12).all()
+    assert (profile.calibration_loss >= -1e-10).all()
+    assert profile.default.max() == pytest.approx(1.0)
+    assert profile.area >= -1e-12
+
+
+def test_order_preserving_maps_change_nothing():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1, 1, 100), rng.normal(0, 1, 500)
+    for metric in (d_ece, worst_case, tag, tag_counts):
+        assert metric(np.exp(target), np.exp(nontarget)) == metric(target, nontarget)
+
+
+@pytest.mark.parametrize("d", [0.5, 4.0])
+def test_gaussian_closed_form(d):
+    rng = np.random.default_rng(1)
+    n = 300_000
+    expected = (
+        2
+        * integrate.quad(
+            lambda a: stats.norm.pdf(a, d / 2, np.sqrt(d)) * float(evidence_gain(np.array([a]))[0]),
+            -60,
+            60,
+            limit=400,
+            points=[0],
+        )[0]
+        / np.log(2)
+    )
+    errors = []
+    for size in (3000, n):
+        value = d_ece(rng.normal(d / 2, np.sqrt(d), size), rng.normal(-d / 2, np.sqrt(d), size))
+        errors.append(abs(value - expected))
+    assert errors[-1] < 3e-3
+
+
+def test_odds_in_words_are_those_of_table_1():
+    assert tag_odds() == {
+        "0": "50:50",
+        "A": "more disclosure than 50:50",
+        "B": "one wrong in 10 to 100",
+        "C": "one wrong in 100 to 10 000",
+        "D": "one wrong in 10 000 to 100 000",
+        "E": "one wrong in 100 000 to 1 000 000",
+        "F": "one wrong in at least 1 000 000",
+    }
+    assert tag_odds() == MEASURES["tag"].categories
+
+
+def z(x):
+    """Z as equation 6 writes it."""
+    return ((x - 3.0) * (x - 1.0) + 2.0 * math.log(x)) / (4.0 * (x - 1.0) ** 2)
+
+
+def test_actual_disclosure_by_hand_and_as_an_area():
+    llrs = [2.0, -1.0], [0.5, -3.0]
+    by_hand = (z(math.e**2) + z(math.e**-1)) / 2.0 + (z(math.e**-0.5) + z(math.e**3)) / 2.0
+    assert d_ece_actual(*llrs) == pytest.approx(by_hand / math.log(2.0), rel=1e-12)
+    profile = ece_profile(*llrs, log_odds=np.linspace(-20.0, 20.0, 40_001))
+    prior = 1.0 / (1.0 + np.exp(-profile.log_odds))
+    assert d_ece_actual(*llrs) == pytest.approx(np.trapezoid(profile.default - profile.actual, prior), abs=1e-6)
+
+
+def test_oracle_llrs_lose_nothing():
+    rng = np.random.default_rng(0)
+    target, nontarget = pav_llrs(rng.normal(1.0, 1.0, 300), rng.normal(0.0, 1.0, 900))
+    found = ze.evaluate(target, nontarget, intervals=0, null=0)
+    assert found["d_ece_actual"].value == pytest.approx(d_ece(target, nontarget), rel=1e-12)
+    assert found["d_ece_loss"].value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_development_pairs_calibrate():
+    rng = np.random.default_rng(1)
+    scores = [100.0 * rng.normal(mean, 1.0, 4000) for mean in (1.0, -1.0, 1.0, -1.0)]
+    alone = ze.evaluate(*scores[:2], intervals=0, null=0)
+    helped = ze.evaluate(*scores[:2], dev=ze.Scores(*scores[2:]), intervals=0, null=0)
+    assert alone["d_ece_actual"].value < 0.0
+    # scores of mean 1 and variance 1 are LLRs when doubled
+    calibrated = d_ece_actual(0.02 * scores[0], 0.02 * scores[1])
+    assert helped["d_ece_actual"].value == pytest.approx(calibrated, abs=2e-3)
+    assert helped["d_ece_actual"].method == "logistic on development pairs"
+    assert 0.0 <= helped["d_ece_loss"].value < 0.01
+    assert "|dev:sha256:" in helped.signature
+    assert helped.curves["ece_actual"].y[100] < 1.0 < alone.curves["ece_actual"].y[100]

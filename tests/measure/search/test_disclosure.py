@@ -1,0 +1,175 @@
+"""Local Information Disclosure: worked examples, a model with known posterior, invariances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from zeroevidence.calibrate.rows import AffineCalibration, TabulatedCalibration, fit_rows, standardise
+from zeroevidence.errors import InputError
+from zeroevidence.measure.search.disclosure import by_speaker, ccdf, row_evidence, share_above, summarise
+
+matrices = arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(2, 8)), elements=st.integers(-3, 3).map(float))
+
+
+def direct_lid(scores, mated, calibration, prior=None):
+    """Eqs. 2, 3, 4, 7 written out, row by row."""
+    n = scores.shape[1]
+    prior = np.full(n, 1 / n) if prior is None else prior
+    values = []
+    for row, true in zip(scores, mated, strict=True):
+        if row.max() == row.min():
+            values.append(0.0)
+            continue
+        llr = calibration.llr((row - row.mean()) / row.std())
+        posterior = prior * np.exp(llr) / (prior * np.exp(llr)).sum()
+        values.append(np.log2(posterior[true] / prior[true]))
+    return np.array(values)
+
+
+def test_worked_example():
+    scores = np.array([[0.9, 0.7, 0.4, 1.1, 1.2, 0.4]])
+    calibration = AffineCalibration("example", 1.5, -1.0, np.log(1 / 5))
+    z = standardise(scores)
+    assert z[0].round(2).tolist() == [0.37, -0.27, -1.22, 1.01, 1.33, -1.22]
+    # the published LLRs were computed from rounded z
+    assert calibration.llr(z)[0].tolist() == pytest.approx([1.17, 0.21, -1.23, 2.12, 2.61, -1.23], abs=8e-3)
+    evidence = row_evidence(scores, np.array([3]), calibration)
+    assert evidence.lid[0] == pytest.approx(0.90002411, abs=1e-8)
+    assert evidence.posterior[0] == pytest.approx(0.31, abs=5e-3)
+    assert (evidence.greater[0], evidence.equal[0]) == (1, 0)
+
+
+@given(matrices, st.floats(-5, 5), st.randoms(use_true_random=False))
+def test_equals_the_equations(scores, weight, random):
+    mated = np.array([random.randrange(scores.shape[1]) for _ in scores])
+    prior = np.random.default_rng(0).dirichlet(np.ones(scores.shape[1]))
+    calibration = AffineCalibration("a", weight, 0.3, 0.1)
+    table = TabulatedCalibration("t", np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0]))
+    for fit in (calibration, table):
+        for given_prior in (None, prior):
+            evidence = row_evidence(scores, mated, fit, prior=given_prior)
+            np.testing.assert_allclose(evidence.lid, direct_lid(scores, mated, fit, given_prior), atol=1e-9)
+    true = scores[np.arange(len(mated)), mated][:, None]
+    np.testing.assert_array_equal(evidence.greater, (scores > true).sum(axis=1))
+    np.testing.assert_array_equal(evidence.equal, (scores == true).sum(axis=1) - 1)
+
+
+@given(matrices, st.integers(0, 2**32 - 1))
+def test_permuting_identities_and_trials_changes_nothing(scores, seed):
+    rng = np.random.default_rng(seed)
+    mated = rng.integers(scores.shape[1], size=len(scores))
+    calibration = AffineCalibration("a", 1.7, 0.0, 0.0)
+    lid = row_evidence(scores, mated, calibration).lid
+    columns, rows = rng.permutation(scores.shape[1]), rng.permutation(len(scores))
+    moved = row_evidence(scores[rows][:, columns], np.argsort(columns)[mated[rows]], calibration).lid
+    np.testing.assert_allclose(moved, lid[rows], atol=1e-12)
+
+
+def test_constant_rows_tell_nothing():
+    evidence = row_evidence(np.full((3, 7), 0.1), np.array([0, 3, 6]), AffineCalibration("a", 5.0, 0.0, 0.0))
+    assert evidence.lid.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_single_precision_is_close():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(50, 400))
+    mated = rng.integers(400, size=50)
+    calibration = AffineCalibration("a", 30.0, 0.0, 0.0)
+    single = row_evidence(scores.astype(np.float32), mated, calibration).lid
+    np.testing.assert_allclose(single, row_evidence(scores, mated, calibration).lid, atol=1e-4)
+
+
+def test_summary_identity_and_bounds():
+    lid = np.array([2.0, -1.0, 0.0, 0.5])
+    summary = summarise(lid)
+    assert summary.pdr == 0.5
+    assert summary.lid_pos == 1.25
+    assert summary.lid_neg == -0.5
+    assert summary.lid_max == 2.0
+    assert summary.alid == pytest.approx(summary.pdr * summary.lid_pos + summary.ndr * summary.lid_neg)
+    assert np.isnan(summarise(np.array([1.0])).lid_neg)
+    assert summarise(np.array([0.0])).lid_neg == 0.0
+    assert summarise(np.array([-1.0])).lid_pos == 0.0
+
+
+# system, ALID, PDR, NDR, LID+, LID-, LID_max, as published in table 4 (LID- of the plain row does not exist)
+TABLE_4 = [
+    ("B3", 1.40, 83.9, 16.1, 1.91, -1.25, 4.51),
+    ("B4", 1.79, 87.9, 12.1, 2.19, -1.12, 4.74),
+    ("B5", 1.10, 79.4, 20.6, 1.65, -1.02, 3.94),
+    ("T8-5", 0.10, 65.8, 34.2, 0.35, -0.37, 1.16),
+    ("T10-2", 0.40, 76.0, 24.0, 0.83, -0.97, 2.57),
+    ("T12-5", 0.04, 63.4, 36.6, 0.26, -0.33, 1.05),
+    ("T25-1", 0.04, 63.9, 36.1, 0.20, -0.25, 0.82),
+    ("plain", 4.84, 100.0, 0.0, 4.84, 0.0, 4.86),
+    ("random", 0.00, 49.9, 50.1, 0.03, -0.03, 0.12),
+]
+
+
+@pytest.mark.parametrize("row", TABLE_4, ids=lambda row: row[0])
+def test_summaries_of_trials_like_the_published_ones(row):
+    """Trials built to a published row's PDR, LID+ and LID- have its ALID: eq. 9 as `summarise` computes it."""
+    _, alid, pdr, _, positive, negative, highest = row
+    n_positive = round(pdr * 10)
+    lid = np.concatenate((np.full(n_positive, positive), np.full(1000 - n_positive, negative)))
+    assert summarise(lid).alid == pytest.approx(alid, abs=0.012)
+    assert highest <= np.log2(29) + 0.005
+
+
+def test_random_scores_tell_nothing():
+    rng = np.random.default_rng(0)
+    n = 29
+    dev, scores = rng.normal(size=(10_000, n)), rng.normal(size=(10_000, n))
+    mated = rng.integers(n, size=10_000)
+    calibration = fit_rows(dev, rng.integers(n, size=10_000))
+    summary = summarise(row_evidence(scores, mated, calibration).lid)
+    assert abs(summary.alid) < 0.01
+    assert summary.pdr == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_gaussian_model_with_known_posterior_is_recovered():
+    """Scores that are LLRs of a Gaussian model: the ideal attacker's ALID is known from the true posterior."""
+    d, n, trials = 4.0, 50, 4000
+    rng = np.random.default_rng(1)
+
+    def draw():
+        mated = rng.integers(n, size=trials)
+        llr = rng.normal(-d / 2, np.sqrt(d), (trials, n))
+        llr[np.arange(trials), mated] += d
+        return llr, mated
+
+    (dev, dev_mated), (llr, mated) = draw(), draw()
+    top = llr.max(axis=1, keepdims=True)
+    log_mean = top[:, 0] + np.log(np.exp(llr - top).mean(axis=1))
+    ideal = ((llr[np.arange(trials), mated] - log_mean) / np.log(2)).mean()
+    for method in ("logistic", "temperature"):
+        calibration = fit_rows(0.1 * dev + 3, dev_mated, method=method)
+        alid = summarise(row_evidence(0.1 * llr + 3, mated, calibration).lid).alid
+        assert alid == pytest.approx(ideal, rel=0.02), method
+
+
+def test_ccdf_and_shares():
+    lid = np.array([0.5, -1.0, 2.0, 0.5])
+    levels, share = ccdf(lid)
+    assert levels.tolist() == [-1.0, 0.5, 2.0]
+    assert share.tolist() == [0.75, 0.25, 0.0]
+    assert [share_above(lid, level) for level in levels] == share.tolist()
+
+
+def test_speakers_are_listed_by_exposure():
+    risk = by_speaker(np.array([1.0, 3.0, -1.0, 0.0]), np.array(["a", "b", "a", "c"]))
+    assert risk.speaker.tolist() == ["b", "a", "c"]
+    assert risk.trials.tolist() == [1, 2, 1]
+    assert risk.mean.tolist() == [3.0, 0.0, 0.0]
+    assert risk.max.tolist() == [3.0, 1.0, 0.0]
+    assert risk.share_positive.tolist() == [1.0, 0.5, 0.0]
+
+
+def test_priors_are_checked():
+    scores, mated, fit = np.eye(2), np.array([0, 1]), AffineCalibration("a", 1.0, 0.0, 0.0)
+    with pytest.raises(InputError, match="prior: expected 2 probabilities"):
+        row_evidence(scores, mated, fit, prior=np.array([1.0]))
+    with pytest.raises(InputError, match="positive probabilities that sum to 1"):
+        row_evidence(scores, mated, fit, prior=np.array([0.0, 1.0]))

@@ -1,0 +1,346 @@
+"""Values on fewer people by counts, against scores that are really taken away and sorted again."""
+
+import os
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import zeroevidence as ze
+from zeroevidence.calibrate.pav import rank
+from zeroevidence.calibrate.rows import AffineCalibration
+from zeroevidence.data.scores import Pairs
+from zeroevidence.measure.search.disclosure import RowEvidence, row_evidence, summarise
+from zeroevidence.measure.search.rank import rank_disclosure, top_k
+from zeroevidence.measure.search.singling import link_probability
+from zeroevidence.measure.views import PairSettings
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
+from zeroevidence.uncertainty.resampling.draws import batches, draw_groups, draw_halves, run_batches
+from zeroevidence.uncertainty.resampling.pairs import PairResampler, _Subset
+from zeroevidence.uncertainty.resampling.search import IdentityEvidence, SearchResampler
+
+
+def matrix(n_speakers=6, per_speaker=4, seed=0, ties=False):
+    rng = np.random.default_rng(seed)
+    mated = np.repeat(np.arange(n_speakers), per_speaker)
+    scores = rng.normal(size=(len(mated), n_speakers))
+    scores[np.arange(len(mated)), mated] += 1.5
+    names = np.array([f"s{i}" for i in range(n_speakers)])
+    return ze.ScoreMatrix(
+        np.round(scores, 0 if ties else 9), mated, trial_speakers=names[mated], enrolment_speakers=names
+    )
+
+
+def some(data, kept):
+    """Targets and non-targets of the comparisons between some people."""
+    target, nontarget = [], []
+    for row, true in zip(data.scores, data.mated, strict=True):
+        for column, score in enumerate(row):
+            if kept[true] and kept[column]:
+                (target if column == true else nontarget).append(score)
+    return np.array(target), np.array(nontarget)
+
+
+def directly(target, nontarget, method):
+    found = {
+        "eer": ze.eer(target, nontarget),
+        "eer_rocch": ze.eer(target, nontarget, method="rocch"),
+        "cllr": ze.cllr(target, nontarget),
+        "cllr_min": ze.cllr_min(target, nontarget),
+        "dcf_act": ze.dcf_act(target, nontarget, prior=0.05),
+        "dcf_min": ze.dcf_min(target, nontarget, prior=0.05),
+        "d_ece": ze.d_ece(target, nontarget),
+        "worst_case": ze.worst_case(target, nontarget),
+    }
+    return found | ({"linkability": ze.linkability(target, nontarget, method="pav")} if method == "pav" else {})
+
+
+def resampled(scores, settings=None, **options):
+    ranked = rank(scores.target, scores.nontarget)
+    return PairResampler(scores, ranked, settings, clusters=find_clusters(scores), **options)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("method", ["pav", "histogram"])
+def test_left_out_people_are_gone_on_both_sides(ties, method):
+    data = matrix(ties=ties, per_speaker=12)
+    scores = data.to_scores()
+    resampler = resampled(scores, PairSettings(linkability=method, seed=1))
+    found = resampler.left_out(0, 6)
+    for g in range(6):
+        # groups are numbered as people's names are sorted
+        for name, value in directly(*some(data, np.arange(6) != g), method).items():
+            assert found[name][g] == pytest.approx(value, abs=1e-9), name
+
+
+def test_halves_come_with_their_complements():
+    data = matrix(7)
+    scores = data.to_scores()
+    resampler = resampled(scores, PairSettings(linkability="pav", seed=2))
+    found, taken = resampler.halves(3), draw_halves(7, 3, 2)
+    assert (taken[0::2] ^ taken[1::2]).all()
+    assert (taken[0::2].sum(axis=1) == 4).all()
+    for row, kept in enumerate(taken):
+        for name, value in directly(*some(data, kept), "pav").items():
+            assert found[name][row] == pytest.approx(value, abs=1e-9), name
+
+
+def test_nobody_left_out_is_the_value_itself():
+    data = matrix(20, 10)
+    scores = data.to_scores()
+    result = ze.evaluate(scores, options=ze.Options(intervals=0, null=0))
+    resampler = resampled(scores)
+    view = _Subset(resampler, resampler.target.all, resampler.nontarget.all)
+    assert len(resampler.measures) == 10
+    for one, _ in resampler.measures:
+        tolerance = 0.03 if one.name == "linkability" else 1e-9  # the model behind it is held fixed
+        assert one.compute(view) == pytest.approx(result.metrics[one.name].value, abs=tolerance), one.name
+
+
+def test_unrecognised_people_take_evidence_away():
+    """A share of the targets that looks like non-targets, by counts and by scores that are really mixed."""
+    data = matrix(20, 10)
+    scores = data.to_scores()
+    resampler = resampled(scores)
+    found = resampler.unrecognised()
+    share = 1.0 - 0.025 ** (1.0 / 20.0)
+    n = len(scores.nontarget)
+    replaced = round(share * n / (1 - share))
+    mixed = np.concatenate((np.repeat(scores.target, n // len(scores.target)), np.resize(scores.nontarget, replaced)))
+    for name, compute in (("eer", ze.eer), ("d_ece", ze.d_ece), ("cllr_min", ze.cllr_min), ("cllr", ze.cllr)):
+        change = compute(mixed, scores.nontarget) - compute(scores.target, scores.nontarget)
+        assert found[name] == pytest.approx(change / share, rel=0.15), name
+    assert found["eer"] > 0 > found["d_ece"]
+
+
+def test_independent_scores_are_dealt_to_groups():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1, 1, 400), rng.normal(0, 1, 4000)
+    result = ze.evaluate(target, nontarget, null=0)
+    assert "|ci:score200|" in result.signature
+    direct = [ze.eer(rng.normal(1, 1, 400), rng.normal(0, 1, 4000)) for _ in range(300)]
+    assert result["eer"].spread.error == pytest.approx(np.std(direct), rel=0.25)
+
+
+def test_many_people_are_left_out_in_groups():
+    data = matrix(60, 4)
+    one_by_one, grouped = (ze.evaluate(data, null=0, intervals=n) for n in (200, 20))
+    assert "|ci:speaker60|" in one_by_one.signature
+    assert "|ci:speaker20|" in grouped.signature
+    for name in ("eer", "d_ece", "alid"):
+        assert grouped[name].spread.error == pytest.approx(one_by_one[name].spread.error, rel=0.6), name
+        assert grouped[name].spread.freedom == 19
+
+
+def test_memory_is_that_of_the_trials():
+    """A matrix of recordings by recordings would need 12.8 GB."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    mated = rng.random(n) < 0.5
+    first, second = rng.integers(0, n, n), rng.integers(0, n, n)
+    values = rng.normal(size=n) + 2.0 * mated
+    names = np.arange(n).astype(str)
+    scores = ze.Scores(
+        values[mated],
+        values[~mated],
+        Pairs(first[mated], second[mated]),
+        Pairs(first[~mated], second[~mated]),
+        names,
+        names,
+    )
+    tracemalloc.start()
+    resampler = resampled(scores, most=10)
+    resampler.left_out(0, 10)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1500 * n
+
+
+def test_clusters_are_people_where_known():
+    scores = matrix().to_scores()
+    clusters = find_clusters(scores)
+    assert clusters.unit == "speaker"
+    assert len(clusters.names) == 6
+    assert (clusters.target.enrolment == clusters.target.trial).all()
+    assert find_clusters(ze.Scores([1.0], [0.0])) is None
+
+
+def test_unknown_speakers_are_clusters_of_their_own():
+    scores = ze.Scores(
+        [1.0],
+        [0.0, 0.1],
+        Pairs([0], [0]),
+        Pairs([0, 0], [1, 2]),
+        ["a"],
+        ["t", "a", "u"],
+        enrolment_speakers=["a"],
+        trial_speakers=["a", "", ""],
+    )
+    assert find_clusters(scores).names.tolist() == ["?a", "?u", "a"]
+
+
+def test_identifiers_stand_in_for_people():
+    scores = ze.Scores([1.0, 1.1], [0.0], Pairs([0, 1], [0, 1]), Pairs([0], [1]), ["a", "b"], ["x", "y"])
+    found = find_clusters(scores)
+    assert found.unit == "identifier"
+    # targets say that a and x, and b and y, are one person each
+    assert found.names.tolist() == ["a", "b"]
+    assert (found.nontarget.enrolment.tolist(), found.nontarget.trial.tolist()) == ([0], [1])
+
+
+def expected_of(lid, greater, equal, identities, singled):
+    summary, ranks = summarise(lid), rank_disclosure(greater, equal, identities)
+    return {
+        **{name: getattr(summary, name) for name in ("alid", "pdr", "ndr", "lid_pos", "lid_neg", "lid_max")},
+        "top1": top_k(greater, equal),
+        "mean_rank_disclosure": ranks.mean,
+        "max_rank_disclosure": ranks.max,
+        "identification_rate": ranks.identification_rate,
+        "link_probability": link_probability(greater, equal),
+        "singling_out": singled.mean(),
+        "lid_prior_free": np.mean([over_all_priors(one, identities) for one in lid]),
+    }
+
+
+def over_all_priors(lid, identities):
+    """Mean over the prior of the true person, the others sharing the rest, by quadrature."""
+    posterior = 2.0**lid / identities
+    ratio = posterior / (1.0 - posterior) * (identities - 1.0)
+    return quad(lambda prior: np.log2(ratio / (prior * ratio + 1.0 - prior)), 0.0, 1.0)[0]
+
+
+def test_numbers_that_both_sides_use_are_not_one_recording():
+    """Rows and columns without names are numbered from 0: the first row need not be of the first person."""
+    data = matrix(12, 5)
+    nameless = ze.ScoreMatrix(data.scores, data.mated).to_scores()
+    found = find_clusters(nameless)
+    assert found.unit == "identifier"
+    assert len(found.names) == 12
+    assert (found.target.enrolment == found.target.trial).all()
+    assert not (found.nontarget.enrolment == found.nontarget.trial).any()
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_trials_of_some_people(ties):
+    data = matrix(ties=ties)
+    evidence = row_evidence(data.scores, data.mated, AffineCalibration("a", 1.5, 0.0, 0.0))
+    singled = (np.arange(len(data.mated)) % 3 == 0).astype(np.int64)
+    resampler = SearchResampler(evidence, singled, data.mated)
+    taken = np.array([[1, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=bool)
+    found = resampler.of(taken)
+    for r, kept in enumerate(taken):
+        trials = np.flatnonzero(kept[data.mated])
+        expected = expected_of(
+            evidence.lid[trials], evidence.greater[trials], evidence.equal[trials], 6, singled[trials]
+        )
+        assert set(expected) == set(found)
+        for name, value in expected.items():
+            assert found[name][r] == pytest.approx(value, abs=1e-9, nan_ok=True), name
+    np.testing.assert_array_equal(resampler.left_out(0, 6)["alid"], resampler.of(~np.eye(6, dtype=bool))["alid"])
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_left_out_people_are_not_searched_for(ties):
+    """Against a search that never had the person: the evidence of each trial is that of the smaller search."""
+    data = matrix(ties=ties)
+    n = 6
+    llr = data.scores * 1.5
+    lid = (llr - np.log(np.exp(llr).mean(axis=1, keepdims=True))) / np.log(2)
+    own = lid[np.arange(len(data.mated)), data.mated]
+    counts = [
+        np.array([compare(row, row[true]).sum() for row, true in zip(data.scores, data.mated, strict=True)])
+        for compare in (np.greater, np.equal)
+    ]
+    evidence = RowEvidence(own, counts[0], counts[1] - 1, n)
+    fires = data.scores > 0.5
+    everyone = IdentityEvidence(data.scores, data.mated, lid, np.full(n, 1 / n), fires)
+    singled = (fires.sum(axis=1) == 1).astype(np.int64)
+    found = SearchResampler(evidence, singled, data.mated, everyone=everyone).left_out(0, n)
+    for g in range(n):
+        rows, columns = np.flatnonzero(data.mated != g), np.flatnonzero(np.arange(n) != g)
+        scores, smaller = data.scores[np.ix_(rows, columns)], llr[np.ix_(rows, columns)]
+        mated = data.mated[rows] - (data.mated[rows] > g)
+        bits = (smaller - np.log(np.exp(smaller).mean(axis=1, keepdims=True))) / np.log(2)
+        at = np.arange(len(rows)), mated
+        true = scores[at][:, None]
+        greater, equal = (scores > true).sum(axis=1), (scores == true).sum(axis=1) - 1
+        single = (scores > 0.5).sum(axis=1) == 1
+        for name, value in expected_of(bits[at], greater, equal, n - 1, single).items():
+            assert found[name][g] == pytest.approx(value, abs=1e-9), name
+
+
+def test_draws():
+    assert draw_groups(3, 5, seed=0).tolist() == [0, 1, 2]
+    assert np.bincount(draw_groups(23, 5, seed=0)).tolist() == [5, 5, 5, 4, 4]
+    assert batches(130) == [(0, 64), (1, 64), (2, 2)]
+
+
+def test_a_process_that_died_is_told_as_a_lack_of_memory():
+    with pytest.raises(ze.errors.OutOfMemory):
+        list(run_batches(dies, 130, workers=2))
+
+
+def dies(batch, size):
+    os._exit(9)
+
+
+def test_progress_counts_replicates():
+    seen = []
+    list(run_batches(lambda batch, size: size, 130, progress=lambda done, total: seen.append((done, total))))
+    assert seen == [(64, 130), (128, 130), (130, 130)]
+
+
+def test_any_number_of_workers_gives_the_same_result():
+    data = matrix(10, 5)
+    options = ze.Options(intervals=200, null=130)
+    one = ze.evaluate(data, options=options)
+    two = ze.evaluate(data, options=options, workers=2)
+    assert one.metrics == two.metrics
+    assert one.signature == two.signature
+
+
+def test_the_seed_decides():
+    data = matrix(12, 5)
+    runs = [ze.evaluate(data, options=ze.Options(null=50, seed=s)).metrics["d_ece"] for s in (0, 0, 1)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def test_too_few_people_give_no_interval_and_say_so():
+    few, enough = ze.evaluate(matrix(9, 8), null=0), ze.evaluate(matrix(10, 8), null=0)
+    assert all(one.low is None and one.high is None for one in few.metrics.values())
+    assert [one.code for one in few.flags] == ["no-intervals"]
+    assert enough["eer"].low < enough["eer"].value < enough["eer"].high
+    assert [one.code for one in enough.flags] == ["few-speakers"]
+
+
+def test_people_who_speak_most_count_as_few():
+    data = matrix(40, 10)
+    uneven = data.take(np.flatnonzero((data.mated < 4) | (np.arange(400) % 10 == 0)))
+    (found,) = (one for one in ze.evaluate(uneven, null=0).flags if one.code == "few-speakers")
+    assert found.sentence.startswith("40 speakers, who count as 13 because")
+
+
+def test_every_value_lies_in_its_interval():
+    for seed in range(3):
+        result = ze.evaluate(matrix(12, 6, seed=seed), null=0)
+        for name, one in result.metrics.items():
+            if one.low is not None:
+                assert one.low <= one.value <= one.high, name
+        for name in ("d_ece", "cllr_min", "linkability", "mean_rank_disclosure"):
+            assert result[name].plain is not None
+            assert result[name].plain != result[name].value
+
+
+def test_no_error_seen_is_not_certainty():
+    scores = np.random.default_rng(0).normal(size=(300, 30)) + 30.0 * np.eye(30)[np.arange(300) % 30]
+    names = np.array([f"s{i}" for i in range(30)])
+    mated = np.arange(300) % 30
+    data = ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+    result = ze.evaluate(data, null=0)
+    assert result["eer"].value == 0.0
+    assert result["eer"].high == pytest.approx(0.1, abs=0.03)
+    assert result["top1"].low < 0.9
+    assert result["d_ece"].low < 0.65
+    assert result["alid"].low < 4.5
