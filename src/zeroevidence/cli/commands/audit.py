@@ -10,19 +10,13 @@ import click
 
 from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends import BACKENDS
-from zeroevidence.attack.extractors import expected_names
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, expected_names
 from zeroevidence.auditing.corpora import Cutting, audit_corpora
+from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option, option_group
-from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
-from zeroevidence.cli.options.output import (
-    measure_option,
-    overwrite_option,
-    path_option,
-    print_written,
-    signatures_option,
-    terminal_progress,
-)
-from zeroevidence.cli.options.utility import anonymised_option, evaluate_sound, pitch_option, recognition_options
+from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
+from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
+from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
 from zeroevidence.data.door import named
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.data.writing import refuse_existing
@@ -43,11 +37,9 @@ cutting_options = option_group(
 
 @click.command("audit")
 @click.argument("corpus")
-@anonymised_option
+@shared.anonymised()
 @click.option("--protect", metavar="NAME", help=f"Anonymise the speech with this voice protector: {spellings()}.")
-@derived_option(
-    audit_corpora, "extractor", type=str, metavar="NAME", help=f"Speaker encoder; one of {expected_names()}."
-)
+@shared.extractor(f"one of {expected_names()}", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option(
     "--extractor-anonymised",
     metavar="NAME",
@@ -81,15 +73,15 @@ cutting_options = option_group(
     "people without roles, else 0].",
 )
 @recognition_options
-@pitch_option("and their lengths.")
+@shared.pitch("and their lengths")
 @click.option("--cache", metavar="DIR", help="Where to keep embeddings between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
-@workers_option
+@shared.workers()
 @measure_option()
-@signatures_option
-@click.option("--report", metavar="FILE", help="Where to write the HTML report; OUT/report.html unless given.")
-@path_option("a folder.", metavar="OUT", name="folder")
-@overwrite_option
+@shared.signatures()
+@shared.report("OUT/report.html unless given")
+@shared.output("a folder", name="folder", required=True, metavar="OUT")
+@shared.overwrite()
 def command(
     corpus: str,
     anonymised: str | None,
@@ -109,8 +101,8 @@ def command(
 
     CORPUS is the original speech: a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance,
     speaker and path. Give the same utterances, anonymised, with --anonymised, or let a bundled protector anonymise them
-    with --protect. If the corpus names no roles, enrolment, trials and training people are drawn from it; fewer than
-    30 people are cross-validated. An interrupted audit continues where it stopped.
+    with --protect. Where the corpus names no roles, they are drawn: who is enrolled, who is tried, who is trained on. A
+    corpus of few people is cross-validated. An interrupted audit continues where it stopped.
 
     The folder OUT gets the results, which the other commands read, and the report. With --transcripts and --hypotheses
     the report also shows the word error rate of the anonymised speech.

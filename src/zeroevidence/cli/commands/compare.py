@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options.measuring import measuring_options, workers_option
-from zeroevidence.cli.options.output import measure_option, output_to, signatures_option
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.measuring import measuring_options
+from zeroevidence.cli.options.output import measure_option, output_to
 from zeroevidence.cli.options.score_files import file_progress, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.comparison import USUAL
@@ -46,10 +47,10 @@ class _RunsCommand(click.Command):
     help="Scores of several trainings of one system; once for each system, instead of SCORES.",
 )
 @measuring_options("intervals", "seed", null=0)
-@workers_option
+@shared.workers()
 @output_to(
-    measure_option(f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]."),
-    signatures_option,
+    measure_option(f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]"),
+    shared.signatures(),
 )
 def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, workers: int, output: Output) -> None:
     """Rank systems that were scored on the same trials, and report which differences are more than chance.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import table_options, terminal_progress, write_text
 from zeroevidence.errors import UsageError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("demo")
 @click.option("--files", metavar="DIR", help="Write the bundled scores, keys and embeddings to DIR, and audit nothing.")
-@click.option("--report", metavar="FILE", help="Where to write the HTML report; none is written unless given.")
+@shared.report("none is written unless given")
 @table_options
 def command(files: str | None, report: str | None, output: Output) -> None:
     """Audit bundled embeddings of real speech: spoken digits with two protections, and read sentences with a third.
@@ -54,7 +55,7 @@ def command(files: str | None, report: str | None, output: Output) -> None:
         for audit in audits:
             click.echo(audit_text(audit, signatures=output.signatures, measures=output.measures))
     else:
-        output.emit_rows(material.rows)
+        output.emit(output.render(material.rows))
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:

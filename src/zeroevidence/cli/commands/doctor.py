@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.cli.options.problems import exit_if_problems, limit_option, print_problems
+from zeroevidence.cli.options.problems import exit_if_problems, print_problems
 from zeroevidence.cli.options.score_files import files_to_check
-from zeroevidence.cli.options.utility import anonymised_option, corpus_option
 from zeroevidence.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @click.command("doctor")
 @files_to_check
-@corpus_option("to check instead of SCORES.")
-@anonymised_option
-@limit_option
+@shared.corpus("to check instead of SCORES")
+@shared.anonymised()
+@shared.limit()
 def command(inputs: ScoreInputs, corpus: str | None, anonymised: str | None, limit: int) -> None:
     """List every problem of score files and keys, or of a corpus, as `file:line: reason`, and evaluate nothing.
 

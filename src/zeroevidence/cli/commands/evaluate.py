@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.gates import gate_option
-from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options, workers_option
+from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options
 from zeroevidence.cli.options.output import table_options, write_frame
 from zeroevidence.cli.options.score_files import file_progress, score_inputs
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @measuring_options(*ALL_OPTIONS)
 @click.option("--prior", metavar="FILE", help="Lines of `identity probability` [default: all identities equally likely].")
 @click.option("--fuse", is_flag=True, help="Add a row for an attacker who fuses all SCORES, with weights from --dev.")
-@workers_option
+@shared.workers()
 @click.option("--per-trial", metavar="FILE", help="Also write the disclosure of each trial, as .csv or .parquet.")
 @click.option(
     "--per-speaker",
@@ -60,8 +61,9 @@ def command(
     """  # noqa: D301 (\b is a control character here)
     output.reserve(per_trial, per_speaker)
     rows = _evaluate(inputs, options, prior, workers, fuse=fuse)
+    text = output.render(rows)
     _write_tables(rows, per_trial, per_speaker)
-    output.emit_rows(rows)
+    output.emit(text)
     gates.judge(rows)
 
 

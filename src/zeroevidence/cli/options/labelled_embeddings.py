@@ -84,6 +84,13 @@ paper_option = click.option(
 )
 
 
+def refuse_with(option: str, **others: object) -> None:
+    """Refuse options that do not go with another one; those whose value is false were not given."""
+    given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value]
+    if given:
+        raise UsageError(f"{option} goes without {' and '.join(given)}")
+
+
 def _parse_parameters(settings: Sequence[str]) -> dict[str, int | float | str]:
     """Return parameters of a protector by name."""
     parameters = {}
