@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.backends import Cosine, Plda
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.measure.pairs.verification import eer
 
 SETS = {"samegender_f0orig": "orig", "samegender_f0orig_retrained": "anon"}  # and what the extractor was trained on

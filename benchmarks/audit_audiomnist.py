@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.extract import extract
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.extractors.extract import extract
+from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.evaluation import Options

@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from zeroevidence.data.formats.scores.quick import PORTION
+from zeroevidence.data.formats.scores.reading.polars_reader import PORTION
 
 ARRAYS = """
 import dataclasses, json, resource, sys
 import numpy as np
-from zeroevidence.data.formats import read_scores
-from zeroevidence.data.formats.scores import quick
+from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.reading import polars_reader as quick
 quick.PORTION = int(sys.argv[2])
 def size(one):
     if isinstance(one, np.ndarray):

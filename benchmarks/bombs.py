@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.data.unpacking import VARIABLE
+from zeroevidence.data.files.size_limits import LIMIT_VARIABLE
 
 MIB = 1 << 20
 # A process that starts another from a large one inherits its peak, so a small one stands between.
@@ -160,7 +160,7 @@ def torch_zip(path: Path, size: int) -> None:
 
 def model(path: Path) -> None:
     """A protector, and vectors for it."""
-    from zeroevidence.data.formats.vectors import read_embeddings
+    from zeroevidence.data.formats.vectors.read import read_embeddings
     from zeroevidence.protect.fitting import fit_protector
     from zeroevidence.protect.models import save_model
 
@@ -203,7 +203,7 @@ _FIT = ("protect", "fit", "FILE", "--attribute", "sex", "--protector", "linear",
 _PROTECT = ("protect", "apply", "HOME/model", "FILE", "-o", "OUT.npz")
 _LOAD = ("protect", "apply", "FILE", "HOME/vectors.npz", "-o", "OUT.npz")
 _REPORT = ("report", "FILE", "-o", "OUT.html")
-_LIMIT = rf": unpacks to .* GiB, and the limit is .* GiB; {VARIABLE}=\d+G raises it"
+_LIMIT = rf": unpacks to .* GiB, and the limit is .* GiB; {LIMIT_VARIABLE}=\d+G raises it"
 _BROKEN = "model.safetensors: cannot be read as safetensors: "
 BOMBS = (
     Bomb("npz, vectors", "v.npz", few_vectors, npz_vectors, _FIT, "v.npz" + _LIMIT),
@@ -233,7 +233,10 @@ def measured(one: Bomb, make: Callable[[Path], None], limit: str) -> MeasureResu
     with tempfile.TemporaryDirectory() as folder:
         words, path = one.written(Path(folder), make), Path(folder) / one.file
         found = subprocess.run(
-            [sys.executable, "-c", PEAK, *words], env=os.environ | {VARIABLE: limit}, capture_output=True, check=True
+            [sys.executable, "-c", PEAK, *words],
+            env=os.environ | {LIMIT_VARIABLE: limit},
+            capture_output=True,
+            check=True,
         )
         told = json.loads(found.stdout)
         size = sum(file.stat().st_size for file in ([path] if path.is_file() else path.iterdir()))

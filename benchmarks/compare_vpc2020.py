@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from zeroevidence.data.formats import read_scores
+from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.evaluation import compare, evaluate
 from zeroevidence.report.tables.comparisons import render_comparisons
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.backends import Cosine
+from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import diagonalise, moments
-from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.data.audio import load_audio
+from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.protect import load_protector
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence import Options
-from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.formats import read_embeddings
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.protect.assessment import REGRESSORS, Roles, assess_number
 from zeroevidence.protect.assessment.numbers import banded, cuts_by_number
 from zeroevidence.protect.attributes.shared.bands import Bands
@@ -57,7 +57,7 @@ def main() -> None:
         for (protector, noise), values in found.items():
             numbers = " | ".join(f"{one:.2f}" for one in np.mean(values, axis=0))
             print(f"| {words} | {protector} | {noise:g} | {numbers} | {', '.join(chosen[protector, noise])} |")
-        print(f"{words}: {len(np.unique(speaker_names(data)))} people", file=sys.stderr, flush=True)
+        print(f"{words}: {len(np.unique(require_speakers(data)))} people", file=sys.stderr, flush=True)
 
 
 def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[str, float], list[float], str]]:

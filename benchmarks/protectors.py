@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from timing import best_of_each
 
-from zeroevidence.data.audio import load_audio
+from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import kinds
 

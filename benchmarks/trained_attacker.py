@@ -40,14 +40,14 @@ def people(speakers: np.ndarray, cut: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def card(encoder: str):
-    from zeroevidence.attack.encoders import find_encoder
+    from zeroevidence.attack.encoders.inventory import find_encoder
 
     return find_encoder(encoder).card
 
 
 def prepare(work: Path, encoder: str, speech: Path, names: list[str]) -> None:
-    from zeroevidence.attack.features import FRONT_ENDS
-    from zeroevidence.data.audio import load_audio
+    from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+    from zeroevidence.data.speech.audio import load_audio
     from zeroevidence.protect import load_protector
 
     front_end = FRONT_ENDS[card(encoder).front_end]
@@ -88,7 +88,7 @@ def features(work: Path, encoder: str, name: str) -> list[np.ndarray]:
 
 def network(encoder: str):
     """The encoder, to be trained further."""
-    from zeroevidence.attack.networks import load_onnx
+    from zeroevidence.attack.networks.loading import load_onnx
 
     return load_onnx(card(encoder).file)
 
@@ -107,7 +107,7 @@ def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, 
     """A network after training on the first group of people, stopped on the second; says how long it took."""
     import torch
 
-    from zeroevidence.attack.training.frames import FrameSet
+    from zeroevidence.attack.training.data.frame_set import FrameSet
     from zeroevidence.attack.training.loop import train as fit
     from zeroevidence.attack.training.settings import TrainingSettings
 
@@ -165,9 +165,9 @@ def timed(work: Path, encoder: str, name: str, **settings) -> None:
 
 def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None:
     import zeroevidence as ze
-    from zeroevidence.attack.attackers import find_attacker
-    from zeroevidence.attack.ladder import rungs
-    from zeroevidence.auditing.climbing import climb, fit_candidates
+    from zeroevidence.attack.attackers.attacker import find_attacker
+    from zeroevidence.attack.ladder.ladder import ladder_steps
+    from zeroevidence.auditing.attacks.step_attack import climb, fit_candidates
 
     with np.load(work / "people.npz") as known:
         speakers, roles, ids = known["speaker"], known["role"], known["utterance"]
@@ -185,7 +185,7 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
                 vectors = ze.Embeddings(np.load(file), ids, speakers)
                 sets = ze.EmbeddingSets.from_roles(vectors, split, roles)
                 sides = {"original": sets, "anonymised": sets}
-                for step in rungs("quick"):
+                for step in ladder_steps("quick"):
                     attempt = climb(model, step.name, encoder, sides, fit_candidates(step, sets.train))
                     row = ze.evaluate(attempt.scores, dev=attempt.dev, intervals=intervals, null=0)
                     shown = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))

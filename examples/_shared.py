@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence import plot
-from zeroevidence.attack.backends import make_backend
+from zeroevidence.attack.backends.backend import make_backend
 from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings, mated_rows
-from zeroevidence.data.formats import read_scores
-from zeroevidence.data.matrix import ScoreMatrix, searchable
+from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, Training, threat_from_sides
 from zeroevidence.errors import UsageError, ZeroEvidenceError
 from zeroevidence.evaluation import About, Evaluation, Options
@@ -144,7 +144,7 @@ def _bundled_searches() -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
         sets = sample_sets(kind)
         found[name] = _scored(sets, sets.eval_enrol, sets.eval_trial), _scored(sets, sets.dev_enrol, sets.dev_trial)
     noisy = [next(row for row in sample_rows(split) if _is_informed(row.about)) for split in ("eval", "dev")]
-    matrices = [searchable(read_scores(row.scores, row.key).data)[0] for row in noisy]
+    matrices = [closed_set_search(read_scores(row.scores, row.key).data)[0] for row in noisy]
     assert matrices[0] is not None
     assert matrices[1] is not None
     found["noise on embeddings"] = matrices[0], matrices[1]
@@ -174,7 +174,7 @@ def _published_searches(data: Path) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]
     home = data / "scores" / "vpc2020"
 
     def matrix(set_up: str, side: str, sex: str) -> ScoreMatrix:
-        rows, _ = searchable(read_scores(home / set_up / f"{side}_{sex}.scores", home / f"trials_{sex}").data)
+        rows, _ = closed_set_search(read_scores(home / set_up / f"{side}_{sex}.scores", home / f"trials_{sex}").data)
         assert rows is not None
         return rows
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from _shared import Sheet, number, run
 
-from zeroevidence.data.formats import read_tandem
+from zeroevidence.data.formats.asvspoof.read import read_tandem
 from zeroevidence.data.tandem import TandemScores
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import lfilter
 
-from zeroevidence.data.audio import write_audio
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.protect.voices import load_protector
 
 RATE = 16_000

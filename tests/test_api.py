@@ -302,7 +302,7 @@ def test_options_are_checked_when_made(settings, said):
 
 
 def test_back_ends_are_estimators():
-    from zeroevidence.attack.backends import BACKENDS, make_backend
+    from zeroevidence.attack.backends.backend import BACKENDS, make_backend
 
     for name in BACKENDS:
         one = make_backend(name)

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from tests.onnx_bytes import model as onnx_model
-from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.data.audio import write_audio
-from zeroevidence.data.locking import exclusive
-from zeroevidence.data.writing import TEMPORARY, write_whole
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.files.writing import TEMPORARY_PREFIX, write_atomically
+from zeroevidence.data.speech.audio import write_audio
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.report.inputs import ReportInputs
@@ -27,8 +27,8 @@ from zeroevidence.report.inputs import ReportInputs
 KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS", "3"))
 HOLDS = """
 import sys, time
-from zeroevidence.data.locking import exclusive
-with exclusive(sys.argv[1]):
+from zeroevidence.data.files.locking import lock_folder
+with lock_folder(sys.argv[1]):
     print("mine", flush=True)
     time.sleep(60)
 """
@@ -46,7 +46,7 @@ def finished(*words):
 
 
 def leftovers(home):
-    return [path for path in home.rglob("*") if path.name.startswith(TEMPORARY) or path.name.endswith(".lock")]
+    return [path for path in home.rglob("*") if path.name.startswith(TEMPORARY_PREFIX) or path.name.endswith(".lock")]
 
 
 def killed_and_again(words, home, check, *, again=True):
@@ -151,7 +151,8 @@ def test_a_training(speech, tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_export import save_onnx
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -174,7 +175,7 @@ def test_a_model_that_was_cut_off_is_written_again(voices):
     home = voices / "m"
     home.mkdir()
     (home / "model.safetensors").write_bytes(b"half")
-    (home / f"{TEMPORARY}abc").write_bytes(b"ha")
+    (home / f"{TEMPORARY_PREFIX}abc").write_bytes(b"ha")
     finished("protect", "fit", voices / "voices.npz", "--attribute", "sex", "--protector", "linear", "-o", home)
     assert sorted(path.name for path in home.iterdir()) == ["model.json", "model.safetensors"]
 
@@ -183,23 +184,23 @@ def test_the_second_of_two_is_refused_and_a_killed_one_taken_over(tmp_path):
     first = subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path / "out"], stdout=subprocess.PIPE, text=True)
     assert first.stdout.readline() == "mine\n"
     words = rf"out: process {first.pid} on .* since .* UTC writes into it"
-    with pytest.raises(UsageError, match=words), exclusive(tmp_path / "out"):
+    with pytest.raises(UsageError, match=words), lock_folder(tmp_path / "out"):
         pass
-    with exclusive(tmp_path / "other"):
+    with lock_folder(tmp_path / "other"):
         pass
     first.kill()
     first.wait()
     first.stdout.close()
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / f"{TEMPORARY}x").touch()
-    with exclusive(tmp_path / "out"):
+    (tmp_path / "out" / f"{TEMPORARY_PREFIX}x").touch()
+    with lock_folder(tmp_path / "out"):
         assert list((tmp_path / "out").iterdir()) == []
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_two_commands_into_one_folder(voices):
     words = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "-o", voices / "out")
-    with exclusive(voices / "out"):
+    with lock_folder(voices / "out"):
         process = started(*words)
         _, err = process.communicate(timeout=300)
     assert process.returncode == 2
@@ -209,7 +210,7 @@ def test_two_commands_into_one_folder(voices):
 def test_a_lock_is_not_written_through_a_link(tmp_path):
     (tmp_path / "mine").write_text("precious")
     (tmp_path / ".out.lock").symlink_to(tmp_path / "mine")
-    with pytest.raises(Exception, match="out: cannot be written"), exclusive(tmp_path / "out"):
+    with pytest.raises(Exception, match="out: cannot be written"), lock_folder(tmp_path / "out"):
         pass
     assert (tmp_path / "mine").read_text() == "precious"
 
@@ -223,5 +224,5 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_whole(path, write)
+        write_atomically(path, write)
     assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])

@@ -45,7 +45,7 @@ def test_what_is_loaded_is_not_run(path):
 
 
 # JSON is read by the door; what a process of ours wrote a moment ago, and what is bundled, by itself.
-DOORS = ("data/typed.py", "data/locking.py", "web/jobs.py", "attack/encoders/checking.py")
+DOORS = ("data/typed.py", "data/files/locking.py", "web/jobs.py", "attack/encoders/checking.py")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))

@@ -22,15 +22,9 @@ from zeroevidence.auditing import (
     audit_corpora as audit_corpora,
 )
 from zeroevidence.data.embeddings import Embeddings as Embeddings
-from zeroevidence.data.formats import (
-    read_embeddings as read_embeddings,
-)
-from zeroevidence.data.formats import (
-    read_scores as read_scores,
-)
-from zeroevidence.data.formats import (
-    read_tandem as read_tandem,
-)
+from zeroevidence.data.formats.asvspoof.read import read_tandem as read_tandem
+from zeroevidence.data.formats.scores.reading.read import read_scores as read_scores
+from zeroevidence.data.formats.vectors.read import read_embeddings as read_embeddings
 from zeroevidence.data.matrix import ScoreMatrix as ScoreMatrix
 from zeroevidence.data.scores import (
     Pairs as Pairs,

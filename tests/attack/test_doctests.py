@@ -7,9 +7,12 @@ import pkgutil
 import pytest
 
 from zeroevidence import attack
-from zeroevidence.attack.adapter import Adapter
-from zeroevidence.attack.backends import Cosine, Plda, ScoreNorm, make_backend
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.backends.backend import make_backend
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends.plda import Plda
+from zeroevidence.attack.backends.score_norm import ScoreNorm
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.ladder.adapter import Adapter
 
 MODULES = [found.name for found in pkgutil.walk_packages(attack.__path__, "zeroevidence.attack.")]
 

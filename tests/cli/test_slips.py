@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.vectors import read_embeddings
-from zeroevidence.data.writing import write_whole
+from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.errors import InputError, OutputError
 from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.protect import attributes
@@ -68,7 +68,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OutputError, match=r"result.json: cannot be written: No space left on device"):
-        write_whole(old, full)
+        write_atomically(old, full)
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     assert old.read_text() == "old"
 
@@ -77,7 +77,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
     outside, link = tmp_path / "outside", tmp_path / "link"
     outside.write_text("mine")
     link.symlink_to(outside)
-    write_whole(link, lambda temporary: temporary.write_text("new"))
+    write_atomically(link, lambda temporary: temporary.write_text("new"))
     assert (outside.read_text(), link.read_text(), link.is_symlink()) == ("mine", "new", False)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.data import audio
-from zeroevidence.data.audio import inspect_audio, load_audio, write_audio
-from zeroevidence.data.speech import Utterance
+from zeroevidence.data.speech import audio
+from zeroevidence.data.speech.audio import inspect_audio, load_audio, write_audio
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 
 sf = pytest.importorskip("soundfile")

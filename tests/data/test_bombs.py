@@ -10,15 +10,15 @@ import pytest
 
 from benchmarks.bombs import BOMBS, both
 from tests.fuzz.seeds import run
-from zeroevidence.data.formats.linked import read_linked
-from zeroevidence.data.formats.vectors import read_embeddings
-from zeroevidence.data.unpacking import VARIABLE, unpack_limit
+from zeroevidence.data.files.size_limits import LIMIT_VARIABLE, unpack_limit
+from zeroevidence.data.formats.linked_trials import read_linked
+from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.errors import InputError, UsageError
 
 
 @pytest.fixture(autouse=True)
 def limit(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "64M")
+    monkeypatch.setenv(LIMIT_VARIABLE, "64M")
 
 
 @pytest.mark.parametrize("bomb", BOMBS, ids=lambda one: one.name)
@@ -71,14 +71,14 @@ def test_archives_within_the_limit_are_read(tmp_path):
 
 @pytest.mark.parametrize(("text", "size"), [("5", 5), ("2k", 2048), ("3G", 3 << 30), ("1T", 1 << 40)])
 def test_the_limit_can_be_set(monkeypatch, text, size):
-    monkeypatch.setenv(VARIABLE, text)
+    monkeypatch.setenv(LIMIT_VARIABLE, text)
     assert unpack_limit() == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1", "1.5G", "\u00b2"])
 def test_a_limit_that_is_none(monkeypatch, text):
-    monkeypatch.setenv(VARIABLE, text)
-    with pytest.raises(UsageError, match=VARIABLE):
+    monkeypatch.setenv(LIMIT_VARIABLE, text)
+    with pytest.raises(UsageError, match=LIMIT_VARIABLE):
         unpack_limit()
 
 

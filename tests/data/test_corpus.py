@@ -9,9 +9,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from zeroevidence.data.audio import write_audio
-from zeroevidence.data.formats import diagnose_corpus, examine_corpus, examine_pairs, read_corpus, read_segments
-from zeroevidence.data.speech import Corpus, Utterance
+from zeroevidence.data.formats.corpora.read import (
+    diagnose_corpus,
+    examine_corpus,
+    examine_pairs,
+    read_corpus,
+    read_segments,
+)
+from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.speech.corpus import Corpus, Utterance
 from zeroevidence.errors import InputError
 
 pytest.importorskip("soundfile")

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.door import door, named
-from zeroevidence.data.formats.linked import read_linked
-from zeroevidence.data.formats.vectors import read_embeddings
+from zeroevidence.data.files.errors import naming_file, reading_file
+from zeroevidence.data.formats.linked_trials import read_linked
+from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.typed import read_json, typed
 from zeroevidence.errors import InputError, UsageError
 
@@ -76,26 +76,26 @@ def test_what_is_no_json(text, words):
 
 
 def test_a_door_names_the_file_and_lets_pass_what_is_not_its_own():
-    with pytest.raises(InputError, match=r"^x.bin: cannot be read as a thing: odd$"), door("x.bin", "a thing"):
+    with pytest.raises(InputError, match=r"^x.bin: cannot be read as a thing: odd$"), reading_file("x.bin", "a thing"):
         raise RuntimeError("odd\nmore")
-    with pytest.raises(InputError, match=r"^y.bin:3: odd$"), door("x.bin", "a thing"):
+    with pytest.raises(InputError, match=r"^y.bin:3: odd$"), reading_file("x.bin", "a thing"):
         raise InputError("odd", path="y.bin", line=3)
-    with pytest.raises(MemoryError), door("x.bin", "a thing"):
+    with pytest.raises(MemoryError), reading_file("x.bin", "a thing"):
         raise MemoryError
-    with pytest.raises(UsageError), door("x.bin", "a thing"):
+    with pytest.raises(UsageError), reading_file("x.bin", "a thing"):
         raise UsageError("odd")
 
 
 def test_a_door_is_quiet_about_what_can_be_read(recwarn):
     import warnings
 
-    with door("x.npy", "NumPy"):
+    with reading_file("x.npy", "NumPy"):
         warnings.warn("made long ago", stacklevel=1)
     assert not recwarn.list
 
 
 def test_errors_without_a_file_get_one():
-    with pytest.raises(InputError, match=r"^a.npz: odd$"), named("a.npz"):
+    with pytest.raises(InputError, match=r"^a.npz: odd$"), naming_file("a.npz"):
         raise InputError("odd")
 
 

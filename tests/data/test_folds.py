@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.folds import FEW_PEOPLE, draw_folds, usual_folds
-from zeroevidence.data.speech import Corpus, Utterance
+from zeroevidence.data.speech.corpus import Corpus, Utterance
+from zeroevidence.data.speech.folds import FEW_PEOPLE, default_folds, draw_folds
 from zeroevidence.errors import UsageError
 
 
@@ -79,8 +79,8 @@ def test_people_with_one_recording_are_only_learned_from():
 
 
 def test_which_corpora_get_folds():
-    assert [usual_folds(corpus(n)) for n in (4, 5, 6, FEW_PEOPLE - 1, FEW_PEOPLE, 40)] == [0, 0, 3, 3, 0, 0]
-    assert usual_folds(corpus(9, role="train")) == 0
+    assert [default_folds(corpus(n)) for n in (4, 5, 6, FEW_PEOPLE - 1, FEW_PEOPLE, 40)] == [0, 0, 3, 3, 0, 0]
+    assert default_folds(corpus(9, role="train")) == 0
     with pytest.raises(UsageError, match="names roles"):
         draw_folds(corpus(9, split="dev"), 3)
     for number, folds in ((4, 2), (6, 2), (9, 5), (9, 1)):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import diagnose_tandem, read_tandem
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError, UsageError
 

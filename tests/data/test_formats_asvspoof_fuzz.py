@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zeroevidence.data.formats import diagnose_tandem, read_tandem
+from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.errors import InputError
 
 # A naive reader, written apart from the package: the format is known, None for anything that is not right.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import diagnose_tandem, read_tandem
+from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
 
 CODECS = ("alaw", "none", "opus")

@@ -5,9 +5,9 @@ import struct
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import diagnose, read_scores
+from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scale import Scale
+from zeroevidence.data.preparing.scale import Scale
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zeroevidence.data.formats import diagnose, read_scores
-from zeroevidence.data.formats.scores.careful import read_carefully
-from zeroevidence.data.formats.scores.detect import detect
-from zeroevidence.data.formats.scores.located import read_located
-from zeroevidence.data.formats.scores.quick import read_quickly
-from zeroevidence.data.formats.source import InputFile
+from zeroevidence.data.formats.input_file import InputFile
+from zeroevidence.data.formats.scores.reading.block_reader import read_located
+from zeroevidence.data.formats.scores.reading.detect import detect
+from zeroevidence.data.formats.scores.reading.line_reader import read_carefully
+from zeroevidence.data.formats.scores.reading.polars_reader import read_quickly
+from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.errors import InputError
 
 # A naive reader, written apart from the package: one format, no detection, None for anything that is not right.

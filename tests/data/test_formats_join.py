@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import diagnose, read_scores
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import InputError
 
 KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]
@@ -32,7 +32,7 @@ def as_sets(data):
     }
 
 
-def speaker_names(data):
+def require_speakers(data):
     return (
         dict(zip(data.enrolments.tolist(), data.enrolment_speakers.tolist(), strict=True)),
         dict(zip(data.trials.tolist(), data.trial_speakers.tolist(), strict=True)),
@@ -47,7 +47,7 @@ def test_order_of_rows_does_not_matter(tmp_path, seed):
         put(tmp_path, "s2", shuffle(SCORES, len(SCORES))), put(tmp_path, "k2", shuffle(KEY, len(KEY)))
     ).data
     assert as_sets(found) == as_sets(wanted)
-    assert speaker_names(found) == speaker_names(wanted)
+    assert require_speakers(found) == require_speakers(wanted)
     same = read_scores(put(tmp_path, "s3", shuffle(SCORES, len(SCORES))), tmp_path / "k").data
     assert np.array_equal(same.target, wanted.target)
     assert np.array_equal(same.nontarget_pairs.trial, wanted.nontarget_pairs.trial)
@@ -127,15 +127,15 @@ def test_kaldi_speakers(tmp_path):
     key = [*KEY, "a u4 target", "b u4 target"]
     scores = [*SCORES, "a u4 1", "b u4 1"]
     data = read_scores(put(tmp_path, "s", scores), put(tmp_path, "k", key)).data
-    assert speaker_names(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
+    assert require_speakers(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
 
 
 def test_speakers_file(tmp_path):
     utt2spk = put(tmp_path, "utt2spk", ["u1 a", "u2  b", "u3\tc", "x y"])
     files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
     wanted = ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "c"})
-    assert speaker_names(read_scores(*files, speakers=utt2spk).data) == wanted
-    assert speaker_names(read_scores(*files, speakers=tmp_path).data) == wanted
+    assert require_speakers(read_scores(*files, speakers=utt2spk).data) == wanted
+    assert require_speakers(read_scores(*files, speakers=tmp_path).data) == wanted
 
 
 def test_speakers_file_must_cover_every_trial(tmp_path):
@@ -157,14 +157,14 @@ def test_speakers_file_errors(tmp_path):
 def test_voxceleb_speakers(tmp_path):
     files = put(tmp_path, "s", ["1 a b", "2 a c"]), put(tmp_path, "k", ["1 a b", "0 a c"])
     known = read_scores(*files, speakers=put(tmp_path, "u", ["a A", "b A", "c C"])).data
-    assert speaker_names(known) == ({"a": "A"}, {"b": "A", "c": "C"})
+    assert require_speakers(known) == ({"a": "A"}, {"b": "A", "c": "C"})
     assert "no speaker for enrolment 'a'" in diagnose(*files, speakers=put(tmp_path, "v", ["b A", "c C"]))[0].reason
 
 
 def test_table_speakers(tmp_path):
     rows = ["enrol,trial,score,label,enrol_speaker,trial_speaker", "a,u,1,1,S,S", "a,v,2,0,S,", "b,u,3,0,R,S"]
     data = read_scores(put(tmp_path, "s", rows)).data
-    assert speaker_names(data) == ({"a": "S", "b": "R"}, {"u": "S", "v": ""})
+    assert require_speakers(data) == ({"a": "S", "b": "R"}, {"u": "S", "v": ""})
     rows[3] = "b,u,3,0,R,T"
     found = diagnose(put(tmp_path, "s", rows))
     assert [(p.line, p.reason.split(";")[0]) for p in found] == [
@@ -175,8 +175,8 @@ def test_table_speakers(tmp_path):
 def test_key_folder(tmp_path):
     put(tmp_path, "data/trials", KEY)
     scores = put(tmp_path, "s", SCORES)
-    assert speaker_names(read_scores(scores, tmp_path / "data").data)[1]["u3"] == ""
+    assert require_speakers(read_scores(scores, tmp_path / "data").data)[1]["u3"] == ""
     put(tmp_path, "data/utt2spk", ["u1 a", "u2 b", "u3 c"])
-    assert speaker_names(read_scores(scores, tmp_path / "data").data)[1]["u3"] == "c"
+    assert require_speakers(read_scores(scores, tmp_path / "data").data)[1]["u3"] == "c"
     (tmp_path / "none").mkdir()
     assert str(diagnose(scores, tmp_path / "none")[0]) == f"{tmp_path}/none/trials: no such file"

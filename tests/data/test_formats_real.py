@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import diagnose, read_scores
+from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "scores"
 

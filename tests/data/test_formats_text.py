@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import FORMATS, Loaded, diagnose, read_scores
-from zeroevidence.data.formats.scores import load
+from zeroevidence.data.formats.scores.reading import read as load
+from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 
@@ -29,7 +31,7 @@ def put(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
-def trials(loaded: Loaded) -> dict[tuple[str, str], tuple[float, bool]]:
+def trials(loaded: LoadedScores) -> dict[tuple[str, str], tuple[float, bool]]:
     data = loaded.data
     assert isinstance(data, Scores)
     assert data.enrolments is not None
@@ -176,7 +178,7 @@ def test_unknown_options(tmp_path):
         read_scores(put(tmp_path, "s", SCORES), format="nist")
     with pytest.raises(UsageError, match="duplicates"):
         read_scores(put(tmp_path, "s", SCORES), duplicates="mean")  # type: ignore[arg-type]
-    assert FORMATS[0] == "auto"
+    assert format_names()[0] == "auto"
 
 
 # Detection
@@ -337,7 +339,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_a_wrong_file_of_many_lines_stays_readable(tmp_path, monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.scores.table.LIMIT", 3)
+    monkeypatch.setattr("zeroevidence.data.formats.scores.reading.table.LIMIT", 3)
     found = problems(tmp_path, SCORES, KEY.replace("target", "tgt"))
     assert found[-1] == "k: 2 further problems are not listed"
     assert len(found) == 4

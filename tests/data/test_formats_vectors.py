@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.formats import read_embeddings
+from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.errors import InputError
 
 VECTORS = np.array([[1.0, 2.5, -3.0], [0.5, 0.0, 4.0]], np.float32)

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from zeroevidence.data.formats import find_rows, read_scores, read_summary
+from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.voiceprivacy.published_tables import read_summary
+from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError
 
@@ -68,7 +70,7 @@ def attackers(rows):
 
 
 def test_old_layout(old):
-    rows = find_rows(old)
+    rows = find_kit_scores(old)
     assert len(rows) == 8
     found = attackers(rows)
     run = "results-2022-01-02-03-04-05"
@@ -93,7 +95,7 @@ def test_old_layout(old):
 def test_old_layout_from_any_folder(old, depth):
     run, pair = "results-2022-01-02-03-04-05.orig", "ASV-libri_dev_enrolls-libri_dev_trials_f"
     folder = [old, old / "exp", old / "exp" / run, old / "exp" / run / pair][depth]
-    rows = find_rows(folder)
+    rows = find_kit_scores(folder)
     assert len(rows) == [8, 8, 4, 1][depth]
     row = next(row for row in rows if row.scores.parent.name == pair and run in str(row.scores))
     assert row.threat == UNPROTECTED
@@ -101,7 +103,7 @@ def test_old_layout_from_any_folder(old, depth):
 
 
 def test_new_layout(new):
-    rows = find_rows(new)
+    rows = find_kit_scores(new)
     assert len(rows) == 7
     pair = "libri_test_enrolls_mcadams-libri_test_trials_m_mcadams"
     found = attackers(rows)
@@ -126,25 +128,25 @@ def test_key_given(new, tmp_path):
     moved.parent.mkdir()
     (new / "data").rename(moved)
     with pytest.raises(InputError, match=r"its key is missing; expected a file named trials in one of .*data"):
-        find_rows(new)
-    assert {row.key.parent.parent for row in find_rows(new, key=moved)} == {moved}
+        find_kit_scores(new)
+    assert {row.key.parent.parent for row in find_kit_scores(new, key=moved)} == {moved}
     single = new / "exp/asv_ssl/en_dev_enrolls_BM1-en_dev_trials_mixed_BM1"
     file = moved / "en_dev_trials_mixed" / "trials"
-    assert find_rows(single, key=file)[0].key == file
-    assert find_rows(single, key=file.parent)[0].key == file
+    assert find_kit_scores(single, key=file)[0].key == file
+    assert find_kit_scores(single, key=file.parent)[0].key == file
 
 
 def test_links_are_followed_once(new):
     (new / "again").symlink_to(new / "exp")
     (new / "exp" / "loop").symlink_to(new)
-    assert len(find_rows(new)) == 7
+    assert len(find_kit_scores(new)) == 7
 
 
 def test_nothing_found(tmp_path):
     with pytest.raises(InputError, match=re.escape("expected results-*/ASV-<enrolls>-<trials>/scores or")):
-        find_rows(tmp_path)
+        find_kit_scores(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
-        find_rows(tmp_path / "none")
+        find_kit_scores(tmp_path / "none")
 
 
 SUMMARY = """---- Time: 28-03-24_19:00 ----

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from tests.data.test_formats_fuzz import damage, valid
-from zeroevidence.data.formats import diagnose, read_scores
-from zeroevidence.data.formats.scores import join, load
-from zeroevidence.data.formats.scores.careful import read_carefully
-from zeroevidence.data.formats.scores.detect import detect
-from zeroevidence.data.formats.scores.layout import HEAD, Layout
-from zeroevidence.data.formats.scores.whole import begins_clean, read_whole
-from zeroevidence.data.formats.source import InputFile, locate
+from zeroevidence.data.formats.input_file import InputFile, locate
+from zeroevidence.data.formats.scores.reading import join
+from zeroevidence.data.formats.scores.reading import read as load
+from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_whole
+from zeroevidence.data.formats.scores.reading.detect import detect
+from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout
+from zeroevidence.data.formats.scores.reading.line_reader import read_carefully
+from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.errors import InputError
 
 KALDI = Layout("kaldi", ("enrol", "trial", "score"))
@@ -90,7 +91,7 @@ def test_lines_are_counted_from_the_start_of_the_file(end):
 
 
 def test_a_character_may_lie_across_two_blocks(monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.scores.whole.CACHED", 4)
+    monkeypatch.setattr("zeroevidence.data.formats.scores.reading.clean_reader.CACHED", 4)
     data = "ä öü 1.0\nß é 2.0\n".encode()
     assert whole(data).frame["trial"].to_list() == ["öü", "é"]
     assert whole(data.replace(b"\xc3\xa9", b"\xc3")) is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.names import find_twice, ranked_names, rows_of
+from zeroevidence.data.names import find_duplicate, rank_names, row_numbers
 
 rng = np.random.default_rng(0)
 
@@ -16,7 +16,7 @@ def drawn(number, of):
 @pytest.mark.parametrize("number", [1, 50, 5000])
 def test_ranks_are_those_of_sorting(number):
     names = drawn(number, 40)
-    found, place = ranked_names(names)
+    found, place = rank_names(names)
     expected, inverse = np.unique(names, return_inverse=True)
     assert found.dtype == names.dtype
     np.testing.assert_array_equal(found, expected)
@@ -24,7 +24,7 @@ def test_ranks_are_those_of_sorting(number):
 
 
 def test_numbers_are_ranked_too():
-    found, place = ranked_names(np.arange(9000)[::-1] // 2)
+    found, place = rank_names(np.arange(9000)[::-1] // 2)
     np.testing.assert_array_equal(found, np.arange(4500))
     np.testing.assert_array_equal(place, np.arange(9000)[::-1] // 2)
 
@@ -32,7 +32,7 @@ def test_numbers_are_ranked_too():
 def test_rows_of_names():
     names = np.unique(drawn(3000, 900))
     wanted = np.concatenate((rng.permutation(names)[:200], ["nobody"]))
-    found = rows_of(names, wanted)
+    found = row_numbers(names, wanted)
     np.testing.assert_array_equal(names[found[:-1]], wanted[:-1])
     assert found[-1] == -1
 
@@ -40,6 +40,6 @@ def test_rows_of_names():
 @pytest.mark.parametrize("number", [10, 6000])
 def test_a_name_that_occurs_twice(number):
     names = np.array([f"n{i}" for i in range(number)])
-    assert find_twice(names) is None
+    assert find_duplicate(names) is None
     names[7] = names[3]
-    assert find_twice(names) == (3, 7)
+    assert find_duplicate(names) == (3, 7)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.data import order
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.preparing import name_order as order
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Pairs, Scores
 
 
@@ -36,7 +36,7 @@ def test_scores_are_sorted_by_names_and_then_by_score(bits, again, named_in_orde
     monkeypatch.setattr(order, "_BITS", bits)
     monkeypatch.setattr(order, "_BLOCK", 64)
     given = some_scores(1, again=again, named_in_order=named_in_order)
-    found = in_name_order(given)
+    found = sort_by_name(given)
     assert found.enrolments.tolist() == sorted(given.enrolments)
     assert as_tuples(found) == [sorted(of_class) for of_class in as_tuples(given)]
-    assert as_tuples(in_name_order(found)) == as_tuples(found)
+    assert as_tuples(sort_by_name(found)) == as_tuples(found)

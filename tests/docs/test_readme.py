@@ -64,7 +64,7 @@ def write_voices(path):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """What the commands of README name."""
-    monkeypatch.setattr("zeroevidence.auditing.corpora.load_extractor", lambda name, **_: Spectrum())
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
     few = {"attackers": ["lazy-informed"], "backends": ["cosine"]}  # one of each is enough to run the line
     monkeypatch.setattr(
         "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **words: audit_corpora(*a, **words | few)

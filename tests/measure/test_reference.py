@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats import read_scores
-from zeroevidence.data.matrix import searchable
+from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.evaluation.scores.search import calibrated_rows, search
 from zeroevidence.measure.pairs.linkability import linkability
 from zeroevidence.measure.pairs.verification import cllr, cllr_min, dcf_min, dcf_min_untied, eer
@@ -111,7 +111,7 @@ def test_more_recordings_of_real_people_never_tell_less(shared, file, alike):
     loaded = read_scores(home / "samegender_f0orig_retrained" / f"{file}.scores", key=home / f"trials_{file[-1]}")
     options = ze.Options(intervals=0, null=0)
     row = ze.evaluate(loaded, options=options)
-    rows, _ = searchable(loaded.data)
+    rows, _ = closed_set_search(loaded.data)
     llrs = calibrated_rows(rows, search(rows, None, options).folds, options)
     independent = lid_of_llrs(fused_sums(llrs, rows.mated, 20, 0)[0], rows.mated).mean()
     if alike:

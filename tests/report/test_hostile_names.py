@@ -15,8 +15,8 @@ import pytest
 from benchmarks import hostile_names
 from benchmarks.hostile_names import HOSTILE, result
 from zeroevidence import compare
-from zeroevidence.data.cells import plain_table, safe_table
-from zeroevidence.data.formats.linked import read_linked
+from zeroevidence.data.files.csv_cells import escape_table, unescape_table
+from zeroevidence.data.formats.linked_trials import read_linked
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.report import render
 from zeroevidence.report.tables.comparisons import render_comparisons
@@ -46,7 +46,7 @@ def test_tables_of_people(results, name, tmp_path):
     write_table(frame, tmp_path / "s.csv")
     written = pl.read_csv(tmp_path / "s.csv", infer_schema=False)
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in written["speaker"])
-    assert plain_table(safe_table(frame)).equals(frame)
+    assert unescape_table(escape_table(frame)).equals(frame)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

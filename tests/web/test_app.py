@@ -86,7 +86,7 @@ def test_problems_are_told_by_line_with_the_names_of_the_user(client, home):
 
 
 def test_problems_are_those_of_doctor(client, tmp_path):
-    from zeroevidence.data.formats import diagnose
+    from zeroevidence.data.formats.scores.reading.read import diagnose
 
     bad = SCORES + "d u9 1.0\nd u9 1.0\n"
     (tmp_path / "s").write_text(bad)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.data.names import find_twice, rows_of
+from zeroevidence.data.names import find_duplicate, row_numbers
 from zeroevidence.errors import InputError
 
 _BLOCK_BYTES = 1 << 25
@@ -109,11 +109,11 @@ def mated_rows(trial: Embeddings, enrol: Embeddings) -> IntArray:
     """For each trial the row of its speaker among the enrolled, -1 where that person is not enrolled."""
     if trial.speakers is None or enrol.speakers is None:
         raise InputError(f"{'trial' if trial.speakers is None else 'enrolment'} vectors: speakers are not known")
-    twice = find_twice(enrol.speakers)
+    twice = find_duplicate(enrol.speakers)
     if twice is not None:
         name = str(enrol.speakers[twice[0]])
         raise InputError(f"speaker {name!r} is enrolled more than once; expected one vector per person")
-    return rows_of(enrol.speakers, trial.speakers)
+    return row_numbers(enrol.speakers, trial.speakers)
 
 
 def check_finite(vectors: FloatArray, ids: StrArray | None = None) -> None:
@@ -147,7 +147,7 @@ def _words(name: str, values: Any, count: int) -> StrArray:
 
 
 def _check_once(ids: StrArray) -> None:
-    twice = find_twice(ids)
+    twice = find_duplicate(ids)
     if twice is not None:
         first, second = twice
         raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
@@ -159,7 +159,7 @@ def _frozen(array: StrArray) -> StrArray:
     return array
 
 
-def speaker_names(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
+def require_speakers(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
     """Speakers, which must be known."""
     if embeddings.speakers is None:
         raise InputError(f"{name}: speakers are not known; they must be, so that nobody is in two groups")

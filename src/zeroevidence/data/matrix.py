@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.scores import Pairs, Scores, frozen, frozen_scores, known_speakers
+from zeroevidence.data.scores import Pairs, Scores, distinct_speakers, frozen, read_only_scores
 from zeroevidence.errors import InputError
 
 
@@ -40,7 +40,7 @@ class ScoreMatrix:
     enrolment_speakers: StrArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", frozen_scores(self.scores, "scores", ndim=2))
+        object.__setattr__(self, "scores", read_only_scores(self.scores, "scores", ndim=2))
         rows, columns = self.scores.shape
         mated = np.asarray(self.mated)
         if mated.shape != (rows,) or not np.issubdtype(mated.dtype, np.integer):
@@ -112,7 +112,7 @@ class ScoreMatrix:
     @property
     def speakers(self) -> StrArray | None:
         """Distinct known speakers on either side, or None when nobody said."""
-        return known_speakers(self.enrolment_speakers, self.trial_speakers)
+        return distinct_speakers(self.enrolment_speakers, self.trial_speakers)
 
     @property
     def parts(self) -> tuple[ScoreMatrix, ...]:
@@ -137,7 +137,7 @@ class ScoreMatrix:
         )
 
 
-def searchable(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None, dict[str, int]]:
+def closed_set_search(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None, dict[str, int]]:
     """The closed-set search that scores describe, and how many trials were left out of it and why.
 
     Trials that were not compared with every enrolment are ``incomplete``; those whose speaker is not enrolled are

@@ -35,19 +35,19 @@ def _ranks(names: StrArray) -> tuple[IntArray, IntArray]:
 
 
 @overload
-def ranked_names(names: StrArray) -> tuple[StrArray, IntArray]: ...
+def rank_names(names: StrArray) -> tuple[StrArray, IntArray]: ...
 
 
 @overload
-def ranked_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]: ...
+def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]: ...
 
 
-def ranked_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]:
+def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]:
     """The distinct names, sorted, and the place of each given one among them.
 
     Examples
     --------
-    >>> distinct, place = ranked_names(np.array(["eve", "ann", "eve", "bob"]))
+    >>> distinct, place = rank_names(np.array(["eve", "ann", "eve", "bob"]))
     >>> distinct.tolist(), place.tolist()
     (['ann', 'bob', 'eve'], [2, 0, 2, 1])
     """
@@ -59,30 +59,30 @@ def ranked_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntAr
     return words[rows], place
 
 
-def rows_of(names: StrArray, wanted: StrArray) -> IntArray:
+def row_numbers(names: StrArray, wanted: StrArray) -> IntArray:
     """The row of each wanted name among names that occur once, -1 where it is not among them.
 
     Examples
     --------
-    >>> rows_of(np.array(["eve", "ann"]), np.array(["ann", "bob"])).tolist()
+    >>> row_numbers(np.array(["eve", "ann"]), np.array(["ann", "bob"])).tolist()
     [1, -1]
     """
-    _, place = ranked_names(np.concatenate((names, wanted)))
+    _, place = rank_names(np.concatenate((names, wanted)))
     row = np.full(int(place.max()) + 1 if len(place) else 0, -1)
     row[place[: len(names)]] = np.arange(len(names))
     found: IntArray = row[place[len(names) :]]
     return found
 
 
-def find_twice(names: StrArray) -> tuple[int, int] | None:
+def find_duplicate(names: StrArray) -> tuple[int, int] | None:
     """Rows of the first name in alphabetical order that occurs more than once: where it does first, and again.
 
     Examples
     --------
-    >>> find_twice(np.array(["eve", "bob", "ann", "eve", "bob"])), find_twice(np.array(["eve", "bob"]))
+    >>> find_duplicate(np.array(["eve", "bob", "ann", "eve", "bob"])), find_duplicate(np.array(["eve", "bob"]))
     ((1, 4), None)
     """
-    _, place = ranked_names(names)
+    _, place = rank_names(names)
     often = np.bincount(place) > 1
     if not often.any():
         return None

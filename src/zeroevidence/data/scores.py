@@ -15,7 +15,7 @@ from zeroevidence.errors import InputError
 T = TypeVar("T", bound=np.generic)
 
 
-def frozen_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
+def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     """A read-only float32 or float64 array without NaN; infinities are kept (they are evidence)."""
     array = _as_array(values, name)
     if array.dtype.kind not in "fiub" and array.size:
@@ -115,7 +115,7 @@ class Scores:
 
     def __post_init__(self) -> None:
         for name in ("target", "nontarget"):
-            object.__setattr__(self, name, frozen_scores(getattr(self, name), name))
+            object.__setattr__(self, name, read_only_scores(getattr(self, name), name))
         together = ("target_pairs", "nontarget_pairs", "enrolments", "trials")
         given = [getattr(self, name) is not None for name in together]
         if any(given) and not all(given):
@@ -156,7 +156,7 @@ class Scores:
         >>> Scores.from_labels([2.0, -1.0, 0.5], [1, 0, 0])
         Scores(1 target, 2 nontarget)
         """
-        values, mated = frozen_scores(scores, "scores"), is_target(labels)
+        values, mated = read_only_scores(scores, "scores"), is_target(labels)
         if mated.shape != values.shape:
             raise InputError(f"labels: expected {len(values)}, one per score, got shape {mated.shape}")
         return cls(values[mated], values[~mated], **pairs)
@@ -170,7 +170,7 @@ class Scores:
     @property
     def speakers(self) -> StrArray | None:
         """Distinct known speakers on either side, or None when nobody said."""
-        return known_speakers(self.enrolment_speakers, self.trial_speakers)
+        return distinct_speakers(self.enrolment_speakers, self.trial_speakers)
 
 
 def is_target(labels: ArrayLike) -> BoolArray:
@@ -187,7 +187,7 @@ def is_target(labels: ArrayLike) -> BoolArray:
     return array.astype(bool) if array.dtype.kind in "biuf" else np.isin(array, ("target", "1", "True"))
 
 
-def known_speakers(*sides: StrArray | None) -> StrArray | None:
+def distinct_speakers(*sides: StrArray | None) -> StrArray | None:
     """Distinct names on any side, "" left out; None when no side has any."""
     known = [names for names in sides if names is not None]
     if not known:

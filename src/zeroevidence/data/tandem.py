@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.data.scores import frozen, frozen_scores, known_speakers
+from zeroevidence.data.scores import distinct_speakers, frozen, read_only_scores
 from zeroevidence.errors import InputError
 
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -41,7 +41,7 @@ class TrialScores:
     attacks: StrArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", frozen_scores(self.scores, "scores"))
+        object.__setattr__(self, "scores", read_only_scores(self.scores, "scores"))
         for name in ("speakers", "utterances", "attacks"):
             values = getattr(self, name)
             if values is None:
@@ -118,7 +118,7 @@ class TandemScores:
     @property
     def speakers(self) -> StrArray | None:
         """Distinct known speakers, or None when nobody said."""
-        return known_speakers(*(trials.speakers for trials in self.classes().values()))
+        return distinct_speakers(*(trials.speakers for trials in self.classes().values()))
 
     def __repr__(self) -> str:
         return f"TandemScores({', '.join(f'{len(trials)} {name}' for name, trials in self.classes().items())})"

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.door import door
+from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.typed import load_json, typed
 from zeroevidence.errors import InputError, UsageError
 
@@ -44,7 +44,7 @@ class Checkpoints:
         payload = data[_HEADER:]
         if data[:_HEADER] != self._header(name, payload):
             return None
-        with door(self.folder / name, "a block"), np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        with reading_file(self.folder / name, "a block"), np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             return {array: arrays[array] for array in arrays.files}
 
     def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:

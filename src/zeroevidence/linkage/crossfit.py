@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.order import name_ranks
+from zeroevidence.data.preparing.name_order import name_ranks
 from zeroevidence.linkage.calibration import PairStatistics, pair_statistics
 from zeroevidence.linkage.linked import CalibrationFacts
 from zeroevidence.linkage.pairing import Pairing, check_other_people

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.data.door import named
 from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.scoring import Scoring
 
@@ -83,9 +83,9 @@ def read_pairing(
     from zeroevidence.data.formats.vectors.read import read_embeddings
 
     trials, enrolled = read_embeddings(trial, ids=trial_ids), read_embeddings(enrol, ids=enrol_ids)
-    with named(enrol):
+    with naming_file(enrol):
         enrolled = one_each(enrolled, scoring=scoring)
-    with named(trial):
+    with naming_file(trial):
         return pair(trials, enrolled, scoring=scoring)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from zeroevidence.data.locking import exclusive
+from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.checkpoints import Checkpoints, Work, open_work
 from zeroevidence.linkage.crossfit import SearchCalibration, calibrate_search
@@ -96,7 +96,7 @@ def link_resumable(
     request = settings.request(device, threads, scheduler)
     _check(search, development, settings, request)
     described = {**asdict(settings), **(labels or {}), **_digests(search, development)}
-    with exclusive(folder):
+    with lock_folder(folder):
         work = open_work(folder, described, outputs=outputs, overwrite=overwrite)
         if work.done:
             return None

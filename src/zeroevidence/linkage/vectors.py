@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.door import door, is_file
+from zeroevidence.data.files.errors import is_file, reading_file
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.scoring import unit
@@ -47,12 +47,12 @@ def _open(location: str) -> FloatArray:
     if "://" not in path and path.endswith(".npy"):
         if not is_file(path):
             raise InputError("no such file", path=path)
-        with door(path, "NumPy npy"):
+        with reading_file(path, "NumPy npy"):
             mapped: FloatArray = np.load(path, mmap_mode="r", allow_pickle=False)
         return mapped
     if "://" in path and path.endswith(".npy"):
         fsspec = optional("fsspec", "cluster", f"{path}: reading from an address")
-        with door(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
+        with reading_file(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
             fetched: FloatArray = np.load(stream, allow_pickle=False)
         return fetched
     # other formats need the readers, and those a table library

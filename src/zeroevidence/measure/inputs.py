@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.scores import frozen_scores
+from zeroevidence.data.scores import read_only_scores
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,7 @@ def takes_scores(
 
     @wraps(function)
     def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
-        tar, non = frozen_scores(target, "target"), frozen_scores(nontarget, "nontarget")
+        tar, non = read_only_scores(target, "target"), read_only_scores(nontarget, "nontarget")
         return function(tar, non, *args, **options)
 
     return checked  # type: ignore[return-value]  # a wrapper is a callable of the same arguments

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.numbers import attribute_numbers, banded
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
@@ -77,7 +77,7 @@ def fit_protector(
     >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
     True
     """
-    data = in_name_order(data)
+    data = sort_by_name(data)
     if limit is not None:
         if keep is not None or preset is not None:
             raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")
@@ -184,7 +184,7 @@ def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str)
     people that attackers are trained and tested on.
     """
     found: dict[str, EmbeddingProtector] = {}
-    people = sorted({*speaker_names(roles.attack).tolist(), *speaker_names(roles.test).tolist()})
+    people = sorted({*require_speakers(roles.attack).tolist(), *require_speakers(roles.test).tolist()})
     for folder in folders:
         model = load_model(folder)
         _check_dimension(model, roles.test, folder)
@@ -229,7 +229,7 @@ def protect_embeddings(
     if llr is None:
         if noise_seed is not None:
             protector = copy.copy(protector).set_params(noise_seed=noise_seed)
-        people = None if noise_key is None else speaker_names(data)
+        people = None if noise_key is None else require_speakers(data)
         protected = protector.transform(vectors, speakers=people, noise_key=noise_key)
     elif hasattr(protector, "set_evidence") and len(protector.classes_) == 2:
         protected = protector.set_evidence(vectors, llr)

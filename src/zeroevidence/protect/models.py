@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._version import __version__
-from zeroevidence.data.door import door, reason_of
+from zeroevidence.data.files.errors import error_reason, reading_file
+from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
 from zeroevidence.data.typed import read_json, typed
-from zeroevidence.data.writing import refuse_used_folder, write_whole
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import find
 from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
@@ -194,7 +194,7 @@ def load_model(folder: str | Path) -> Model:
     description = _described(text, path / _DESCRIPTION)
     if hashlib.sha256(numbers).hexdigest() != description.sha256:
         raise InputError("does not belong to the model.json beside it (another digest)", path=path / _NUMBERS)
-    with door(path / _NUMBERS, "safetensors"):
+    with reading_file(path / _NUMBERS, "safetensors"):
         arrays = _safetensors().load(numbers)
         _check_numbers(arrays)
     protector = _restored(description, arrays, path)
@@ -234,7 +234,7 @@ def _described(text: str, path: Path) -> _Description:
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema != SCHEMA:
         raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
-    with door(path, "a model"):
+    with reading_file(path, "a model"):
         return typed(_Description, found, "model")
 
 
@@ -261,7 +261,7 @@ def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) 
     except MissingExtra:
         raise
     except Exception as error:  # numbers of another shape fail wherever they meet
-        raise InputError(f"a model that cannot be used: {reason_of(error)}", path=path) from None
+        raise InputError(f"a model that cannot be used: {error_reason(error)}", path=path) from None
     return protector
 
 
@@ -278,4 +278,4 @@ def _safetensors() -> Any:
 
 
 def _write(path: Path, data: bytes) -> None:
-    write_whole(path, lambda temporary: temporary.write_bytes(data))
+    write_atomically(path, lambda temporary: temporary.write_bytes(data))

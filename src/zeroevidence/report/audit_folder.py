@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zeroevidence.auditing import Audit
-from zeroevidence.data.writing import write_whole
+from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report import render
@@ -101,4 +101,4 @@ def _json(value: object) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))

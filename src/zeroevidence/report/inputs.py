@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroevidence.attack.attackers.card import AttackerCard
-from zeroevidence.data.door import door, is_file
-from zeroevidence.data.formats.scores.summary import is_summary
+from zeroevidence.data.files.errors import is_file, reading_file
+from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary
 from zeroevidence.data.typed import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
@@ -84,7 +84,7 @@ def _cards(place: Path, wanted: int) -> list[Card | None]:
     file = place / "attackers.json"
     if not is_file(file):
         return [None] * wanted
-    with door(file, "attackers' cards"):
+    with reading_file(file, "attackers' cards"):
         cards = typed(tuple[AttackerCard, ...], load_json(file), "cards")
     if len(cards) != wanted:
         raise InputError(f"{len(cards)} cards; expected {wanted}, one for each attack of result.json", path=file)
@@ -96,5 +96,5 @@ def _protector(place: Path) -> Card | None:
     file = place / "protector.json"
     if not is_file(file):
         return None
-    with door(file, "a protector's card"):
+    with reading_file(file, "a protector's card"):
         return typed(ProtectorCard, load_json(file), "card").to_dict()

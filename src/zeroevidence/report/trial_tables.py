@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from zeroevidence.data.cells import safe_table
-from zeroevidence.data.writing import write_whole
+from zeroevidence.data.files.csv_cells import escape_table
+from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
@@ -62,7 +62,7 @@ def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
     place = Path(path)
-    write_whole(place, frame.write_parquet if place.suffix == ".parquet" else safe_table(frame).write_csv)
+    write_atomically(place, frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)
 
 
 def _stacked(rows: Sequence[Evaluation], parts: Sequence[Mapping[str, object]]) -> pl.DataFrame:

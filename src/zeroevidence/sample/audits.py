@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zeroevidence.auditing import Audit, Encoded, Learned, audit
+from zeroevidence.auditing import Audit, EncodedSpeech, FineTuningHistory, audit
 from zeroevidence.evaluation import Options
 from zeroevidence.sample import EXTRACTOR, PROTECTIONS, THREEFOLD, sample_sets, sentence_sets
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -36,8 +36,10 @@ def trained_audit(*, options: Options | None = None, progress: Progress | None =
     >>> found.strongest.about.threat.name, found.strongest.number("top1") > 1.5 * lazy
     ('semi-informed', True)
     """
-    learned = Learned(people=60, recordings=480, epochs=30)
-    trained = Encoded("campplus-trained", None, sentence_sets("trained"), trained_on="anonymised", learned=learned)
+    learned = FineTuningHistory(people=60, recordings=480, epochs=30)
+    trained = EncodedSpeech(
+        "campplus-trained", None, sentence_sets("trained"), trained_on="anonymised", learned=learned
+    )
     return audit(
         sentence_sets("original"),
         sentence_sets("protected"),

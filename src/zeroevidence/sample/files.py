@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from zeroevidence.data.formats import write_embeddings
+from zeroevidence.data.formats.vectors.write import write_embeddings
 from zeroevidence.errors import UsageError
 from zeroevidence.sample import PROTECTIONS, SPLITS, sample_rows, sample_sets
 

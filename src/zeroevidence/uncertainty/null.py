@@ -18,7 +18,7 @@ import numpy as np
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, rank
-from zeroevidence.data.folded import FoldedScores
+from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import Family, Measure, measures_of

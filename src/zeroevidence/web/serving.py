@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroevidence.data.locking import exclusive
+from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.errors import MissingExtra, UsageError, ZeroEvidenceError
 from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
 
@@ -52,7 +52,7 @@ def serve(
             raise
         raise MissingExtra("web", "the page") from None
     clear_left()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as home, exclusive(home):
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as home, lock_folder(home):
         app = make_app(Path(home), max_bytes=max_bytes, timeout=timeout)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
         server = uvicorn.Server(config)
@@ -65,7 +65,7 @@ def clear_left() -> None:
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError, ZeroEvidenceError):
             if left.is_dir() and not left.is_symlink() and left.stat().st_uid == os.getuid():
-                with exclusive(left):
+                with lock_folder(left):
                     shutil.rmtree(left)
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from zeroevidence.data.door import door
-from zeroevidence.data.scale import Scale
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.preparing.scale import Scale
 from zeroevidence.data.typed import load_json, typed
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, evaluate_files, score_files
@@ -74,7 +74,7 @@ class Request:
     @classmethod
     def from_file(cls, path: Path) -> Request:
         """The request that `to_json` wrote."""
-        with door(path, "a request"):
+        with reading_file(path, "a request"):
             return typed(cls, load_json(path), "request")
 
     def problems(self, found: Sequence[Problem]) -> Problems:

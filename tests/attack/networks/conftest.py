@@ -37,15 +37,15 @@ def sizes(architecture: str) -> dict[str, Any]:
 def make(architecture: str, sizes: dict[str, Any]) -> Callable[..., Any]:
     """Makes a small network whose normalisations do something."""
     torch = pytest.importorskip("torch")
-    from zeroevidence.attack.networks import ARCHITECTURES
-    from zeroevidence.attack.networks.base import Norm
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.speaker_network import FixedBatchNorm
 
     def made(seed: int = 0) -> Any:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             network = ARCHITECTURES[architecture].make(**sizes)
             for one in network.modules():
-                if isinstance(one, Norm):
+                if isinstance(one, FixedBatchNorm):
                     for tensor, least in ((one.running_mean, -0.5), (one.running_var, 0.5)):
                         tensor.uniform_(least, least + 1.0)
                     torch.nn.init.uniform_(one.weight, 0.5, 1.5)

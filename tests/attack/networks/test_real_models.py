@@ -17,8 +17,9 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 soundfile = pytest.importorskip("soundfile")
 
-from zeroevidence.attack.extractors.onnx import OnnxExtractor, read_card  # noqa: E402
-from zeroevidence.attack.networks import load_onnx, save_onnx  # noqa: E402
+from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_card  # noqa: E402
+from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
+from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
 from zeroevidence.errors import InputError  # noqa: E402
 
 MODELS = {"campplus_zh_en": "CamPlusPlus", "ecapa_voxceleb": "EcapaTdnn"}

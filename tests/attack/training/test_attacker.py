@@ -14,14 +14,16 @@ pytest.importorskip("onnx")
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
-from zeroevidence.attack.encoders import add_encoder, find_card, refuse_shared, shared_people  # noqa: E402
-from zeroevidence.attack.extractors import load_extractor  # noqa: E402
-from zeroevidence.attack.extractors.cards import read_card  # noqa: E402
-from zeroevidence.attack.features import FRONT_ENDS  # noqa: E402
+from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
+from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
+from zeroevidence.attack.encoders.training_speakers import refuse_shared, shared_people  # noqa: E402
+from zeroevidence.attack.extractors.extractor import load_extractor  # noqa: E402
+from zeroevidence.attack.onnx_models.cards import read_card  # noqa: E402
+from zeroevidence.attack.speech.front_ends import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
-from zeroevidence.attack.training.features import read_features  # noqa: E402
+from zeroevidence.attack.training.data.features import read_features  # noqa: E402
 from zeroevidence.attack.training.settings import Scope  # noqa: E402
-from zeroevidence.data.formats import read_corpus  # noqa: E402
+from zeroevidence.data.formats.corpora.read import read_corpus  # noqa: E402
 from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
 
 ECAPA = Path(__file__).resolve().parents[4] / "shared/data/models/ecapa_voxceleb.onnx"

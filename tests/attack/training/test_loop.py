@@ -12,11 +12,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from zeroevidence.attack.training import cores, loop  # noqa: E402
-from zeroevidence.attack.training.estimate import estimate_seconds  # noqa: E402
-from zeroevidence.attack.training.frames import FrameSet  # noqa: E402
-from zeroevidence.attack.training.loop import Training, train  # noqa: E402
-from zeroevidence.attack.training.margin import AngularMargin  # noqa: E402
+from zeroevidence.attack.training import loop  # noqa: E402
+from zeroevidence.attack.training.angular_margin import AngularMargin  # noqa: E402
+from zeroevidence.attack.training.compute import threads as cores  # noqa: E402
+from zeroevidence.attack.training.data.frame_set import FrameSet  # noqa: E402
+from zeroevidence.attack.training.duration import estimate_seconds  # noqa: E402
+from zeroevidence.attack.training.loop import TrainingRun, train  # noqa: E402
 from zeroevidence.attack.training.settings import Scope, TrainingSettings  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 
@@ -196,9 +197,9 @@ def in_parts(self, pieces, labels):
 
 
 @pytest.mark.parametrize("scope", get_args(Scope))
-@pytest.mark.parametrize("gradients", [Training._on_cores, in_parts], ids=["cores", "parts"])
+@pytest.mark.parametrize("gradients", [TrainingRun._on_cores, in_parts], ids=["cores", "parts"])
 def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, scope, gradients, monkeypatch):
-    monkeypatch.setattr(Training, "_on_cores", gradients)
+    monkeypatch.setattr(TrainingRun, "_on_cores", gradients)
     said = []
     settings = replace(QUICK, scope=scope, epochs=2)
     whole = train(Toy(), *data, settings, device="cpu")

@@ -56,7 +56,7 @@ def corpus(tmp_path):
 @pytest.fixture
 def encoder(monkeypatch):
     stand_in = Pitch()
-    monkeypatch.setattr("zeroevidence.auditing.corpora.load_extractor", lambda name, **_: stand_in)
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: stand_in)
     return stand_in
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats import read_scores
+from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.sample import sample_rows, sample_sets
 

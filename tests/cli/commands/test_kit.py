@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats import find_rows
+from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
 from zeroevidence.data.threat import ThreatModel, threat_from_sides
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results
@@ -208,7 +208,7 @@ def test_original_speech_under_the_model_of_a_language(tmp_path):
     (place / "scores").write_text("a u 1\n")
     (tmp_path / "data" / "de_dev_trials_mixed").mkdir(parents=True)
     (tmp_path / "data" / "de_dev_trials_mixed" / "trials").write_text("a u target\n")
-    (row,) = find_rows(tmp_path)
+    (row,) = find_kit_scores(tmp_path)
     assert row.labels == {"system": "BM1", "dataset": "de", "split": "dev", "sex": "mixed"}
     assert row.threat == ThreatModel("other", "original", "original", "anonymised")
 

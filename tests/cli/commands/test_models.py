@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from zeroevidence.attack.extractors import EXTRACTORS
-from zeroevidence.attack.extractors.campplus import HOME
+from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.extractors.families.campplus import HOME
 
 MODEL = HOME / "campplus_zh_en.onnx"
 
@@ -85,7 +85,7 @@ def test_cards_that_do_not_fit(run, runs, home, card, change, reason):
 def test_wrong_usage(run, runs):
     for words, reason in (
         (("ecapa",), "nothing is fetched; expected its file, too: models add ecapa FILE"),
-        (("wishful", MODEL), "unknown encoder 'wishful'"),
+        (("wishful", MODEL), "unknown published encoder 'wishful'"),
         (("a", "b", "c"), "3 arguments; expected a file"),
         ((MODEL,), "'campplus' is an extractor already"),
     ):

@@ -6,7 +6,7 @@ import pytest
 
 from zeroevidence.attack.training import attacker
 from zeroevidence.attack.training.attacker import TrainedAttacker
-from zeroevidence.attack.training.disclosure import DevelopmentScore
+from zeroevidence.attack.training.development import DevelopmentScore
 from zeroevidence.attack.training.history import Epoch
 
 

@@ -8,14 +8,15 @@ from typing import get_args
 import click
 import pytest
 
-from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends import BACKENDS
-from zeroevidence.attack.extractors import EXTRACTORS
-from zeroevidence.attack.ladder import EFFORTS
+from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.ladder.ladder import EFFORTS
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.cli import cli
 from zeroevidence.cli.options.declare import field_default, grouped, setting
-from zeroevidence.data.formats import FORMATS, TANDEM_FORMATS
+from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
+from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
@@ -48,8 +49,8 @@ def commands():
 ALL = list(commands())
 MEASURING = [("evaluate",), ("compare",), ("report",), ("audit",), ("protect", "evaluate")]
 CHOICES = [
-    (("evaluate",), "--format", FORMATS),
-    (("doctor",), "--format", FORMATS),
+    (("evaluate",), "--format", format_names()),
+    (("doctor",), "--format", format_names()),
     (("evaluate",), "--calibration", get_args(CalibrationMethod)),
     (("evaluate",), "--linkability", get_args(LinkabilityMethod)),
     (("evaluate",), "--output-format", OUTPUT_FORMATS),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Pairs
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.evaluation import About, together

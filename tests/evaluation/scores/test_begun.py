@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from zeroevidence import evaluate
-from zeroevidence.data.formats import read_scores
+from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.scores import evaluate as measuring
 

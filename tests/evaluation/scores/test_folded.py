@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.folded import FoldedScores
+from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
@@ -31,7 +31,7 @@ def fold(names, seed, separation=0.0, trials=2, scale=1.0):
 def folded(seed=0, separation=0.0, sizes=(3, 3, 3), **words):
     names = [[f"f{f}p{i}" for i in range(size)] for f, size in enumerate(sizes)]
     dev = [fold([f"d{f}{i}" for i in range(3)], seed, separation, **words) for f in range(len(sizes))]
-    return FoldedScores.joined([fold(one, seed, separation, **words) for one in names], dev)
+    return FoldedScores.from_folds([fold(one, seed, separation, **words) for one in names], dev)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3, 3), (4, 3, 3)])
@@ -96,7 +96,7 @@ def test_larger_folds_search_among_as_many_as_the_smallest():
 
 def test_scales_of_folds_do_not_matter():
     plain, scaled = folded(1, separation=2.0), folded(1, separation=2.0, scale=50.0)
-    mixed = FoldedScores.joined(
+    mixed = FoldedScores.from_folds(
         (plain.parts[0], *(one.with_scores(7.0 + 3.0 * one.scores) for one in plain.parts[1:])),
         (plain.dev[0], *(one.with_scores(7.0 + 3.0 * one.scores) for one in plain.dev[1:])),
     )

@@ -12,8 +12,8 @@ from tests.onnx_bytes import model as onnx_model
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
 from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.linked import read_linked
-from zeroevidence.data.order import in_name_order, name_ranks
+from zeroevidence.data.formats.linked_trials import read_linked
+from zeroevidence.data.preparing.name_order import name_ranks, sort_by_name
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.reading.results import read_results, to_json
 from zeroevidence.evaluation.scores.search import average_disclosure
@@ -121,7 +121,7 @@ def test_rows_and_columns_of_a_matrix_may_stand_anywhere():
     other = reordered(given, 7)
     assert numbers(evaluate(given, intervals=20, null=20)) == numbers(evaluate(other, intervals=20, null=20))
     assert average_disclosure(given) == average_disclosure(other)
-    ordered = in_name_order(other)
+    ordered = sort_by_name(other)
     assert all(a < b for a, b in pairwise(ordered.trials))
     assert all(a < b for a, b in pairwise(ordered.enrolments))
     at = {name: i for i, name in enumerate(given.trials)}
@@ -137,17 +137,17 @@ def test_the_table_of_trials_stays_in_the_order_of_the_caller():
 
 def test_a_trial_whose_speaker_is_not_enrolled_stays_so():
     given = ScoreMatrix([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [1, 0, -1], enrolments=["b", "a"], trials=["3", "2", "1"])
-    ordered = in_name_order(given)
+    ordered = sort_by_name(given)
     assert ordered.mated.tolist() == [-1, 1, 0]
-    assert in_name_order(ordered) is ordered
+    assert sort_by_name(ordered) is ordered
 
 
 def test_pairs_that_were_compared_twice_are_sorted_by_score():
     from zeroevidence.data.scores import Pairs
 
     one = Scores([1.0, 0.5], [0.0], Pairs([0, 0], [0, 0]), Pairs([1], [0]), enrolments=["b", "a"], trials=["t"])
-    assert in_name_order(one).target.tolist() == [0.5, 1.0]
-    assert in_name_order(one).nontarget_pairs.enrolment.tolist() == [0]
+    assert sort_by_name(one).target.tolist() == [0.5, 1.0]
+    assert sort_by_name(one).nontarget_pairs.enrolment.tolist() == [0]
 
 
 def test_folds_follow_names():
@@ -322,8 +322,8 @@ def test_an_audit_from_python_does_not_depend_on_the_order_of_embeddings():
 def test_embeddings_that_nobody_named_keep_their_places():
     """There is nothing to put them in order by: their numbers change with their places."""
     bare = Embeddings(np.random.default_rng(0).normal(size=(4, 2)), speakers=["b", "a", "b", "a"])
-    assert in_name_order(bare) is bare
-    named = in_name_order(Embeddings(bare.vectors, ["u4", "u3", "u2", "u1"], bare.speakers))
+    assert sort_by_name(bare) is bare
+    named = sort_by_name(Embeddings(bare.vectors, ["u4", "u3", "u2", "u1"], bare.speakers))
     assert named.ids.tolist() == ["u1", "u3", "u2", "u4"]
     np.testing.assert_array_equal(named.vectors, bare.vectors[[3, 1, 2, 0]])
 
@@ -345,7 +345,7 @@ def tables(tmp_path):
     """The same speech, listed in two orders, and a speaker encoder."""
     pytest.importorskip("soundfile")
     pytest.importorskip("onnxruntime")
-    from zeroevidence.data.audio import write_audio
+    from zeroevidence.data.speech.audio import write_audio
 
     rng = np.random.default_rng(0)
     time = np.arange(6400) / 16_000
@@ -383,7 +383,8 @@ def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks import ARCHITECTURES, save_onnx
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_export import save_onnx
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats import read_scores
-from zeroevidence.data.matrix import searchable
+from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.scores.search import search
 
@@ -53,7 +53,7 @@ def test_every_row_of_the_reference(shared):
             assert result.metrics[name].value == pytest.approx(row[name], abs=1e-4)
         from zeroevidence.calibrate.rows import fit_rows
 
-        matrix, left_out = searchable(dev)
+        matrix, left_out = closed_set_search(dev)
         fit = fit_rows(matrix.scores, matrix.mated)
         assert fit.weight == pytest.approx(row["w"], abs=1e-4)
         assert fit.bias == pytest.approx(row["b"], abs=1e-4)

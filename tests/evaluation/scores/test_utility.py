@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
+from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results, save_results
 from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
@@ -160,7 +160,7 @@ def test_files(tmp_path):
 
 def test_lengths(tmp_path):
     soundfile = pytest.importorskip("soundfile")
-    from zeroevidence.data.formats import read_corpus
+    from zeroevidence.data.formats.corpora.read import read_corpus
 
     for folder, seconds in (("original", 1.0), ("anonymised", 1.1)):
         for person in "ab":
@@ -175,7 +175,7 @@ def test_lengths(tmp_path):
 
 def test_lengths_of_segments_are_theirs_and_not_their_files(tmp_path):
     soundfile = pytest.importorskip("soundfile")
-    from zeroevidence.data.speech import Corpus, Utterance
+    from zeroevidence.data.speech.corpus import Corpus, Utterance
 
     soundfile.write(tmp_path / "whole.wav", 0.1 * np.sin(np.arange(32_000) / 9), 16_000)
     before = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=0, end=16_000)])
@@ -215,8 +215,8 @@ def voices(tmp_path):
 
 
 def test_the_melody_is_kept_or_turned(voices):
-    from zeroevidence.auditing.spoken import evaluate_pitch
-    from zeroevidence.data.formats import read_corpus
+    from zeroevidence.auditing.utility.pitch import evaluate_pitch
+    from zeroevidence.data.formats.corpora.read import read_corpus
 
     original = read_corpus(voices / "original", draw=False)
     same = evaluate_pitch(original, original)
@@ -233,18 +233,18 @@ def test_pitch_of_real_speech():
     if not SPEECHOCEAN.is_dir():
         pytest.skip("the speech of speechocean762 is not here")
     pytest.importorskip("soundfile")
-    from zeroevidence.attack.cues.sound import Sound
-    from zeroevidence.auditing.spoken import pitch_correlation
-    from zeroevidence.data.audio import load_audio
-    from zeroevidence.data.speech import Utterance
+    from zeroevidence.attack.cues.speech_signal import SpeechSignal
+    from zeroevidence.auditing.utility.pitch import pitch_correlation
+    from zeroevidence.data.speech.audio import load_audio
+    from zeroevidence.data.speech.corpus import Utterance
     from zeroevidence.protect import PitchShift
 
     rng, tracks, noisy, raised = np.random.default_rng(0), [], [], []
     for path in sorted(SPEECHOCEAN.glob("*/*.flac"))[::100]:
         wave = load_audio(path)
-        tracks.append(Sound(wave).pitch)
-        noisy.append(Sound(wave + 1e-3 * rng.normal(size=len(wave))).pitch)
-        raised.append(Sound(PitchShift(3)(wave, 16_000, Utterance(path.stem, "s", path))).pitch)
+        tracks.append(SpeechSignal(wave).pitch)
+        noisy.append(SpeechSignal(wave + 1e-3 * rng.normal(size=len(wave))).pitch)
+        raised.append(SpeechSignal(PitchShift(3)(wave, 16_000, Utterance(path.stem, "s", path))).pitch)
     other = [*tracks[1:], tracks[0]]
     means = [np.nanmean([pitch_correlation(*both) for both in zip(tracks, changed, strict=True)])
              for changed in (noisy, raised, other)]  # fmt: skip
@@ -299,8 +299,8 @@ def test_a_program_that_fails(tmp_path, command, reason):
     pytest.importorskip("soundfile")
     import sys
 
-    from zeroevidence.auditing.recognising import recognised
-    from zeroevidence.data.speech import Utterance
+    from zeroevidence.auditing.utility.recognition import recognised
+    from zeroevidence.data.speech.corpus import Utterance
     from zeroevidence.errors import ZeroEvidenceError
 
     speak(tmp_path / "u1.wav", lambda time: 140.0 + 0.0 * time)

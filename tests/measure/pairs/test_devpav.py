@@ -7,7 +7,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.data.formats import read_scores
+from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.pairs.devpav import devpav
 from zeroevidence.measure.pairs.elub import elub

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from zeroevidence.attack.attackers import find_attacker
+from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Curve, Options, evaluate
 from zeroevidence.evaluation.rows.about import About, TrainingEffort

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import binom
 
 import zeroevidence as ze
-from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.evaluation import MeasureResult, Setup
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zeroevidence.attack.attackers.registry import register_attacker
+from zeroevidence.attack.attackers.attacker import register_attacker
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
 
 UNPROTECTED_SPEECH = ThreatModel(UNPROTECTED, "original", "original", calibration="original")

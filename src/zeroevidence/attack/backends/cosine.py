@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.attack.backends.base import VectorEstimator, as_matrix, grouped, unit
-from zeroevidence.attack.backends.registry import register_backend
+from zeroevidence.attack.backends.backend import register_backend
+from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.errors import UsageError
 
 
@@ -32,7 +32,7 @@ class Cosine(VectorEstimator):
     Two profiles in the rows of the first array, one trial in the second:
 
     >>> import numpy as np
-    >>> from zeroevidence.attack.backends import Cosine
+    >>> from zeroevidence.attack.backends.cosine import Cosine
     >>> Cosine(centre=False).score(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[3.0, 4.0]])).tolist()
     [[0.6, 0.8]]
     >>> train = np.array([[5.0, 1.0], [5.0, -1.0], [7.0, 0.0]])

@@ -13,8 +13,8 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.attack.backends.base import VectorEstimator, as_matrix, grouped, unit
-from zeroevidence.attack.backends.registry import register_backend
+from zeroevidence.attack.backends.backend import register_backend
+from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.errors import InputError, UsageError
 
 Shrinkage: TypeAlias = float | Literal["auto"]
@@ -122,7 +122,7 @@ class Plda(VectorEstimator):
     Three people who stand far apart along the first axis; the trial is near the first of two profiles:
 
     >>> import numpy as np
-    >>> from zeroevidence.attack.backends import Plda
+    >>> from zeroevidence.attack.backends.plda import Plda
     >>> train = np.array([[-4.0, 0.2], [-4.2, -0.1], [0.1, 0.3], [-0.2, -0.2], [4.0, 0.1], [4.3, -0.3]])
     >>> plda = Plda(length_norm=False).fit(train, np.repeat(["ada", "bob", "cyd"], 2))
     >>> plda

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Self
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.attack.backends.base import VectorEstimator, as_matrix, unit
+from zeroevidence.attack.backends.backend import register_backend
 from zeroevidence.attack.backends.plda import Shrinkage, diagonalise, moments
-from zeroevidence.attack.backends.registry import register_backend
+from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, unit
 from zeroevidence.errors import UsageError
 
 

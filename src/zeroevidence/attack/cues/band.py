@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.registry import Feature, register_cue
-from zeroevidence.attack.cues.sound import RATE, Sound, decibels
+from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal, decibels
 
 _DEEPEST = 100.0  # dB below the loudest bin
 _CUT_OFF = 50.0  # dB below the loudest bin: what is quieter counts as empty
@@ -25,7 +25,7 @@ _FALL_ABOVE = 1000.0  # Hz: falls further down are a voice's own
     Feature("cut-off", "Hz", 8000.0, 500.0),
     Feature("steepest fall", "dB", 13.0, 6.0),
 )
-def band(sound: Sound) -> FloatArray:
+def band(sound: SpeechSignal) -> FloatArray:
     """Of the long-term average spectrum."""
     result = np.full(6, np.nan)
     power = sound.spectrum

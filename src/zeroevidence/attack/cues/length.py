@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.registry import Feature, register_cue
-from zeroevidence.attack.cues.sound import FRAMES_PER_SECOND, Sound
+from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.speech_signal import FRAMES_PER_SECOND, SpeechSignal
 
 _FINEST = 0.05  # seconds: differences between shorter silences do not count much
 
@@ -18,7 +18,7 @@ _FINEST = 0.05  # seconds: differences between shorter silences do not count muc
     Feature("leading silence", "ln (s + 0.05)", -0.6, 0.5),
     Feature("trailing silence", "ln (s + 0.05)", -0.6, 0.5),
 )
-def length(sound: Sound) -> FloatArray:
+def length(sound: SpeechSignal) -> FloatArray:
     """In logarithms of seconds; without speech nothing is told about silences."""
     duration = np.log(sound.seconds) if sound.seconds else np.nan
     at = np.flatnonzero(sound.speech)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.registry import Feature, register_cue
-from zeroevidence.attack.cues.sound import Sound, decibels
+from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.speech_signal import SpeechSignal, decibels
 
 _LOWEST = -100.0  # dB of full scale: below the rounding of 16 bits
 _FULL = 0.999  # of full scale: clipped
@@ -26,7 +26,7 @@ _OFFSET = 1e-4  # of full scale: offsets much smaller count as they are, larger 
     Feature("clipping", "log10 of the share", -6.0, 1.0),
     Feature("offset", "asinh of 1e-4 of full scale", 0.0, 1.0),
 )
-def level(sound: Sound) -> FloatArray:
+def level(sound: SpeechSignal) -> FloatArray:
     """In dB of full scale, no lower than -100; the noise is the level that 5 % of the frames stay below."""
     frames = np.maximum(sound.levels, _LOWEST)
     low, tenth, high = np.percentile(frames, (5, 10, 95))

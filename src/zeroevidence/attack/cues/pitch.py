@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.registry import Feature, register_cue
-from zeroevidence.attack.cues.sound import FRAMES_PER_SECOND, Sound
+from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.speech_signal import FRAMES_PER_SECOND, SpeechSignal
 
 _FEWEST = 10  # voiced frames that tell a pitch
 _APART = 4  # frames over which a slope is taken
@@ -23,7 +23,7 @@ _APART = 4  # frames over which a slope is taken
     Feature("slope deviation", "ln Hz/s", 1.5, 0.8),
     Feature("rising share", "share", 0.44, 0.09),
 )
-def pitch(sound: Sound) -> FloatArray:
+def pitch(sound: SpeechSignal) -> FloatArray:
     """Of voiced frames; the range is from the 5 % lowest to the 5 % highest of them."""
     result = np.full(7, np.nan)
     track = np.log(sound.pitch)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.cues.registry import Feature, register_cue
-from zeroevidence.attack.cues.sound import FRAMES_PER_SECOND, Sound, runs
+from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.speech_signal import FRAMES_PER_SECOND, SpeechSignal, runs
 
 _SMOOTH = 11  # frames: syllables follow one another more slowly
 _DIP = 2.0  # dB between two syllables [de Jong & Wempe 2009]
@@ -14,7 +14,7 @@ _DEEPEST = 10.0  # dB below the threshold of speech: how quiet a pause is does n
 _SHORTEST = 0.2  # seconds of speech that have a rate
 
 
-def syllables(sound: Sound) -> IntArray:
+def syllables(sound: SpeechSignal) -> IntArray:
     """Frames at which the smoothed level peaks within speech."""
     from scipy.signal import find_peaks  # its package takes half a second to import
 
@@ -40,7 +40,7 @@ def syllables(sound: Sound) -> IntArray:
     Feature("voiced share", "share", 0.8, 0.11),
     Feature("voiced run", "s", 0.34, 0.25),
 )
-def rate(sound: Sound) -> FloatArray:
+def rate(sound: SpeechSignal) -> FloatArray:
     """From the first to the last frame of speech; pauses last 150 ms or more."""
     result = np.full(8, np.nan)
     speech = sound.speech

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.registry import Feature, register_cue
-from zeroevidence.attack.cues.sound import RATE, Sound, decibels
+from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal, decibels
 
 _BANDS = 20
 _LOWEST = -80.0  # dB of the total
@@ -24,7 +24,7 @@ _SPREAD = (10, 8, 3, 4, 3, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10)  # dB
         for low, high, usual, spread in zip(EDGES[:-1], EDGES[1:], _USUAL, _SPREAD, strict=True)
     ),
 )
-def spectrum(sound: Sound) -> FloatArray:
+def spectrum(sound: SpeechSignal) -> FloatArray:
     """The share of the power in each band; a bin that an edge cuts counts in part for both."""
     power = sound.spectrum
     total = float(power.sum())

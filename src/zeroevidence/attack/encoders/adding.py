@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from zeroevidence.attack.encoders.checking import examine
-from zeroevidence.attack.encoders.known import known_card
-from zeroevidence.attack.encoders.shelf import Encoder
-from zeroevidence.attack.extractors import EXTRACTORS
-from zeroevidence.attack.extractors.cards import CARD, Card, card_parts, card_text, read_card
-from zeroevidence.attack.extractors.runtime import OnnxExtractor
-from zeroevidence.attack.extractors.shelves import added_card, added_home, is_encoder_name, shelved
-from zeroevidence.data.door import is_file
+from zeroevidence.attack.encoders.inventory import Encoder
+from zeroevidence.attack.encoders.published import published_card
+from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_parts, card_text, read_card
+from zeroevidence.attack.onnx_models.folders import added_card, added_home, is_encoder_name, shelved
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, UsageError
 
 
@@ -36,7 +36,7 @@ def add_encoder(
     card
         The card, where it lies elsewhere.
     known
-        The name of a published encoder in `KNOWN` instead of a card.
+        The name of a published encoder in `PUBLISHED_ENCODERS` instead of a card.
     name
         What it will be called; the card's name unless given.
     overwrite
@@ -54,7 +54,7 @@ def add_encoder(
 
     Examples
     --------
-    >>> from zeroevidence.attack.extractors.campplus import HOME
+    >>> from zeroevidence.attack.extractors.families.campplus import HOME
     >>> add_encoder(HOME / "campplus_zh_en.onnx")
     Traceback (most recent call last):
     ...
@@ -72,11 +72,11 @@ def add_encoder(
     )
 
 
-def _meant(file: str, card: str | Path | None, known: str | None) -> Card:
+def _meant(file: str, card: str | Path | None, known: str | None) -> EncoderCard:
     if known is not None:
         if card is not None:
             raise UsageError(f"{known}: a published encoder has a card already; expected either its name or a card")
-        return known_card(known, Path(file))
+        return published_card(known, Path(file))
     path, chosen = card_parts(file)
     if not is_file(path):
         raise InputError("no such file", path=path)
@@ -96,7 +96,7 @@ def _free_name(name: str, overwrite: bool) -> str:
     return name
 
 
-def _stored(card: Card) -> Card:
+def _stored(card: EncoderCard) -> EncoderCard:
     """Copy model and card into a folder of their own; it is there whole or not at all."""
     shelf = added_home()
     home = shelf / card.name

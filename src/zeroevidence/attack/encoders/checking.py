@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.encoders.shelf import find_encoder, inventory
-from zeroevidence.attack.extractors.base import Vectors, Wave
-from zeroevidence.attack.extractors.cards import Card
-from zeroevidence.attack.extractors.runtime import OnnxExtractor
-from zeroevidence.data.audio import load_audio
-from zeroevidence.data.door import named
+from zeroevidence.attack.encoders.inventory import find_encoder, inventory
+from zeroevidence.attack.extractors.extractor import Vectors, Wave
+from zeroevidence.attack.onnx_models.cards import EncoderCard
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.data.typed import shortened
 from zeroevidence.errors import InputError, Problem
 
@@ -29,7 +29,7 @@ ALIKE = 0.9999  # cosine above which an embedding is the expected one: other pro
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class EncoderCheck:
     """What came out: the cosine to the expected embedding where there is one, and what is wrong."""
 
     name: str
@@ -37,7 +37,7 @@ class Check:
     problem: Problem | None
 
 
-def check_encoders(names: Sequence[str] = ()) -> list[Check]:
+def check_encoders(names: Sequence[str] = ()) -> list[EncoderCheck]:
     """Check encoders by name, or all that are installed.
 
     Raises
@@ -57,7 +57,7 @@ def check_encoders(names: Sequence[str] = ()) -> list[Check]:
     if names:
         return [_checked(find_encoder(name).card) for name in names]
     there = inventory()
-    broken = [Check(Path(one.path).parent.name, None, one) for one in there.problems]
+    broken = [EncoderCheck(Path(one.path).parent.name, None, one) for one in there.problems]
     return [_checked(one.card) for one in there.encoders] + broken
 
 
@@ -78,7 +78,7 @@ def examine(model: OnnxExtractor) -> float | None:
         raise InputError("gives another embedding of the same utterance each time", path=model.card.file)
     if model.card.reference is None:
         return None
-    with named(model.card.file):
+    with naming_file(model.card.file):
         expected = reference(model.card.reference)
     if len(expected) != model.dim:
         reason = f"{model.dim} dimensions; expected {len(expected)} of {model.card.reference}"
@@ -122,8 +122,8 @@ def _cosine(vector: Vectors, other: Vectors) -> float:
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
-def _checked(card: Card) -> Check:
+def _checked(card: EncoderCard) -> EncoderCheck:
     try:
-        return Check(card.name, examine(OnnxExtractor(card)), None)
+        return EncoderCheck(card.name, examine(OnnxExtractor(card)), None)
     except InputError as error:
-        return Check(card.name, None, error.problem)
+        return EncoderCheck(card.name, None, error.problem)

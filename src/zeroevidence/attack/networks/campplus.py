@@ -18,13 +18,21 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from zeroevidence.attack.networks.base import Folded, Norm, SpeakerNetwork, Tensor, Valid, deviation, mean
+from zeroevidence.attack.networks.speaker_network import (
+    FixedBatchNorm,
+    FoldedConv1d,
+    FrameMask,
+    SpeakerNetwork,
+    Tensor,
+    deviation,
+    mean,
+)
 
 _SEGMENT = 100  # frames
 _SHRINK = 8  # of the frequency axis
 
 
-def _zeroed(x: Tensor, valid: Valid | None) -> Tensor:
+def _zeroed(x: Tensor, valid: FrameMask | None) -> Tensor:
     return x if valid is None else valid.zeroed(x)
 
 
@@ -32,7 +40,7 @@ def _blank(x: Tensor, beyond: Tensor | None) -> Tensor:
     return x if beyond is None else x.masked_fill(beyond, 0.0)
 
 
-class Residual(nn.Module):  # type: ignore[misc, unused-ignore]
+class ResidualBlock(nn.Module):  # type: ignore[misc, unused-ignore]
     """Two convolutions over frequency and time, and what came in added to them."""
 
     def __init__(self, channels: int, stride: int) -> None:
@@ -49,16 +57,16 @@ class Residual(nn.Module):  # type: ignore[misc, unused-ignore]
         return _blank(functional.relu(y), beyond)
 
 
-class Front(nn.Module):  # type: ignore[misc, unused-ignore]
+class ResidualFrontEnd(nn.Module):  # type: ignore[misc, unused-ignore]
     """From features to channels x an eighth of the bands, in one row."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.first = nn.Conv2d(1, channels, 3, padding=1)
-        self.blocks = nn.ModuleList(Residual(channels, stride) for stride in (2, 1, 2, 1))
+        self.blocks = nn.ModuleList(ResidualBlock(channels, stride) for stride in (2, 1, 2, 1))
         self.last = nn.Conv2d(channels, channels, 3, stride=(2, 1), padding=1)
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """As many frames as came in."""
         beyond = None if valid is None else valid.padding[:, :, None]
         y = _blank(functional.relu(self.first(_zeroed(x, valid)[:, None])), beyond)
@@ -67,19 +75,19 @@ class Front(nn.Module):  # type: ignore[misc, unused-ignore]
         return _blank(functional.relu(self.last(y)), beyond).flatten(1, 2)
 
 
-class Dense(nn.Module):  # type: ignore[misc, unused-ignore]
+class DenseLayer(nn.Module):  # type: ignore[misc, unused-ignore]
     """A layer of a dense block: `growth` channels from all that the layers before it gave."""
 
     def __init__(self, channels: int, growth: int, dilation: int) -> None:
         super().__init__()
         bottleneck = 4 * growth
-        self.norm = Norm(channels)
+        self.norm = FixedBatchNorm(channels)
         self.narrow = nn.Conv1d(channels, bottleneck, 1)
         self.local = nn.Conv1d(bottleneck, growth, 3, padding=dilation, dilation=dilation, bias=False)
         self.context = nn.Conv1d(bottleneck, bottleneck // 2, 1)
         self.gate = nn.Conv1d(bottleneck // 2, growth, 1)
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """The new channels alone."""
         x = _zeroed(functional.relu(self.narrow(functional.relu(self.norm(x)))), valid)
         y = self.local(x)
@@ -88,7 +96,7 @@ class Dense(nn.Module):  # type: ignore[misc, unused-ignore]
         return y * gates[..., None].expand(-1, -1, -1, _SEGMENT).flatten(2)[:, :, : y.shape[2]]
 
 
-def segment_means(x: Tensor, valid: Valid | None) -> Tensor:
+def segment_means(x: Tensor, valid: FrameMask | None) -> Tensor:
     """Means over every 100 frames, the last ones over what is left; a gate is the same for a whole segment.
 
     Parameters
@@ -107,13 +115,13 @@ def segment_means(x: Tensor, valid: Valid | None) -> Tensor:
     return sums / (valid.counts - starts).clamp(1, _SEGMENT)
 
 
-class Transit(nn.Module):  # type: ignore[misc, unused-ignore]
+class Transition(nn.Module):  # type: ignore[misc, unused-ignore]
     """Half of the channels, after a block."""
 
     def __init__(self, channels: int, *, bias: bool) -> None:
         super().__init__()
         self.channels = channels // 2
-        self.norm = Norm(channels)
+        self.norm = FixedBatchNorm(channels)
         self.halve = nn.Conv1d(channels, self.channels, 1, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -121,15 +129,15 @@ class Transit(nn.Module):  # type: ignore[misc, unused-ignore]
         return self.halve(functional.relu(self.norm(x)))
 
 
-class Stage(nn.Module):  # type: ignore[misc, unused-ignore]
+class DenseBlock(nn.Module):  # type: ignore[misc, unused-ignore]
     """A dense block."""
 
     def __init__(self, channels: int, layers: int, growth: int, dilation: int) -> None:
         super().__init__()
         self.channels = channels + layers * growth
-        self.layers = nn.ModuleList(Dense(channels + at * growth, growth, dilation) for at in range(layers))
+        self.layers = nn.ModuleList(DenseLayer(channels + at * growth, growth, dilation) for at in range(layers))
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """What came in, and the channels of every layer."""
         for layer in self.layers:
             x = torch.cat([x, layer(x, valid)], dim=1)
@@ -170,22 +178,22 @@ class CamPlusPlus(SpeakerNetwork):
     ) -> None:
         super().__init__()
         self.bands, self.dim = bands, dim
-        self.front = Front(front)
-        self.halving = Folded(front * bands // _SHRINK, width, 5, stride=self.stride, padding=2)
-        self.stage1 = Stage(width, layers[0], growth, dilation=1)
-        self.transit1 = Transit(self.stage1.channels, bias=False)
-        self.stage2 = Stage(self.transit1.channels, layers[1], growth, dilation=2)
-        self.transit2 = Transit(self.stage2.channels, bias=False)
-        self.stage3 = Stage(self.transit2.channels, layers[2], growth, dilation=2)
-        self.transit3 = Transit(self.stage3.channels, bias=True)
+        self.front = ResidualFrontEnd(front)
+        self.halving = FoldedConv1d(front * bands // _SHRINK, width, 5, stride=self.stride, padding=2)
+        self.stage1 = DenseBlock(width, layers[0], growth, dilation=1)
+        self.transit1 = Transition(self.stage1.channels, bias=False)
+        self.stage2 = DenseBlock(self.transit1.channels, layers[1], growth, dilation=2)
+        self.transit2 = Transition(self.stage2.channels, bias=False)
+        self.stage3 = DenseBlock(self.transit2.channels, layers[2], growth, dilation=2)
+        self.transit3 = Transition(self.stage3.channels, bias=True)
         self.last = nn.Conv1d(2 * self.transit3.channels, dim, 1)
 
-    def _trunk(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def _trunk(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         x = functional.relu(self.halving(self.front(x, valid)))
-        slower = None if valid is None else Valid(self.frame_lengths(valid.lengths), x.shape[2])
+        slower = None if valid is None else FrameMask(self.frame_lengths(valid.lengths), x.shape[2])
         return self.transit1(self.stage1(x, slower))
 
-    def _head(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def _head(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         x = self.transit2(self.stage2(x, valid))
         x = functional.relu(self.transit3(self.stage3(x, valid))).float()
         number = x.shape[2] if valid is None else valid.counts

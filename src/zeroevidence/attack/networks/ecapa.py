@@ -15,22 +15,29 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from zeroevidence.attack.networks.base import Norm, SpeakerNetwork, Tensor, Valid, deviation, mean
+from zeroevidence.attack.networks.speaker_network import (
+    FixedBatchNorm,
+    FrameMask,
+    SpeakerNetwork,
+    Tensor,
+    deviation,
+    mean,
+)
 
 _GROUPS = 8
 _DILATIONS = (2, 3, 4)
 
 
-class Tdnn(nn.Module):  # type: ignore[misc, unused-ignore]
+class TdnnLayer(nn.Module):  # type: ignore[misc, unused-ignore]
     """A convolution in time, a rectifier and a normalisation."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int = 1, dilation: int = 1) -> None:
         super().__init__()
         self.conv = nn.Conv1d(inputs, outputs, kernel, dilation=dilation)
-        self.norm = Norm(outputs)
+        self.norm = FixedBatchNorm(outputs)
         self.reach = dilation * (kernel - 1) // 2
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """As many frames as came in."""
         if self.reach and valid is None:
             x = functional.pad(x, (self.reach, self.reach), mode="reflect")
@@ -39,7 +46,7 @@ class Tdnn(nn.Module):  # type: ignore[misc, unused-ignore]
         return self.norm(functional.relu(self.conv(x)))
 
 
-class Excitation(nn.Module):  # type: ignore[misc, unused-ignore]
+class SqueezeExcitation(nn.Module):  # type: ignore[misc, unused-ignore]
     """Squeeze-and-excitation: every channel is scaled by what the means of all channels say."""
 
     def __init__(self, channels: int, bottleneck: int) -> None:
@@ -47,23 +54,23 @@ class Excitation(nn.Module):  # type: ignore[misc, unused-ignore]
         self.squeeze = nn.Conv1d(channels, bottleneck, 1)
         self.excite = nn.Conv1d(bottleneck, channels, 1)
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """Scaled frames."""
         return x * self.excite(functional.relu(self.squeeze(mean(x, valid)))).sigmoid()
 
 
-class Block(nn.Module):  # type: ignore[misc, unused-ignore]
+class Res2Block(nn.Module):  # type: ignore[misc, unused-ignore]
     """Res2 convolutions between two plain ones, excitation, and the input added to it all."""
 
     def __init__(self, width: int, bottleneck: int, dilation: int) -> None:
         super().__init__()
         group = width // _GROUPS
-        self.before = Tdnn(width, width)
-        self.groups = nn.ModuleList(Tdnn(group, group, 3, dilation) for _ in range(_GROUPS - 1))
-        self.after = Tdnn(width, width)
-        self.excitation = Excitation(width, bottleneck)
+        self.before = TdnnLayer(width, width)
+        self.groups = nn.ModuleList(TdnnLayer(group, group, 3, dilation) for _ in range(_GROUPS - 1))
+        self.after = TdnnLayer(width, width)
+        self.excitation = SqueezeExcitation(width, bottleneck)
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """Every group but the first is convolved, together with what the one before it gave."""
         parts = list(self.before(x, valid).chunk(_GROUPS, dim=1))
         for at, convolved in enumerate(self.groups, start=1):
@@ -71,17 +78,17 @@ class Block(nn.Module):  # type: ignore[misc, unused-ignore]
         return x + self.excitation(self.after(torch.cat(parts, dim=1), valid), valid)
 
 
-class Attention(nn.Module):  # type: ignore[misc, unused-ignore]
+class AttentivePooling(nn.Module):  # type: ignore[misc, unused-ignore]
     """Mean and deviation of every channel, the frames weighed by what they and the whole utterance look like."""
 
     def __init__(self, channels: int, bottleneck: int) -> None:
         super().__init__()
-        self.look = Tdnn(3 * channels, bottleneck)
+        self.look = TdnnLayer(3 * channels, bottleneck)
         weigh: Any = nn.Conv1d(bottleneck, channels, 1)
         weigh.bias.requires_grad_(False)  # the softmax cancels it: its gradient would be noise
         self.weigh = weigh
 
-    def forward(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """Utterances x twice the channels x 1."""
         middle = mean(x, valid)
         spread = deviation(mean((x - middle).square(), valid))
@@ -127,14 +134,14 @@ class EcapaTdnn(SpeakerNetwork):
         super().__init__()
         self.bands, self.dim = bands, dim
         channels = len(_DILATIONS) * width
-        self.first = Tdnn(bands, width, 5)
-        self.blocks = nn.ModuleList(Block(width, bottleneck, dilation) for dilation in _DILATIONS)
-        self.joined = Tdnn(channels, channels)
-        self.attention = Attention(channels, bottleneck)
-        self.norm = Norm(2 * channels)
+        self.first = TdnnLayer(bands, width, 5)
+        self.blocks = nn.ModuleList(Res2Block(width, bottleneck, dilation) for dilation in _DILATIONS)
+        self.joined = TdnnLayer(channels, channels)
+        self.attention = AttentivePooling(channels, bottleneck)
+        self.norm = FixedBatchNorm(2 * channels)
         self.last = nn.Conv1d(2 * channels, dim, 1)
 
-    def _trunk(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def _trunk(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         x = self.first(x, valid)
         outputs = []
         for block in self.blocks:
@@ -142,5 +149,5 @@ class EcapaTdnn(SpeakerNetwork):
             outputs.append(x)
         return self.joined(torch.cat(outputs, dim=1), valid)
 
-    def _head(self, x: Tensor, valid: Valid | None) -> Tensor:
+    def _head(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         return self.last(self.norm(self.attention(x.float(), valid)))[:, :, 0]

@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.encoders import find_card, person_digest
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
-from zeroevidence.attack.extractors.cards import CARD, Card
-from zeroevidence.attack.networks import load_network, save_onnx
-from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frames import FrameSet
+from zeroevidence.attack.encoders.inventory import find_card
+from zeroevidence.attack.encoders.training_speakers import person_digest
+from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
+from zeroevidence.attack.networks.loading import load_network
+from zeroevidence.attack.networks.onnx_export import save_onnx
+from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard
+from zeroevidence.attack.training.data.features import read_features
+from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
-from zeroevidence.data.door import named
-from zeroevidence.data.formats import read_corpus
-from zeroevidence.data.locking import exclusive
-from zeroevidence.data.speech import Utterance
-from zeroevidence.data.writing import refuse_used_folder, write_whole
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
+from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.linkage.estimate import time_words
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -102,9 +104,9 @@ def train_attacker(
     card = find_card(encoder)
     network = load_network(card)
     utterances = _learnable(corpus, evaluation)
-    with named(corpus):
+    with naming_file(corpus):
         people, held = _cut(np.array([one.speaker for one in utterances]), chosen.seed)
-    with exclusive(home):
+    with lock_folder(home):
         frames, converted = read_features(utterances, card, store=home / _FEATURES, workers=workers, progress=progress)
         for sentence in converted.sentences():
             say(sentence)
@@ -116,7 +118,7 @@ def train_attacker(
 
 
 def fine_tune(
-    card: Card,
+    card: EncoderCard,
     training: FrameSet,
     development: FrameSet,
     folder: str | Path,
@@ -207,7 +209,7 @@ def estimate_words(
     network: Any, training: FrameSet, development: FrameSet, settings: TrainingSettings, place: str
 ) -> str:
     """What will be trained, and how long it takes at most."""
-    from zeroevidence.attack.training.estimate import estimate_seconds
+    from zeroevidence.attack.training.duration import estimate_seconds
 
     people = len(np.unique(training.speakers))
     minutes = float(training.length.sum() + development.length.sum()) / 6000.0
@@ -225,7 +227,7 @@ def _digests(people: StrArray) -> list[str]:
 
 def _written(
     home: Path,
-    card: Card,
+    card: EncoderCard,
     network: Any,
     settings: TrainingSettings,
     people: StrArray,
@@ -233,7 +235,7 @@ def _written(
     utterances: int,
 ) -> Path:
     """The encoder and its card."""
-    write_whole(home / MODEL, lambda path: save_onnx(network.cpu(), path))
+    write_atomically(home / MODEL, lambda path: save_onnx(network.cpu(), path))
     heard = f"learned from {utterances} protected recordings, of {len(people)} people and {len(held)} to stop on"
     content = {
         "name": f"{card.name}-trained",
@@ -256,5 +258,5 @@ def _written(
     # A card has no empty texts.
     words = {key: value for key, value in content.items() if value != ""}
     text = json.dumps(words, indent=1, ensure_ascii=False) + "\n"
-    write_whole(home / CARD, lambda path: path.write_text(text, encoding="utf-8"))
+    write_atomically(home / CARD, lambda path: path.write_text(text, encoding="utf-8"))
     return home / CARD

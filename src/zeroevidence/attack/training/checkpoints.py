@@ -11,18 +11,18 @@ from typing import Any, Protocol
 
 import torch
 
-from zeroevidence.attack.training.disclosure import DevelopmentScore
-from zeroevidence.attack.training.history import Epoch, Trained
+from zeroevidence.attack.training.development import DevelopmentScore
+from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import TrainingSettings
-from zeroevidence.data.door import door
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.typed import plain, read_json, typed
-from zeroevidence.data.writing import write_whole
 from zeroevidence.errors import InputError, MissingExtra
 
 _WEIGHTS = "training.safetensors"
 
 
-class Running(Protocol):
+class ResumableTraining(Protocol):
     """What a training has that the next epoch depends on."""
 
     network: Any
@@ -35,7 +35,7 @@ class Running(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class TrainingState:
     """Where a training stood."""
 
     epochs: list[Epoch]
@@ -65,7 +65,9 @@ def _tensors() -> Any:
     return safetensors.torch
 
 
-def save_checkpoint(folder: Path, training: Running, result: Trained, kept: dict[str, torch.Tensor]) -> None:
+def save_checkpoint(
+    folder: Path, training: ResumableTraining, result: TrainedNetwork, kept: dict[str, torch.Tensor]
+) -> None:
     """Write everything that the next epoch depends on; a reader sees the state before or after, never a part."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {f"network.{name}": value for name, value in training.network.state_dict().items()}
@@ -89,10 +91,10 @@ def save_checkpoint(folder: Path, training: Running, result: Trained, kept: dict
     )
     # The facts go into the same file as the weights: there is one moment at which the state changes.
     metadata = {"facts": json.dumps(plain(asdict(facts)), allow_nan=False)}
-    write_whole(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
+    write_atomically(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
 
 
-def load_checkpoint(folder: Path, training: Running) -> Restored | None:
+def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState | None:
     """Put a training back to where it stood; None where there is nothing.
 
     Raises
@@ -103,7 +105,7 @@ def load_checkpoint(folder: Path, training: Running) -> Restored | None:
     file = folder / _WEIGHTS
     if not file.is_file():
         return None
-    with door(file, "a checkpoint"):
+    with reading_file(file, "a checkpoint"):
         facts, arrays = _read(file)
         if facts.settings != training.settings.to_dict():
             raise InputError("is of a training with other settings; give another folder or remove it")
@@ -112,7 +114,7 @@ def load_checkpoint(folder: Path, training: Running) -> Restored | None:
         _restore(training, facts, arrays)
     best = next(one.development for one in facts.epochs if one.number == facts.best)
     assert best is not None
-    return Restored(list(facts.epochs), facts.best, best, _part(arrays, "kept."))
+    return TrainingState(list(facts.epochs), facts.best, best, _part(arrays, "kept."))
 
 
 def _read(file: Path) -> tuple[_Facts, dict[str, torch.Tensor]]:
@@ -138,7 +140,7 @@ def _part(arrays: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Te
     return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
-def _restore(training: Running, facts: _Facts, arrays: Mapping[str, torch.Tensor]) -> None:
+def _restore(training: ResumableTraining, facts: _Facts, arrays: Mapping[str, torch.Tensor]) -> None:
     training.network.load_state_dict(_part(arrays, "network."))
     training.head.load_state_dict(_part(arrays, "head."))
     state: dict[int, dict[str, torch.Tensor]] = {}

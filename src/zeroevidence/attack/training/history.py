@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from zeroevidence.attack.training.disclosure import DevelopmentScore
+from zeroevidence.attack.training.development import DevelopmentScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Epoch:
 
 
 @dataclass(slots=True)
-class Trained:
+class TrainedNetwork:
     """A trained network and how it came about."""
 
     network: Any  # a torch module

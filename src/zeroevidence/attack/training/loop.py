@@ -15,20 +15,20 @@ import torch
 from torch import nn
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.training.captured import Captured
+from zeroevidence.attack.speech.batches import cores
+from zeroevidence.attack.training.angular_margin import AngularMargin
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
-from zeroevidence.attack.training.cores import on_cores, one_torch_thread
-from zeroevidence.attack.training.disclosure import DevelopmentScore, development_score
-from zeroevidence.attack.training.frames import FrameSet
-from zeroevidence.attack.training.history import Epoch, Trained
-from zeroevidence.attack.training.margin import AngularMargin
-from zeroevidence.attack.training.pieces import Utterances, disturbed
-from zeroevidence.attack.training.room import Room
+from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
+from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
+from zeroevidence.attack.training.compute.threads import on_cores, one_torch_thread
+from zeroevidence.attack.training.data.crops import UtteranceFrames, disturbed
+from zeroevidence.attack.training.data.frame_set import FrameSet
+from zeroevidence.attack.training.development import DevelopmentScore, development_score
+from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
-from zeroevidence.attack.workers import cores
 from zeroevidence.errors import InputError, UsageError
 
-PreparedScores = Callable[["Epoch"], None]
+EpochCallback = Callable[["Epoch"], None]
 Say = Callable[[str], None]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
@@ -45,9 +45,9 @@ def train(
     *,
     device: str | None = None,
     checkpoint: Path | None = None,
-    told: PreparedScores | None = None,
+    told: EpochCallback | None = None,
     say: Say | None = None,
-) -> Trained:
+) -> TrainedNetwork:
     """Train an encoder to tell people apart, and keep the weights to which development people disclose most.
 
     Parameters
@@ -73,7 +73,7 @@ def train(
     trainable = {one: one.requires_grad for one in network.to(place).parameters()}
     try:
         with reproducible(settings.seed, place):
-            return Training(network, training, development, settings, place, say).run(checkpoint, told)
+            return TrainingRun(network, training, development, settings, place, say).run(checkpoint, told)
     finally:
         for parameter, was in trainable.items():
             parameter.requires_grad_(was)
@@ -107,7 +107,7 @@ def reproducible(seed: int, place: torch.device) -> Iterator[None]:
         yield
 
 
-class Training:
+class TrainingRun:
     """One training under way; what it needs before the first step is computed when it is made."""
 
     def __init__(
@@ -125,10 +125,10 @@ class Training:
         self.last = settings.scope == "last"
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
-        self.captured: Captured | None = None
-        self.room = Room(self.batch, say or (lambda _: None))
+        self.captured: RecordedStep | None = None
+        self.room = AdaptiveBatchSize(self.batch, say or (lambda _: None))
         # Without a GPU one at a time: padding would only be work.
-        self.embedding_room = Room(_EMBEDDED if place.type == "cuda" else 1, self.room.say)
+        self.embedding_room = AdaptiveBatchSize(_EMBEDDED if place.type == "cuda" else 1, self.room.say)
         self._freeze(training)
         self.training, self.development = (self.source(one) for one in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
@@ -165,13 +165,13 @@ class Training:
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
                 module.eval()
 
-    def source(self, data: FrameSet) -> Utterances:
+    def source(self, data: FrameSet) -> UtteranceFrames:
         """What is learned from: the features, or with `last` what the trunk makes of them, computed once."""
-        features = Utterances(data, self.place)
+        features = UtteranceFrames(data, self.place)
         if not self.last:
             return features
         lengths = np.array([int(self.encoder.frame_lengths(int(one))) for one in data.length], dtype=np.int64)
-        return Utterances(FrameSet.gather(self._each(features, self._trunk), lengths, data.speakers), self.place)
+        return UtteranceFrames(FrameSet.gather(self._each(features, self._trunk), lengths, data.speakers), self.place)
 
     def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
         most = float(np.finfo(np.float16).max)
@@ -179,14 +179,14 @@ class Training:
         kept = self.encoder.frame_lengths(lengths)
         return [one[: int(length)] for one, length in zip(found, kept, strict=True)]
 
-    def embed(self, source: Utterances) -> FloatArray:
+    def embed(self, source: UtteranceFrames) -> FloatArray:
         """Embeddings of whole utterances."""
         forward = self.encoder.pooled if self.last else self.network
         found = dict(self._each(source, lambda frames, lengths: list(_plain(forward(frames, lengths)))))
         return np.stack([found[i] for i in range(len(source))])
 
     def _each(
-        self, source: Utterances, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]]
+        self, source: UtteranceFrames, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]]
     ) -> Iterator[tuple[int, FloatArray]]:
         """What a function gives for each utterance; those of similar length are computed together, padded."""
         self.network.eval()
@@ -203,7 +203,7 @@ class Training:
                 done += len(rows)
 
     def _computed(
-        self, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]], source: Utterances, rows: list[int]
+        self, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]], source: UtteranceFrames, rows: list[int]
     ) -> list[FloatArray]:
         with torch.no_grad(), self._precision():
             return compute(*source.whole(rows))
@@ -219,9 +219,9 @@ class Training:
             return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return contextlib.nullcontext()
 
-    def run(self, folder: Path | None, told: PreparedScores | None) -> Trained:
+    def run(self, folder: Path | None, told: EpochCallback | None) -> TrainedNetwork:
         """All epochs, from the start or from where a checkpoint stands."""
-        result = Trained(self.network)
+        result = TrainedNetwork(self.network)
         state = None if folder is None else load_checkpoint(folder, self)
         if state is not None:
             result.epochs, result.best, best, kept = state.epochs, state.best, state.best_score, state.kept
@@ -287,7 +287,7 @@ class Training:
             self.optimiser.zero_grad(set_to_none=True)
             return self._in_parts(pieces, labels)
         if self.captured is None:
-            self.captured = Captured(self._in_parts, self.optimiser, pieces, labels)
+            self.captured = RecordedStep(self._in_parts, self.optimiser, pieces, labels)
         return self.captured(pieces, labels)
 
     def _in_parts(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends import BACKENDS
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, expected_names
-from zeroevidence.auditing.corpora import Cutting, audit_corpora
+from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, expected_names
+from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
 from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
-from zeroevidence.data.door import named
-from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
-from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files.writing import refuse_existing
+from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect.voices import spellings
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 cutting_options = option_group(
     "cutting",
-    lambda segments, pieces: None if segments is None else Cutting(segments, pieces),
+    lambda segments, pieces: None if segments is None else TrialSegments(segments, pieces),
     click.option("--segments", metavar="FILE", help="Table of segments (utt, start, end) to cut trials into."),
-    derived_option(Cutting, "pieces", type=click.IntRange(1), help="Segments that make a trial, with --segments."),
+    derived_option(TrialSegments, "pieces", type=click.IntRange(1), help="Segments of a trial, with --segments."),
 )
 
 
@@ -111,13 +111,13 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.data.locking import exclusive
+    from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     utility = _utility(recognition, corpus, anonymised, options, pitch=pitch)
-    with exclusive(home), named(corpus):
+    with lock_folder(home), naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
@@ -147,7 +147,7 @@ def _utility(
     recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, *, pitch: bool
 ) -> list[Evaluation]:
     """Return the rows of the utility of the anonymised speech."""
-    from zeroevidence.data.formats import read_corpus
+    from zeroevidence.data.formats.corpora.read import read_corpus
 
     if not pitch and not recognition.any:
         return []

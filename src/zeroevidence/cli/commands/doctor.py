@@ -14,7 +14,7 @@ from zeroevidence.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.score_files import ScoreInputs
-    from zeroevidence.data.formats import CorpusReport
+    from zeroevidence.data.formats.corpora.read import CorpusReport
 
 
 @click.command("doctor")
@@ -50,7 +50,7 @@ def _check_scores(inputs: ScoreInputs, limit: int) -> int:
 
 def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
     """Print the problems of a corpus, and of its anonymised utterances, and return how many there are."""
-    from zeroevidence.data.formats import examine_corpus, examine_pairs
+    from zeroevidence.data.formats.corpora.read import examine_corpus, examine_pairs
 
     count = _print_report(examine_corpus(corpus, progress=terminal_progress(corpus, "files")), limit, corpus)
     if anonymised is not None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @score_inputs
 @measuring_options(*ALL_OPTIONS)
-@click.option("--prior", metavar="FILE", help="Lines of `identity probability` [default: all identities equally likely].")
+@click.option("--prior", metavar="FILE", help="Lines of `identity probability` [default: equal probabilities].")
 @click.option("--fuse", is_flag=True, help="Add a row for an attacker who fuses all SCORES, with weights from --dev.")
 @shared.workers()
 @click.option("--per-trial", metavar="FILE", help="Also write the disclosure of each trial, as .csv or .parquet.")
 @click.option(
     "--per-speaker",
     metavar="FILE",
-    help="Also write the disclosure and the EER of each speaker, as .csv or .parquet, and test whether speakers differ.",
+    help="Also write the disclosure and the EER of each speaker, as .csv or .parquet; tests whether speakers differ.",
 )
 @gate_option("lid_max>1.0")
 @table_options
@@ -85,7 +85,7 @@ def _evaluate(
     inputs: ScoreInputs, options: Options, prior_path: str | None, workers: int, *, fuse: bool
 ) -> list[Evaluation]:
     """Return the rows of score files, folders and finished results."""
-    from zeroevidence.data.formats import read_prior
+    from zeroevidence.data.formats.lists.prior import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.finding.finding import together
     from zeroevidence.evaluation.reading.kits import without_copies
@@ -100,7 +100,7 @@ def _evaluate(
         files, inputs.reading, options=options, prior=prior, workers=workers, progress=file_progress(files)
     )
     if fuse:
-        from zeroevidence.attack.fused import evaluate_fused  # imports scikit-learn, which takes a second
+        from zeroevidence.attack.fusion.systems import evaluate_fused  # imports scikit-learn, which takes a second
 
         rows.append(evaluate_fused(files, inputs.reading, options=options, prior=prior, workers=workers))
     return together([*rows, *inputs.utility(options), *finished])

@@ -81,12 +81,12 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --engine triton -o out/
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.cli.options.output import terminal_progress
-    from zeroevidence.data.door import named
+    from zeroevidence.data.files.errors import naming_file
 
     settings = LinkSettings(**{field.name: values[field.name] for field in fields(LinkSettings)})
     search, development = _read_pairings(values)
     labels = {"table": values["table"], "system": values["system"] or Path(values["trial"]).stem}
-    with named(f"{values['trial']} and {values['enrol']}"):
+    with naming_file(f"{values['trial']} and {values['enrol']}"):
         linked = link_resumable(
             search,
             output,

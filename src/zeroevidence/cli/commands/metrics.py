@@ -48,5 +48,6 @@ def _record(entry: Measure) -> dict[str, Any]:
     """Return the fields of a measure for JSON; an infinite end of its range becomes a string, as in results."""
     fields = {name: getattr(entry, name) for name in _PLAIN if getattr(entry, name) is not None}
     return {
-        name: str(value) if isinstance(value, float) and not isfinite(value) else value for name, value in fields.items()
+        name: str(value) if isinstance(value, float) and not isfinite(value) else value
+        for name, value in fields.items()
     }

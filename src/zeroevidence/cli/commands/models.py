@@ -29,7 +29,9 @@ def command(context: click.Context) -> None:
 
 @command.command("add", short_help="Add an ONNX encoder.")
 @click.argument("arguments", metavar="[NAME] FILE", nargs=-1, required=True)
-@click.option("--card", metavar="FILE", help="Model card, if there is none beside the model; FILE#NAME if it has several.")
+@click.option(
+    "--card", metavar="FILE", help="Model card, if there is none beside the model; FILE#NAME if it has several."
+)
 @click.option("--as", "name", metavar="NAME", help="Name of the encoder here [default: that of its card].")
 @shared.overwrite("an added encoder of that name")
 def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrite: bool) -> None:
@@ -37,11 +39,12 @@ def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrit
 
     FILE is the model, or its card. Published encoders that are known by NAME need no card.
     """
-    from zeroevidence.attack.encoders import KNOWN, add_encoder
+    from zeroevidence.attack.encoders.adding import add_encoder
+    from zeroevidence.attack.encoders.published import PUBLISHED_ENCODERS
 
     if len(arguments) > 2:
         raise UsageError(f"{len(arguments)} arguments; expected a file, or the name of a published encoder and a file")
-    if len(arguments) == 1 and arguments[0].lower() in KNOWN:
+    if len(arguments) == 1 and arguments[0].lower() in PUBLISHED_ENCODERS:
         raise UsageError(
             f"{arguments[0]}: nothing is downloaded; expected its file, too: models add {arguments[0]} FILE"
         )
@@ -58,7 +61,7 @@ def check(names: tuple[str, ...]) -> None:
     Where the right embedding is known, its cosine to the computed one is printed. Exits with 3 if an encoder fails,
     with 0 if none does.
     """
-    from zeroevidence.attack.encoders import check_encoders
+    from zeroevidence.attack.encoders.checking import check_encoders
 
     failed = 0
     for result in check_encoders(names):
@@ -71,8 +74,8 @@ def check(names: tuple[str, ...]) -> None:
 
 def _list() -> None:
     """Print the installed encoders, and the names of extractors with what each needs."""
-    from zeroevidence.attack.encoders import inventory
-    from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS
+    from zeroevidence.attack.encoders.inventory import inventory
+    from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, EXTRACTORS
 
     installed = inventory()
     for encoder in installed.encoders:

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from zeroevidence.cli.options.declare import grouped, setting
 from zeroevidence.cli.options.measuring import workers_option
 from zeroevidence.cli.options.output import output_to, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
@@ -129,7 +129,7 @@ def command(
         raise UsageError("expected what leaks in truth, as --leak 0.2, or a --pilot, and not both")
     if pilot is not None:
         _refuse_given("difference", "shared", *simulation)
-        with named(pilot):
+        with naming_file(pilot):
             found = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
         return output.emit(render_plan(found, output.format))
     settings = simulation | _leak(str(leak)) | ({} if people is None else {"people": people})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options.output import refuse_existing, write_whole
-from zeroevidence.data.door import named
+from zeroevidence.cli.options.output import refuse_existing, write_atomically
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import to_bytes
@@ -106,9 +106,9 @@ def command(
     shown = rows_with(kind, rows, given.get("name"))
     if len(shown) < len(rows):
         click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
-    with named(" and ".join(results)):
+    with naming_file(" and ".join(results)):
         content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
-    write_whole(Path(str(output)), lambda temporary: temporary.write_bytes(content))
+    write_atomically(Path(str(output)), lambda temporary: temporary.write_bytes(content))
 
 
 def _format(output: str | None) -> str:

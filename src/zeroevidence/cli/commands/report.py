@@ -49,7 +49,7 @@ def command(
     zeroevidence report scores.txt --key trials -o report.html
     zeroevidence report a.json b.json --hide-ids -o report.html
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.data.door import named
+    from zeroevidence.data.files.errors import naming_file
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
     from zeroevidence.report.document import document
@@ -72,7 +72,7 @@ def command(
                 evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
             )
             material.add_rows(inputs.utility(options))
-        with named(" and ".join(inputs.scores)):
+        with naming_file(" and ".join(inputs.scores)):
             page = document(
                 material,
                 output.format,

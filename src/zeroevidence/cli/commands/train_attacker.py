@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
+from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
 from zeroevidence.attack.training.settings import Scope, TrainingSettings
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import terminal_progress

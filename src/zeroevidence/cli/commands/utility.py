@@ -11,7 +11,7 @@ from zeroevidence.cli.options.gates import gate_option
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import output_options
 from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
 
@@ -62,8 +62,8 @@ def command(
     zeroevidence utility --corpus original/ --anonymised anonymised/ --pitch
     zeroevidence utility --corpus original/ --anonymised anonymised/ --transcripts text --recogniser "hear {wav}"
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.data.formats import read_corpus
-    from zeroevidence.data.formats.transcripts import read_classes
+    from zeroevidence.data.formats.corpora.read import read_corpus
+    from zeroevidence.data.formats.lists.transcripts import read_classes
 
     _check(recognition, corpus, anonymised, pitch=pitch)
     name = system or (UNPROTECTED if speech == "original" else None)
@@ -75,7 +75,7 @@ def command(
         people = {utterance.id: utterance.speaker for utterance in original}
     rows = recognition.evaluate(people, labels, speech, options, original if speech == "original" else changed)
     if original is not None and changed is not None and anonymised is not None:
-        with named(anonymised):
+        with naming_file(anonymised):
             rows += evaluate_sound(original, changed, labels, options, pitch=pitch)
     output.emit(output.render(rows))
     gates.judge(rows)

@@ -44,7 +44,7 @@ class LabelledInputs:
 
     def read(self) -> Embeddings:
         """Return the embeddings with their labels: classes, bands of a number, or with --continuous the number."""
-        from zeroevidence.data.formats import read_labelled
+        from zeroevidence.data.formats.vectors.labels import read_labelled
         from zeroevidence.protect.assessment.numbers import attribute_numbers, banded, refuse_many_numbers
 
         bands = self.bands

@@ -12,8 +12,8 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
-from zeroevidence.data.writing import refuse_existing
-from zeroevidence.data.writing import write_whole as write_silently
+from zeroevidence.data.files.writing import refuse_existing
+from zeroevidence.data.files.writing import write_atomically as write_silently
 from zeroevidence.measure.measures import find_measure
 from zeroevidence.report import FORMATS, render
 
@@ -108,7 +108,7 @@ def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
 
 def write_text(text: str, path: str | Path) -> None:
     """Write a text to a file."""
-    write_whole(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
 def write_frame(frame: pl.DataFrame, path: str) -> None:
@@ -119,7 +119,7 @@ def write_frame(frame: pl.DataFrame, path: str) -> None:
     print_written(path)
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file atomically, and print its name."""
     write_silently(path, write)
     print_written(path)

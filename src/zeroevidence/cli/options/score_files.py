@@ -11,8 +11,10 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.data.formats import FORMATS, Duplicates, Infinite
-from zeroevidence.data.scale import Base, Scale
+from zeroevidence.data.formats.scores.reading.join import Duplicates
+from zeroevidence.data.formats.scores.reading.read import Infinite
+from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.data.preparing.scale import Base, Scale
 from zeroevidence.evaluation.reading.kits import utility_in_folders
 from zeroevidence.evaluation.reading.results import is_result
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
@@ -141,7 +143,7 @@ def _files(*, required: bool) -> tuple[Decorator, ...]:
         click.argument("scores", nargs=-1, required=required, metavar="SCORES..."),
         shared.key(f"or a Kaldi data folder, {_ONCE}", name="keys", multiple=True),
         shared.speakers(),
-        *reading_options(Reading, "file_format", FORMATS),
+        *reading_options(Reading, "file_format", format_names()),
         derived_option(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
         derived_option(Scale, "negate", help="Negate the scores, where lower scores support the target."),
         llr_base_option(Scale),

@@ -10,11 +10,11 @@ import click
 
 from zeroevidence.cli.options.declare import option_group
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
-    from zeroevidence.data.speech import Corpus
+    from zeroevidence.data.speech.corpus import Corpus
     from zeroevidence.data.threat import Training
     from zeroevidence.evaluation import Evaluation, Options
 
@@ -67,7 +67,7 @@ class RecognitionInputs:
         corpus
             The speech that --recogniser is run on.
         """
-        from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
+        from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
         from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
 
         settings: dict[str, Any] = {"speakers": speakers, "labels": labels, "speech": speech, "options": options}
@@ -78,16 +78,16 @@ class RecognitionInputs:
                 hypotheses = read_transcripts(self.hypotheses)
             else:
                 hypotheses = self._recognise(transcripts, corpus)
-            with named(self.hypotheses or self.transcripts):
+            with naming_file(self.hypotheses or self.transcripts):
                 rows.append(evaluate_transcripts(transcripts, hypotheses, **settings))
         if self.emotions is not None and self.recognised is not None:
-            with named(self.recognised):
+            with naming_file(self.recognised):
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
         return rows
 
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""
-        from zeroevidence.auditing.recognising import recognised
+        from zeroevidence.auditing.utility.recognition import recognised
 
         if corpus is None:
             raise UsageError(
@@ -101,7 +101,7 @@ def evaluate_sound(
     original: Corpus, anonymised: Corpus, labels: Mapping[str, str], options: Options, *, pitch: bool
 ) -> list[Evaluation]:
     """Return the rows of length and, where asked for, of pitch."""
-    from zeroevidence.auditing.spoken import evaluate_pitch
+    from zeroevidence.auditing.utility.pitch import evaluate_pitch
     from zeroevidence.evaluation.scores.utility import evaluate_lengths
 
     rows = [evaluate_lengths(original, anonymised, labels=labels, options=options)]

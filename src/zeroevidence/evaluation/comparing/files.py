@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from zeroevidence.data.formats.linked import has_trials
+from zeroevidence.data.formats.linked_trials import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.comparison import Comparison, compare

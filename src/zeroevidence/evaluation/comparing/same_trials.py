@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.replicates import SearchedTrials
@@ -45,7 +45,7 @@ def _named(name: str, scores: Scores) -> Scores:
         raise InputError(
             f"{name}: nobody said who was compared with whom, so trials cannot be paired with other systems"
         )
-    return in_name_order(scores)
+    return sort_by_name(scores)
 
 
 def _are_same(one: Scores, other: Scores) -> bool:
@@ -87,7 +87,7 @@ def check_same_people(systems: Sequence[tuple[str, Scores]]) -> None:
 
 def _sides(scores: Scores) -> list[IntArray]:
     """Who is on each side of each score, as numbers in the order in which people are left out."""
-    clusters = find_clusters(in_name_order(scores))
+    clusters = find_clusters(sort_by_name(scores))
     assert clusters is not None, "scores without names cannot be paired"
     return [side for pairs in (clusters.target, clusters.nontarget) for side in (pairs.enrolment, pairs.trial)]
 

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zeroevidence.data.door import is_folder
-from zeroevidence.data.formats.scores.kitfolder import FoundText, find_tables, find_texts
-from zeroevidence.data.formats.transcripts import read_classes, read_transcripts
+from zeroevidence.data.files.errors import is_folder
+from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
+from zeroevidence.data.formats.voiceprivacy.utility_files import KitTranscripts, find_kit_transcripts, find_tables
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.reading.published import read_published
 from zeroevidence.evaluation.reading.results import is_result
@@ -39,7 +39,7 @@ def utility_in_folders(
         if path == "-" or not is_folder(path) or is_result(path):
             continue
         key = keys[place if len(keys) == len(scores) else 0] if keys else None
-        found = [row for text in find_texts(path, key=key) if (row := _measured(text, how)) is not None]
+        found = [row for text in find_kit_transcripts(path, key=key) if (row := _measured(text, how)) is not None]
         found += [row for table in find_tables(path) for row in read_published(table) if row.about.role == "utility"]
         for row in found:
             if systems:
@@ -48,7 +48,7 @@ def utility_in_folders(
     return list(rows.values())
 
 
-def _measured(text: FoundText, options: Options) -> Evaluation | None:
+def _measured(text: KitTranscripts, options: Options) -> Evaluation | None:
     """The word error rate of one set, over the utterances that both sides have; None without what aligns words."""
     said, heard = read_transcripts(text.said), read_transcripts(text.heard)
     common = said.keys() & heard.keys()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.data.formats.linked import read_linked
+from zeroevidence.data.formats.linked_trials import read_linked
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.evaluation.rows.evaluation import Evaluation

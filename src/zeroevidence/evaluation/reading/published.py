@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from zeroevidence.data.formats.scores.summary import SummaryRow, read_summary
+from zeroevidence.data.formats.voiceprivacy.published_tables import SummaryRow, read_summary
 from zeroevidence.evaluation.finding.finding import together
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation, measured

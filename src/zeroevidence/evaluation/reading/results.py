@@ -13,9 +13,9 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from zeroevidence.data.door import door, is_folder
+from zeroevidence.data.files.errors import is_folder, reading_file
+from zeroevidence.data.files.writing import refuse_existing, write_atomically
 from zeroevidence.data.typed import plain, read_json
-from zeroevidence.data.writing import refuse_existing, write_whole
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading import legacy
 from zeroevidence.evaluation.reading.rowfile import read_row
@@ -50,7 +50,7 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
     """
     refuse_existing(path, overwrite)
     text = to_json(rows)
-    write_whole(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
 def read_results(path: str | Path) -> list[Evaluation]:
@@ -66,7 +66,7 @@ def read_results(path: str | Path) -> list[Evaluation]:
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
     [0.0, 0.5]
     """
-    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+    from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
     from zeroevidence.evaluation.reading.published import read_published
 
     if is_summary(path):
@@ -99,7 +99,7 @@ def read_result(path: str | Path) -> Evaluation:
 
 def is_result(path: str | Path) -> bool:
     """Whether this is a finished result: a JSON file, a folder with one, or a table that a challenge's kit wrote."""
-    from zeroevidence.data.formats.scores.summary import is_summary  # readers of files need polars
+    from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
 
     place = Path(path)
     try:
@@ -156,7 +156,7 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
     rows = document.get("rows")
     if not isinstance(rows, list):
         raise InputError("has no rows; expected a list of them", path=path)
-    with door(path, "a result"):
+    with reading_file(path, "a result"):
         old = found == legacy.SCHEMA
         return [read_row(legacy.upgraded(row, n) if old else row, n) for n, row in enumerate(rows, 1)]
 

@@ -6,12 +6,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from zeroevidence.data.direction import check_direction
-from zeroevidence.data.door import is_folder
-from zeroevidence.data.formats import Duplicates, Infinite, Loaded, diagnose, find_rows, read_scores
+from zeroevidence.data.files.errors import is_folder
+from zeroevidence.data.formats.scores.reading.join import Duplicates
+from zeroevidence.data.formats.scores.reading.read import Infinite, diagnose, read_scores
+from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.pooling import pooled
-from zeroevidence.data.scale import Scale
+from zeroevidence.data.preparing.direction import check_direction
+from zeroevidence.data.preparing.pooling import pool_groups
+from zeroevidence.data.preparing.scale import Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.finding.finding import together
@@ -65,10 +68,10 @@ class Reading:
     scale: Scale = field(default_factory=Scale)
     infinite: Infinite = "refuse"
 
-    def read(self, file: ScoreFile) -> Loaded:
+    def read(self, file: ScoreFile) -> LoadedScores:
         """The scores of one file, or of several that are taken together; distances are refused."""
         if file.parts:
-            return pooled([self.read(part) for part in file.parts], file.pooled)
+            return pool_groups([self.read(part) for part in file.parts], file.pooled)
         loaded = read_scores(
             file.scores,
             file.key,
@@ -157,7 +160,7 @@ def _resolved(
     for index, path in enumerate(scores):
         key = keys[index if len(keys) == len(scores) else 0] if keys else None
         if path != "-" and is_folder(path):
-            for row in find_rows(path, key=key):
+            for row in find_kit_scores(path, key=key):
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 found = None if row.speakers is None else str(row.speakers)
                 about = About.against(row.threat)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zeroevidence._typing import FloatArray
 from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.scale import BASES
+from zeroevidence.data.preparing.scale import BASES
 from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.measure.pairs.verification import cllr

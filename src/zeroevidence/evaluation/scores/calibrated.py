@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.data.loaded import Loaded
+from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
@@ -23,7 +23,7 @@ class Calibrated:
     checked: bool
 
 
-def as_llrs(given: Loaded, on: Scores | ScoreMatrix | Loaded) -> tuple[Loaded, Calibrated]:
+def as_llrs(given: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tuple[LoadedScores, Calibrated]:
     """The same scores as LLRs (natural logarithm), by a logistic calibration that was fitted on others.
 
     Raises
@@ -31,7 +31,7 @@ def as_llrs(given: Loaded, on: Scores | ScoreMatrix | Loaded) -> tuple[Loaded, C
     InputError
         When both have speakers in common, or higher scores do not speak for targets in the data to fit on.
     """
-    other = on.data if isinstance(on, Loaded) else on
+    other = on.data if isinstance(on, LoadedScores) else on
     check_disjoint(given.data, other)
     pairs = other.to_scores() if isinstance(other, ScoreMatrix) else other
     fit = fit_logistic(pairs.target, pairs.nontarget)

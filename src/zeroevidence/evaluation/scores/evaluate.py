@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.calibrate.pav import RankedScores, rank
-from zeroevidence.data.folded import FoldedScores
-from zeroevidence.data.loaded import Loaded
-from zeroevidence.data.matrix import ScoreMatrix, searchable
-from zeroevidence.data.order import in_name_order, places_in
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.folded_scores import FoldedScores
+from zeroevidence.data.loaded_scores import LoadedScores
+from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
+from zeroevidence.data.preparing.name_order import order_of_appearance, sort_by_name
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import alone
@@ -53,11 +53,11 @@ _ABREAST = 1 << 24  # scores up to which the null begins while intervals are com
 
 
 def evaluate(
-    scores: Scores | ScoreMatrix | FoldedScores | Loaded | ArrayLike,
+    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | ArrayLike,
     nontarget: ArrayLike | None = None,
     *,
-    dev: Scores | ScoreMatrix | Loaded | None = None,
-    calibrate: Scores | ScoreMatrix | Loaded | None = None,
+    dev: Scores | ScoreMatrix | LoadedScores | None = None,
+    calibrate: Scores | ScoreMatrix | LoadedScores | None = None,
     prior: Mapping[str, float] | None = None,
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
@@ -115,16 +115,16 @@ def evaluate(
 
 
 def _evaluated(
-    given: Loaded,
-    dev: Scores | ScoreMatrix | Loaded | None,
+    given: LoadedScores,
+    dev: Scores | ScoreMatrix | LoadedScores | None,
     prior: Mapping[str, float] | None,
     words: tuple[Mapping[str, str], About],
     options: Options,
     running: tuple[int, Progress | None],
     llr: Calibrated | None,
 ) -> Evaluation:
-    data = in_name_order(given.data)
-    rows, left_out = searchable(data)
+    data = sort_by_name(given.data)
+    rows, left_out = closed_set_search(data)
     if any(one.rule == "infinite" for one in given.loosened):
         rows, left_out = None, {}
     pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
@@ -190,25 +190,27 @@ def _base_flags(loosened: Sequence[RelaxedRule], view: ScoreView, metrics: Mappi
 
 
 def _given(
-    scores: Scores | ScoreMatrix | Loaded | ArrayLike, nontarget: ArrayLike | None, loosened: Sequence[RelaxedRule]
-) -> Loaded:
+    scores: Scores | ScoreMatrix | LoadedScores | ArrayLike,
+    nontarget: ArrayLike | None,
+    loosened: Sequence[RelaxedRule],
+) -> LoadedScores:
     """Whatever was passed as validated scores, with the rules that were loosened to read them."""
-    if isinstance(scores, (Scores, ScoreMatrix, Loaded)):
+    if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):
         if nontarget is not None:
             raise InputError("expected scores, or target and nontarget scores, not both")
-        if isinstance(scores, Loaded):
-            return Loaded(scores.data, scores.format, scores.key_format, (*scores.loosened, *loosened))
-        return Loaded(scores, "arrays", None, tuple(loosened))
+        if isinstance(scores, LoadedScores):
+            return LoadedScores(scores.data, scores.format, scores.key_format, (*scores.loosened, *loosened))
+        return LoadedScores(scores, "arrays", None, tuple(loosened))
     if nontarget is None:
         raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
-    return Loaded(Scores(scores, nontarget), "arrays", None, tuple(loosened))  # type: ignore[arg-type]
+    return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(loosened))  # type: ignore[arg-type]
 
 
 def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
     """The table of trials in the caller's order."""
     if data.trials is None:
         return trials
-    order = places_in(data.trials, trials.trial)
+    order = order_of_appearance(data.trials, trials.trial)
     return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
 
 
@@ -336,17 +338,17 @@ class _Job:
 
 
 def _development(
-    dev: Scores | ScoreMatrix | Loaded | None, rows: ScoreMatrix | None, pairs: Scores
+    dev: Scores | ScoreMatrix | LoadedScores | None, rows: ScoreMatrix | None, pairs: Scores
 ) -> tuple[ScoreMatrix | None, Scores | None]:
     """Scores of other people as rows, which a search is calibrated on, and as pairs."""
     if dev is None:
         return None, None
-    data = in_name_order(dev.data if isinstance(dev, Loaded) else dev)
+    data = sort_by_name(dev.data if isinstance(dev, LoadedScores) else dev)
     others = data.to_scores() if isinstance(data, ScoreMatrix) else data
     check_disjoint(pairs, others)
     if rows is None:
         return None, others
-    matrix, _ = searchable(data)
+    matrix, _ = closed_set_search(data)
     if matrix is None:
         raise InputError("the development scores do not form rows: expected each trial against every enrolment")
     return matrix, others

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.folded import FoldedScores, enrolled
+from zeroevidence.data.folded_scores import FoldedScores, column_speakers
 from zeroevidence.evaluation.rows.evaluation import Curve, People
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.curves import as_curve
@@ -97,7 +97,7 @@ def people_of_folds(scores: FoldedScores, found: Search) -> People:
     """What was learned about each person; a name can only come up where it is one of those that are compared."""
     on_top, names_compared = [], []
     for fold, (part, rows) in enumerate(zip(scores.parts, searched_rows(scores), strict=True)):
-        names = enrolled(part)[scores.candidates(fold)[part.mated]]
+        names = column_speakers(part)[scores.candidates(fold)[part.mated]]
         names_compared.append(names[:, 1:].ravel())
         on_top.append(_names_on_top(rows, names))
     names, times = np.unique(np.concatenate(names_compared), return_counts=True)

@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.names import rows_of
+from zeroevidence.data.names import row_numbers
 from zeroevidence.evaluation.rows.evaluation import Curve, Evaluation, People, Trials
 from zeroevidence.evaluation.scores.curves import as_curve, thinned
 from zeroevidence.uncertainty.exposure import exposure_shares
@@ -52,7 +52,7 @@ def exposure_by_person(
     linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
     falsely = None
     if on_top is not None:
-        named = rows_of(risk.speaker, on_top)
+        named = row_numbers(risk.speaker, on_top)
         wrong = named[(named >= 0) & (named != risk.whose)]
         times = np.bincount(wrong, minlength=len(risk.speaker))
         others = len(trials.speaker) - risk.trials

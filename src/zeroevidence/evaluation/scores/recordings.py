@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.folded import FoldedScores
+from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.rows.evaluation import MeasureResult, Recordings
 from zeroevidence.evaluation.rows.options import Options

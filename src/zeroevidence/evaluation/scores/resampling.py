@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import RankedScores
-from zeroevidence.data.folded import FoldedScores
+from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.evaluation import MeasureResult

@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds, standardise
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.evaluation import Curve, MeasureResult, Trials, measured
@@ -109,7 +109,7 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
     True
     """
-    options, matrix = options or Options(), in_name_order(matrix)
+    options, matrix = options or Options(), sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
     for fold in _folds(matrix, None, options):
         found = row_evidence(matrix.scores[fold.rows], matrix.mated[fold.rows], fold.calibration, ddof=options.ddof)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.audio import audio_seconds
-from zeroevidence.data.speech import SEGMENT_RATE, Corpus, Utterance
+from zeroevidence.data.speech.audio import audio_rate_and_seconds
+from zeroevidence.data.speech.corpus import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.rows.about import About
@@ -157,7 +157,7 @@ def utterance_pairs(original: Corpus, anonymised: Corpus) -> list[tuple[Utteranc
 
 def _seconds(utterance: Utterance) -> float:
     """How long an utterance is, which may be a part of its file."""
-    end = audio_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
+    end = audio_rate_and_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
     return end - (utterance.start or 0) / SEGMENT_RATE
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.order import name_ranks
+from zeroevidence.data.preparing.name_order import name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zeroevidence.data.formats import LoadedTandem
+from zeroevidence.data.formats.asvspoof.read import LoadedTandem
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 

@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About

@@ -21,7 +21,7 @@ from zeroevidence.calibrate.rows import (
     moderate,
     row_blocks,
 )
-from zeroevidence.data.names import ranked_names
+from zeroevidence.data.names import rank_names
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import measure
 from zeroevidence.measure.softplus import LN2
@@ -192,7 +192,7 @@ class SpeakerRisk:
 
 def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     """Mean, maximum and share of positive disclosure of each speaker's trials."""
-    names, index = ranked_names(speakers)
+    names, index = rank_names(speakers)
     trials = np.bincount(index)
     mean = np.bincount(index, weights=lid) / trials
     positive = np.bincount(index, weights=lid > 0.0) / trials

@@ -6,7 +6,7 @@ others again; the strongest counts. Utility is speaker verification.
 
 from __future__ import annotations
 
-from zeroevidence.data.embeddings import speaker_names
+from zeroevidence.data.embeddings import require_speakers
 from zeroevidence.protect.assessment.attacks import assess, attribute_scores, point_mass_flags
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.maps import MapMethod, flat
@@ -25,5 +25,5 @@ __all__ = [
     "attribute_scores",
     "flat",
     "point_mass_flags",
-    "speaker_names",
+    "require_speakers",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, StrArray
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
@@ -156,7 +156,7 @@ class _Target:
     ) -> None:
         self.attribute, self.seed, self.options, self.words = attribute, seed, options, words
         self.ids = {"attack": attack.ids, "test": test.ids}
-        self.names = {side: np.unique(speaker_names(one)) for side, one in (("attack", attack), ("test", test))}
+        self.names = {side: np.unique(require_speakers(one)) for side, one in (("attack", attack), ("test", test))}
         self.classes, self.attack, self.test = attacked_samples(attack, test, attribute)
         self.flags = point_mass_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
@@ -235,7 +235,7 @@ def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tu
         Sample(
             np.asarray(side.vectors, dtype=np.float64),
             np.searchsorted(classes, labels),
-            np.unique(speaker_names(side), return_inverse=True)[1],
+            np.unique(require_speakers(side), return_inverse=True)[1],
         )
         for side, labels in ((attack, learned), (test, asked))
     )

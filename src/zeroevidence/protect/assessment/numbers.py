@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes.shared.bands import Bands, as_numbers
@@ -58,7 +58,7 @@ def refuse_many_numbers(embeddings: Embeddings, attribute: str) -> None:
 def people_numbers(embeddings: Embeddings, attribute: str) -> tuple[FloatArray, IntArray]:
     """The number of each person, people in alphabetical order, and whose each vector is."""
     numbers = attribute_numbers(embeddings, attribute)
-    _, first, who = np.unique(speaker_names(embeddings), return_index=True, return_inverse=True)
+    _, first, who = np.unique(require_speakers(embeddings), return_index=True, return_inverse=True)
     return numbers[first], who
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.data.embeddings import Embeddings, speaker_names
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError
 
 
@@ -35,19 +35,21 @@ class Roles:
 
     def __post_init__(self) -> None:
         for one, other in (("train", "attack"), ("train", "test"), ("attack", "test")):
-            common = np.intersect1d(speaker_names(getattr(self, one), one), speaker_names(getattr(self, other), other))
+            common = np.intersect1d(
+                require_speakers(getattr(self, one), one), require_speakers(getattr(self, other), other)
+            )
             if len(common):
                 raise InputError(
                     f"{one} and {other} share {len(common)} speaker(s), among them {str(common[0])!r}; expected other "
                     "people, or a classifier recognises them instead of the attribute"
                 )
         for name in ("train", "attack", "test"):
-            object.__setattr__(self, name, in_name_order(getattr(self, name)))
+            object.__setattr__(self, name, sort_by_name(getattr(self, name)))
 
     @classmethod
     def split(cls, embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
         """Thirds of the speakers of each class, at random."""
-        speakers, labels = speaker_names(embeddings), attribute_labels(embeddings, attribute)
+        speakers, labels = require_speakers(embeddings), attribute_labels(embeddings, attribute)
         rng = np.random.default_rng(seed)
         part = np.zeros(len(speakers), dtype=np.int64)
         start = 0

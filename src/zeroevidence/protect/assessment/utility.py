@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from zeroevidence.attack.backends import Plda
-from zeroevidence.data.embeddings import Embeddings, mated_rows, speaker_names
+from zeroevidence.attack.backends.plda import Plda
+from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.order import in_name_order
+from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
 
 
@@ -17,11 +17,11 @@ def verification(
     train: Embeddings, sides: Mapping[str, Embeddings], options: Options, words: Mapping[str, str]
 ) -> Evaluation:
     """Verification of all people outside the training set: the first half of each one's vectors enrols, by name."""
-    backend = Plda().fit(np.asarray(train.vectors, dtype=np.float64), speaker_names(train, "train"))
+    backend = Plda().fit(np.asarray(train.vectors, dtype=np.float64), require_speakers(train, "train"))
     ids = np.concatenate([side.ids for side in sides.values()])
-    people = np.concatenate([speaker_names(side) for side in sides.values()])
-    everyone = in_name_order(Embeddings(np.concatenate([side.vectors for side in sides.values()]), ids, people))
-    people = speaker_names(everyone)
+    people = np.concatenate([require_speakers(side) for side in sides.values()])
+    everyone = sort_by_name(Embeddings(np.concatenate([side.vectors for side in sides.values()]), ids, people))
+    people = require_speakers(everyone)
     enrols = np.zeros(len(people), dtype=bool)
     for name in np.unique(people):
         own = np.flatnonzero(people == name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.evaluation import Curve, Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.assessment.attacks import attacked_samples, protected
@@ -100,7 +100,7 @@ def people_curve(
         )
         learned = list(learn_all(kinds, attack, seed))
         best = max(learned, key=lambda one: one.strength)
-        points.append(_Point(len(np.unique(speaker_names(some))), judged(learned, test)[best.kind.name][1]))
+        points.append(_Point(len(np.unique(require_speakers(some))), judged(learned, test)[best.kind.name][1]))
         if progress is not None:
             progress(number, len(subsets))
     sizes, evidence, replicates = _resampled(points, test, seed)
@@ -185,7 +185,7 @@ def _two_digits(number: float) -> int:
 
 def _subsets(train: Embeddings, attribute: str, seed: int) -> Iterator[Any]:
     """Rows of more and more people of each class, everybody last; in each draw the fewer are among the more."""
-    labels, speakers = attribute_labels(train, attribute), speaker_names(train)
+    labels, speakers = attribute_labels(train, attribute), require_speakers(train)
     classes = {k: np.unique(speakers[labels == k]) for k in np.unique(labels)}
     counts = [{k: max(_LEAST, round(share * len(own))) for k, own in classes.items()} for share in _SHARES]
     sizes = [one for i, one in enumerate(counts) if one not in counts[:i] and one != counts[-1]]

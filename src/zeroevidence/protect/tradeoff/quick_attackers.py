@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.protect.assessment.classifiers import find_classifier
 from zeroevidence.protect.assessment.learning import tested_classes, told_evidence
 from zeroevidence.protect.assessment.roles import attribute_labels
@@ -38,7 +38,7 @@ def quick_attacks(
     """
     classes, labels = np.unique(attribute_labels(attack, attribute), return_inverse=True)
     truth = np.searchsorted(classes, attribute_labels(test, attribute))
-    _, people = np.unique(speaker_names(attack), return_inverse=True)
+    _, people = np.unique(require_speakers(attack), return_inverse=True)
     x, tested = (np.asarray(side.vectors, dtype=np.float64) for side in (attack, test))
     weights = balanced_weights(labels[:, None], people)
     found = {}

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence.data.embeddings import Embeddings, speaker_names
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Evaluation, Options
@@ -133,7 +133,7 @@ def at_strengths(
 
 def cuts(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
     """Four cuts of the people of each class into fit, attack and test people; everybody is tested once."""
-    speakers, labels = speaker_names(data), attribute_labels(data, attribute)
+    speakers, labels = require_speakers(data), attribute_labels(data, attribute)
     rng = np.random.default_rng(seed)
     part = np.zeros(len(speakers), dtype=np.int64)
     start = 0

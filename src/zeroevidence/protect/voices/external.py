@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.programs import program_arguments, program_status
+from zeroevidence.data.files.programs import run_program, split_command
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, voice
 from zeroevidence.protect.voices.waves import Utterance, Wave, fitted, limited
@@ -63,7 +63,7 @@ class External:
             raise UsageError("a command needs a timeout above 0 and a tolerance of at least 0 seconds")
 
     def _arguments(self) -> list[str]:
-        return program_arguments(self.command)
+        return split_command(self.command)
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class External:
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
         """What the program makes of the waveform, at the same rate and of the same length."""
-        from zeroevidence.data.audio import load_audio, write_audio
+        from zeroevidence.data.speech.audio import load_audio, write_audio
 
         wave = np.asarray(wave)
         if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating) or not np.isfinite(wave).all():
@@ -110,7 +110,7 @@ class External:
         ]
         with errors.open("wb") as stream:
             try:
-                status = program_status(replaced, stream, self.timeout)
+                status = run_program(replaced, stream, self.timeout)
             except OSError as error:
                 raise InputError(
                     f"utterance {utterance.id}: {self.name} cannot be run: {error.strerror or error}"

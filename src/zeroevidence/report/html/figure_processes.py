@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from zeroevidence.attack.workers import cores
+from zeroevidence.attack.speech.batches import cores
 
 _MOST = 4  # processes: a report has about ten figures
 

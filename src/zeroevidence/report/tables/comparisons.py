@@ -8,8 +8,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from zeroevidence.data.cells import safe_cell
-from zeroevidence.data.door import door
+from zeroevidence.data.files.csv_cells import escape_cell
+from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, Placed, Sources
@@ -129,8 +129,8 @@ def _csv(comparisons: Sequence[Comparison]) -> str:
             writer.writerow(
                 [
                     comparison.measure,
-                    *(safe_cell(comparison.labels.get(name, "")) for name in labels),
-                    *(safe_cell(pair.first), safe_cell(pair.second), one.value, one.low, one.high),
+                    *(escape_cell(comparison.labels.get(name, "")) for name in labels),
+                    *(escape_cell(pair.first), escape_cell(pair.second), one.value, one.low, one.high),
                     *(one.p_value, pair.p_holm, *(_numbers(pair.sources) if trained else ()), comparison.signature),
                 ]
             )
@@ -147,7 +147,7 @@ def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison
     found = document.get("schema") if isinstance(document, dict) else None
     if found != SCHEMA:
         raise InputError(f"expected a comparison with schema {SCHEMA!r}, got {str(found)[:40]!r}", path=path)
-    with door(path, "a comparison"):
+    with reading_file(path, "a comparison"):
         comparisons = typed(tuple[Comparison, ...], document.get("comparisons"), "comparisons")
         for place, one in enumerate(comparisons):
             _check(one, f"comparisons[{place}]")

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zeroevidence.data.cells import safe_cell
+from zeroevidence.data.files.csv_cells import escape_cell
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import records
 from zeroevidence.measure.measures import MEASURES
@@ -179,5 +179,5 @@ def to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) ->
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(lines[0]) if lines else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: safe_cell(value) for name, value in line.items()} for line in lines)
+    writer.writerows({name: escape_cell(value) for name, value in line.items()} for line in lines)
     return buffer.getvalue()

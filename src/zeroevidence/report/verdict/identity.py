@@ -12,7 +12,7 @@ from math import inf, log2
 
 import numpy as np
 
-from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level

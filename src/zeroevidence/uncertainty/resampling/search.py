@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.data.names import ranked_names
+from zeroevidence.data.names import rank_names
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.priors import log_ratio_from_lid, prior_free
@@ -100,7 +100,7 @@ class SearchResampler:
     ) -> None:
         self.seed, self.everyone = seed, everyone
         self.evidence, self.singled = evidence, singled
-        names, speaker = ranked_names(speakers)
+        names, speaker = rank_names(speakers)
         trials = np.bincount(speaker).astype(np.float64)
         self.clusters, self.people = len(names), effective_number(trials)
         identity_group = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zeroevidence.attack.networks.graph import Layer
-from zeroevidence.attack.networks.registry import register_architecture
+from zeroevidence.attack.networks.architecture import register_architecture
+from zeroevidence.attack.networks.onnx_layers import Layer
 
 _FRONT = 12  # convolutions over frequency and time
 _SHRINK = 8  # of the frequency axis by them

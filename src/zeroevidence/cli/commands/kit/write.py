@@ -8,7 +8,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import write_text
-from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.files.writing import refuse_existing
 
 
 @click.command("write")
@@ -28,13 +28,13 @@ def command(results: tuple[str, ...], suffix: str, output: str, overwrite: bool)
     """  # noqa: D301 (\b is a control character here)
     from datetime import datetime
 
-    from zeroevidence.data.door import named
+    from zeroevidence.data.files.errors import naming_file
     from zeroevidence.evaluation import read_results
     from zeroevidence.report.kit_tables import kit_csv, rank_text
 
     rows = [row for path in results for row in read_results(path)]
     folder = Path(output)
-    with named(", ".join(results)):
+    with naming_file(", ".join(results)):
         texts = {f"result_for_rank{suffix}": rank_text(rows, datetime.now())}
         texts |= {f"{name}_results{suffix}.csv": text for name, text in kit_csv(rows).items()}
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import print_written
-from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.files.writing import refuse_existing
 
 
 @click.command("apply")
@@ -36,9 +36,9 @@ def command(
     overwrite: bool,
 ) -> None:
     """Protect EMBEDDINGS with a fitted MODEL; identifiers, speakers and other columns stay, the attribute is removed."""
-    from zeroevidence.data.door import named
-    from zeroevidence.data.formats import read_embeddings, write_embeddings
-    from zeroevidence.data.formats.vectors.write import check_name
+    from zeroevidence.data.files.errors import naming_file
+    from zeroevidence.data.formats.vectors.read import read_embeddings
+    from zeroevidence.data.formats.vectors.write import check_name, write_embeddings
     from zeroevidence.protect.fitting import protect_embeddings, read_secret
     from zeroevidence.protect.models import load_model
 
@@ -46,7 +46,7 @@ def command(
     refuse_existing(output, overwrite)
     secret = None if noise_key is None else read_secret(noise_key)
     fitted, unprotected = load_model(model), read_embeddings(embeddings)
-    with named(embeddings):
+    with naming_file(embeddings):
         protected = protect_embeddings(fitted, unprotected, llr=llr, noise_key=secret, noise_seed=noise_seed)
     write_embeddings(protected, output, overwrite=overwrite)
     print_written(output)

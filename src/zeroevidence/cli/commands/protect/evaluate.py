@@ -11,7 +11,7 @@ from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.labelled_embeddings import labelled_inputs, paper_option, parameter_options, refuse_with
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
 from zeroevidence.protect.assessment.classifiers import find_classifier
@@ -100,9 +100,9 @@ def command(
     With --continuous attackers estimate a number, and information in bits, correlation and error of the estimates are
     measured. With --bands in addition, protectors that conceal classes are fitted to the bands.
     """
-    from zeroevidence.report.tables.number import render_number
-    from zeroevidence.report.tables.protection import render_protection
-    from zeroevidence.report.tables.tradeoff import render_front
+    from zeroevidence.report.tables.attribute_classes import render_attribute_classes
+    from zeroevidence.report.tables.attribute_numbers import render_attribute_numbers
+    from zeroevidence.report.tables.pareto_front import render_pareto_front
 
     if models:
         refuse_with("--model", protector=kinds, paper=paper, set=parameters, people_curve=people_curve)
@@ -124,10 +124,10 @@ def command(
     }
     shown: dict[str, Any] = {"verification": not no_verification, "mapped": mapped}
     fit: dict[str, Any] = {"parameters": parameters, "seed": options.seed}
-    with named(inputs.embeddings):
+    with naming_file(inputs.embeddings):
         if inputs.continuous:
             rows = _evaluate_number(inputs, kinds, models, classifiers, fit, attack | shown)
-            text = render_number(rows, output.format, signatures=output.signatures)
+            text = render_attribute_numbers(rows, output.format, signatures=output.signatures)
         else:
             roles = Roles.split(inputs.read(), inputs.attribute, seed=options.seed)
             if front:
@@ -139,12 +139,14 @@ def command(
                     classifiers=classifiers or None,
                     **attack,
                 )
-                text = render_front(points, output.format, signatures=output.signatures)
+                text = render_pareto_front(points, output.format, signatures=output.signatures)
             else:
                 fit |= {"keep": keep[0] if keep else None, "preset": "paper" if paper else None}
                 attack |= {"keep": keep, "classifiers": classifiers or None, **shown}
-                rows = _evaluate_classes(roles, inputs.attribute, kinds, models, fit, attack, wanted if people_curve else None)
-                text = render_protection(rows, output.format, signatures=output.signatures)
+                rows = _evaluate_classes(
+                    roles, inputs.attribute, kinds, models, fit, attack, wanted if people_curve else None
+                )
+                text = render_attribute_classes(rows, output.format, signatures=output.signatures)
     output.emit(text)
 
 

@@ -15,7 +15,7 @@ from zeroevidence.cli.options.labelled_embeddings import (
     refuse_with,
 )
 from zeroevidence.cli.options.output import print_written, terminal_progress
-from zeroevidence.data.door import named
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import find, names
 from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
@@ -53,7 +53,7 @@ def command(
     overwrite: bool,
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON."""
-    from zeroevidence.data.locking import exclusive
+    from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.protect.assessment import point_mass_flags
     from zeroevidence.protect.models import check_new, save_model
 
@@ -62,7 +62,7 @@ def command(
         kind = _number_protector(kind, inputs)
         refuse_with("--continuous", budget_or_target=limit, keep=keep, paper=paper)
     data = inputs.read()
-    with exclusive(output), named(inputs.embeddings):
+    with lock_folder(output), naming_file(inputs.embeddings):
         model = fit_protector(
             data,
             inputs.attribute,

@@ -11,9 +11,9 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.asvspoof.layout import Side
 from zeroevidence.data.formats.asvspoof.table import with_enrol
-from zeroevidence.data.formats.scores.join import JoinedTrials, join
-from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.relaxed import RelaxedRule
+from zeroevidence.data.formats.scores.reading.join import JoinedTrials, join
+from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import InputError, Problem, UsageError
 
 TandemDuplicates = Literal["error", "keep-last", "keep-all"]

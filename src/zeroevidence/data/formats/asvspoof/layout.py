@@ -7,7 +7,7 @@ from collections.abc import Container
 from typing import Literal
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.layout import Layout, sampled
+from zeroevidence.data.formats.scores.reading.layout import Layout, sampled
 from zeroevidence.data.tandem import KINDS
 from zeroevidence.errors import InputError
 

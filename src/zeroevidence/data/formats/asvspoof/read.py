@@ -14,6 +14,7 @@ from typing import get_args
 import polars as pl
 
 from zeroevidence._typing import StrArray
+from zeroevidence.data.formats.asvspoof.conditions import in_parts, lacking_in_parts
 from zeroevidence.data.formats.asvspoof.join import (
     JoinedSide,
     Request,
@@ -23,12 +24,11 @@ from zeroevidence.data.formats.asvspoof.join import (
     with_speakers,
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
-from zeroevidence.data.formats.asvspoof.parts import in_parts, lacking_in_parts
 from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
-from zeroevidence.data.formats.scores.table import Table
-from zeroevidence.data.formats.source import InputFile, locate
-from zeroevidence.data.relaxed import RelaxedRule
-from zeroevidence.data.scale import Base, scaled_tandem
+from zeroevidence.data.formats.input_file import InputFile, locate
+from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.preparing.scale import Base, scale_tandem
+from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -110,8 +110,8 @@ def read_tandem(
     loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase, by))
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem --check")
-    data, told = scaled_tandem(loaded.data, negate, llr_base)
-    parts = {value: scaled_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
+    data, told = scale_tandem(loaded.data, negate, llr_base)
+    parts = {value: scale_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
     return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *told))
 
 

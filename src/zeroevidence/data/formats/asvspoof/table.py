@@ -10,10 +10,10 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
-from zeroevidence.data.formats.scores.located import read_located
-from zeroevidence.data.formats.scores.quick import read_quickly
-from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.formats.source import TEXT, InputFile
+from zeroevidence.data.formats.input_file import TEXT, InputFile
+from zeroevidence.data.formats.scores.reading.block_reader import read_located
+from zeroevidence.data.formats.scores.reading.polars_reader import read_quickly
+from zeroevidence.data.formats.scores.reading.table import Problems, Table
 from zeroevidence.data.tandem import KINDS
 from zeroevidence.errors import InputError
 

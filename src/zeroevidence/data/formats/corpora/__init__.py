@@ -1,12 +1,1 @@
-"""Folders of speech: Kaldi data folders, tables of utterances and trees of speakers, and what is wrong with them."""
-
-from zeroevidence.data.formats.corpora.read import (
-    CorpusReport,
-    diagnose_corpus,
-    examine_corpus,
-    examine_pairs,
-    read_corpus,
-    read_segments,
-)
-
-__all__ = ["CorpusReport", "diagnose_corpus", "examine_corpus", "examine_pairs", "read_corpus", "read_segments"]
+"""Corpora of speech on disk: Kaldi data folders, tables of utterances, trees of speakers, and their problems."""

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.data.audio import inspect_audio, load_audio, unheard
-from zeroevidence.data.door import is_file
-from zeroevidence.data.formats.corpora.files import SAMPLES, Found, Row, read_files, table_rows
-from zeroevidence.data.formats.scores.table import Problems
-from zeroevidence.data.formats.source import locate
-from zeroevidence.data.speech import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
+from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, Found, Row, read_files, table_rows
+from zeroevidence.data.formats.input_file import locate
+from zeroevidence.data.formats.scores.reading.table import Problems
+from zeroevidence.data.speech.audio import inaudible_reason, inspect_audio, load_audio
+from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
 from zeroevidence.errors import InputError, Problem
 
 _LISTER = "zeroevidence doctor"
@@ -270,7 +270,7 @@ def _one_file(path: Path, mine: Sequence[Row]) -> list[tuple[bool, Problem]]:
             found.append((True, one.problem(f"{length} samples at 16 kHz; expected at least {end}")))
     for one in mine[:1] if facts.silent else mine:
         part = (one.utterance.end or length) - (one.utterance.start or 0)
-        reason = unheard(max(0, part) / SEGMENT_RATE, facts.silent)
+        reason = inaudible_reason(max(0, part) / SEGMENT_RATE, facts.silent)
         if reason:
             found.append((True, one.problem(reason)))
     if facts.channels > 1:

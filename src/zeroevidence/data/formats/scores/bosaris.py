@@ -13,15 +13,14 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import StrArray
-from zeroevidence.data.formats.scores.layout import Role
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Binary, ScoreFormat
-from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.formats.source import Container, InputFile
-from zeroevidence.data.unpacking import check_size
+from zeroevidence.data.files.size_limits import check_size
+from zeroevidence.data.formats.input_file import HDF5, InputFile
+from zeroevidence.data.formats.scores.reading.layout import Role
+from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, ScoreFormat
 from zeroevidence.errors import InputError, MissingExtra
 
 _NAME = "bosaris"
-_HDF5 = Container("hdf5", "HDF5", (b"\x89HDF\r\n\x1a\n",))
 
 
 def read_hdf5(source: InputFile, role: Role) -> Table:
@@ -113,7 +112,7 @@ SCORE_FORMATS.add(
     ScoreFormat(
         name=_NAME,
         words="BOSARIS or SIDEKIT, models x segments in HDF5",
-        binary=Binary((_HDF5,), read_hdf5),
+        binary=Binary((HDF5,), read_hdf5),
         place=70,
     )
 )

@@ -1,6 +1,6 @@
 """Kaldi: enrolment, trial and score on each line, and the label in the same place of the key."""
 
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
 
 SCORE_FORMATS.add(
     ScoreFormat(

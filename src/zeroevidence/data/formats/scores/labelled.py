@@ -1,6 +1,6 @@
 """Four columns: Kaldi's three and the label; as a key such a file is read without its scores."""
 
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
 
 SCORE_FORMATS.add(
     ScoreFormat(

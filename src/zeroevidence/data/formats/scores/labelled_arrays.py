@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import BoolArray
-from zeroevidence.data.formats.scores.layout import Role
+from zeroevidence.data.formats.input_file import NPY, NPZ, InputFile
 from zeroevidence.data.formats.scores.matrix import numpy_arrays
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Binary, ScoreFormat
-from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.formats.source import NPY, NPZ, InputFile
+from zeroevidence.data.formats.scores.reading.layout import Role
+from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, ScoreFormat
 from zeroevidence.data.scores import is_target
 from zeroevidence.errors import InputError
 

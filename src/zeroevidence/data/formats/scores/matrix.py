@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.data.door import door
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Matrix, ScoreFormat
-from zeroevidence.data.formats.scores.speakers import Speakers, uncovered
-from zeroevidence.data.formats.source import NPY, NPZ, InputFile
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.size_limits import check_archive, check_array
+from zeroevidence.data.formats.input_file import NPY, NPZ, InputFile
+from zeroevidence.data.formats.lists.speakers import Speakers, uncovered
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.unpacking import check_archive, check_array
 from zeroevidence.errors import InputError
 
 _IDS = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
@@ -70,7 +70,7 @@ def numpy_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[st
     """Those arrays of an npz that have these names, or the one of an npy under the name that it stands for."""
     if source.kind not in (NPZ.name, NPY.name):
         raise InputError(f"is a {source.kind} file; expected NumPy (.npz or .npy)", path=source.name)
-    with door(source.name, f"NumPy {source.kind}"), source.stream() as stream:
+    with reading_file(source.name, f"NumPy {source.kind}"), source.stream() as stream:
         if source.kind == NPY.name:
             held = stream.seek(0, 2)
             stream.seek(0)

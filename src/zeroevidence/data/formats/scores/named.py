@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.layout import Layout, Lines
+from zeroevidence.data.formats.scores.reading.layout import Layout, Lines
 from zeroevidence.errors import InputError
 
 TABLE = "table"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from zeroevidence.data.door import door
-from zeroevidence.data.formats.scores.layout import Role
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.formats.input_file import InputFile, check_parquet
 from zeroevidence.data.formats.scores.named import TABLE, named_columns
-from zeroevidence.data.formats.scores.table import Problems, Table
-from zeroevidence.data.formats.source import InputFile, check_parquet
+from zeroevidence.data.formats.scores.reading.layout import Role
+from zeroevidence.data.formats.scores.reading.table import Problems, Table
 from zeroevidence.data.formats.text import LABELS, LABELS_EXPECTED
 from zeroevidence.errors import InputError
 
@@ -22,7 +22,7 @@ def read_parquet(file: InputFile, _role: Role) -> Table:
     InputError
         When the file is broken or a column has a type that cannot hold what it should.
     """
-    with door(file.name, "Parquet"):
+    with reading_file(file.name, "Parquet"):
         check_parquet(file)
         raw = pl.read_parquet(file.open(), hive_partitioning=False)
     meaning = named_columns(raw.columns, file.name, None)

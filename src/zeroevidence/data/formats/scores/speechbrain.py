@@ -1,6 +1,6 @@
 """SpeechBrain: both utterances, the label and then the score, as its speaker verification recipes write them."""
 
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
 
 SCORE_FORMATS.add(
     ScoreFormat(

@@ -11,10 +11,10 @@ from dataclasses import replace
 import polars as pl
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.layout import SAMPLE, Layout, Lines, Role, sampled
-from zeroevidence.data.formats.scores.located import read_located
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, FirstLines, ScoreFormat
-from zeroevidence.data.formats.scores.table import Table
+from zeroevidence.data.formats.scores.reading.block_reader import read_located
+from zeroevidence.data.formats.scores.reading.layout import SAMPLE, Layout, Lines, Role, sampled
+from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FirstLines, ScoreFormat
 
 _NAME = "sre"
 _NAMES = {"modelid": "enrol", "segmentid": "trial", "side": "side", "llr": "score", "targettype": "label"}

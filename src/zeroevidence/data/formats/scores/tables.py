@@ -1,9 +1,9 @@
 """Tables whose columns have names: text with a header, or Parquet."""
 
+from zeroevidence.data.formats.input_file import PARQUET
 from zeroevidence.data.formats.scores.named import TABLE, header
 from zeroevidence.data.formats.scores.parquet import read_parquet
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Binary, FirstLines, ScoreFormat
-from zeroevidence.data.formats.source import PARQUET
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, FirstLines, ScoreFormat
 
 SCORE_FORMATS.add(
     ScoreFormat(

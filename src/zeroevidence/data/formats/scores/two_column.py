@@ -1,6 +1,6 @@
 """Two columns: a score and its label, and nobody knows who was compared."""
 
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
 
 SCORE_FORMATS.add(
     ScoreFormat(

@@ -1,6 +1,6 @@
 """VoxCeleb: the score, or the label of the key, before the two utterances that were compared."""
 
-from zeroevidence.data.formats.scores.registry import SCORE_FORMATS, Columns, ScoreFormat
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
 
 SCORE_FORMATS.add(
     ScoreFormat(

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import InputFile
-from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, pop_named
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.formats.input_file import InputFile
+from zeroevidence.data.formats.vectors.column_names import IDS, SPEAKERS, pop_named
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
 _NAMES = (*IDS, "name", "file", "filename")

@@ -12,9 +12,9 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import InputFile
-from zeroevidence.data.formats.vectors.lists import read_list
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.formats.input_file import InputFile
+from zeroevidence.data.formats.vectors.id_lists import read_list
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
 _OFFSET = re.compile("[0-9]{1,18}")  # digits of other scripts, and raised ones, are none

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.vectors.read import read_embeddings, read_words
+from zeroevidence.data.formats.vectors.read import read_embeddings, read_labels
 from zeroevidence.errors import InputError
 
 
@@ -30,7 +30,7 @@ def read_labelled(
     data = read_embeddings(path, ids=speakers)
     if labels is None:
         return data
-    words = read_words(labels)
+    words = read_labels(labels)
     people = data.ids if data.speakers is None else data.speakers
     found = []
     for utterance, speaker in zip(data.ids.tolist(), people.tolist(), strict=True):

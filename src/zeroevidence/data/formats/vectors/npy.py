@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import NPY, InputFile
-from zeroevidence.data.formats.vectors.lists import with_names
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
-from zeroevidence.data.unpacking import check_array
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.size_limits import check_array
+from zeroevidence.data.formats.input_file import NPY, InputFile
+from zeroevidence.data.formats.vectors.id_lists import with_names
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 
 
 def read_npy(file: InputFile) -> Embeddings:
     """The vectors, with the names that ``NAME.ids`` or ``NAME.txt`` gives them."""
-    with door(file.name, "NumPy npy"):
+    with reading_file(file.name, "NumPy npy"):
         with file.stream() as stream:
             check_array(stream, len(file.held) if file.held is not None else file.path.stat().st_size, file.name)
             stream.seek(0)

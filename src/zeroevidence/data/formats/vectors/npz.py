@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import NPZ, InputFile
-from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, VECTORS, pop_named
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
-from zeroevidence.data.unpacking import check_archive
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.size_limits import check_archive
+from zeroevidence.data.formats.input_file import NPZ, InputFile
+from zeroevidence.data.formats.vectors.column_names import IDS, SPEAKERS, VECTORS, pop_named
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
 
 def read_npz(file: InputFile) -> Embeddings:
     """The embeddings of an archive; its other arrays of words or numbers are attributes."""
-    with door(file.name, "NumPy npz"), file.stream() as stream:
+    with reading_file(file.name, "NumPy npz"), file.stream() as stream:
         check_archive(stream, file.name)
         with np.load(stream, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}

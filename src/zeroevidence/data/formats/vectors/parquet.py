@@ -7,17 +7,17 @@ from typing import Any
 import polars as pl
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import PARQUET, InputFile, check_parquet
-from zeroevidence.data.formats.vectors.names import IDS, SPEAKERS, VECTORS, pop_named
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.formats.input_file import PARQUET, InputFile, check_parquet
+from zeroevidence.data.formats.vectors.column_names import IDS, SPEAKERS, VECTORS, pop_named
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
 
 def read_parquet(file: InputFile) -> Embeddings:
     """The embeddings of a table; its other columns of words or numbers are attributes."""
-    with door(file.name, "Parquet"):
+    with reading_file(file.name, "Parquet"):
         check_parquet(file)
         frame = pl.read_parquet(file.open())
     columns = {name: name for name in frame.columns}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import InputFile, locate
-from zeroevidence.data.formats.vectors.lists import read_list, with_names
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.formats.input_file import InputFile, locate
+from zeroevidence.data.formats.vectors.id_lists import read_list, with_names
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS
 from zeroevidence.errors import InputError, MissingExtra
 
 
@@ -42,13 +42,13 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
     ((2, 3), ['u1', 'u2'], ['ada', 'bob'])
     """
     name = str(path)
-    with door(name, "embeddings"):
+    with reading_file(name, "embeddings"):
         file = _fetched(name) if "://" in name else locate(path)
         format = next(one for one in VECTOR_FORMATS.values() if one.recognises(file))
         return _with_people(format.read(file), ids)
 
 
-def read_words(path: str | Path) -> dict[str, str]:
+def read_labels(path: str | Path) -> dict[str, str]:
     """A text file of two columns, a name and a word about it; each name once."""
     words: dict[str, str] = {}
     for number, (name, word) in enumerate(read_list(Path(path)), 1):

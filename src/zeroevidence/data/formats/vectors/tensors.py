@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.data.door import door
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.source import InputFile
-from zeroevidence.data.formats.vectors.names import VECTORS
-from zeroevidence.data.formats.vectors.registry import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.size_limits import check_archive
+from zeroevidence.data.formats.input_file import InputFile
+from zeroevidence.data.formats.vectors.column_names import VECTORS
+from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.data.typed import read_json
-from zeroevidence.data.unpacking import check_archive
 from zeroevidence.errors import InputError, MissingExtra
 
 
@@ -26,7 +26,7 @@ def read_tensors(file: InputFile) -> Embeddings:
         import torch
     except ImportError:
         raise MissingExtra("torch", f"{file.name}: reading tensors") from None
-    with door(file.name, "tensors"):
+    with reading_file(file.name, "tensors"):
         with file.stream() as stream:
             if zipfile.is_zipfile(stream):
                 stream.seek(0)
@@ -62,7 +62,7 @@ def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
     beside = file.path.parent / "id2idx"
     for path in (beside, beside.with_suffix(".json")):
         if file.held is None and path.is_file():
-            with door(path, "a mapping"):
+            with reading_file(path, "a mapping"):
                 found = _mapping(path)
             if not isinstance(found, dict):
                 raise InputError("expected a mapping of identifiers to rows", path=path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.writing import refuse_existing, write_whole
+from zeroevidence.data.files.writing import refuse_existing, write_atomically
 from zeroevidence.errors import UsageError
 
 
@@ -35,7 +35,7 @@ def write_embeddings(embeddings: Embeddings, path: str | Path, *, overwrite: boo
         with place.open("wb") as file:  # an open file: a name without .npz would get it added
             np.savez(file, allow_pickle=False, **arrays)
 
-    write_whole(Path(path), write)
+    write_atomically(Path(path), write)
 
 
 def check_name(path: str | Path) -> None:

@@ -1,0 +1,72 @@
+"""The scikit-learn base class of back-ends, and checked vectors."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.errors import InputError
+
+
+class VectorEstimator(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator that learns from vectors and their speakers.
+
+    It can be cloned, printed, pickled, and its parameters read and set as scikit-learn does. The constructor stores
+    parameters and `fit` checks them. `score` of a back-end compares profiles with trials and is no measure of quality,
+    so back-ends are not for scikit-learn's model selection. The arguments of the methods are the data itself, whatever
+    they are called, and no metadata that scikit-learn should route.
+    """
+
+    def __init_subclass__(cls, **words: Any) -> None:
+        for method in ("fit", "score", "transform"):
+            if method in vars(cls):
+                _self, *data = signature(vars(cls)[method]).parameters
+                setattr(cls, f"__metadata_request__{method}", dict.fromkeys(data, UNUSED))
+        super().__init_subclass__(**words)
+
+
+def unit(vectors: FloatArray) -> FloatArray:
+    """Vectors over their lengths; a zero vector stays zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.attack.backends.vectors import unit
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: FloatArray = vectors / np.where(length > 0.0, length, 1.0)
+    return scaled
+
+
+def as_matrix(vectors: FloatArray, dimension: int | None = None) -> FloatArray:
+    """Vectors in double precision, checked to be a finite n x d array of the dimension that was learned."""
+    x = np.asarray(vectors, dtype=np.float64)
+    if x.ndim != 2 or 0 in x.shape:
+        raise InputError(f"vectors: expected one vector per row, got shape {x.shape}")
+    if dimension is not None and x.shape[1] != dimension:
+        raise InputError(f"vectors have {x.shape[1]} dimensions; expected {dimension}, as in training")
+    if not np.isfinite(x).all():
+        raise InputError(f"row {int(np.argmin(np.isfinite(x).all(axis=1)))}: expected finite numbers")
+    return x
+
+
+def grouped(vectors: FloatArray, speakers: StrArray) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+    """Vectors in double precision, the speaker number of each, utterances per speaker, and the speakers' means."""
+    x = as_matrix(vectors)
+    names = np.asarray(speakers)
+    if names.shape != (len(x),):
+        raise InputError(f"speakers: expected {len(x)}, one per vector, got shape {names.shape}")
+    _, index = np.unique(names, return_inverse=True)
+    counts = np.bincount(index).astype(np.int64)
+    if len(counts) < 2:
+        raise InputError("a back-end is trained on at least two speakers, got one")
+    sums = np.zeros((len(counts), x.shape[1]))
+    np.add.at(sums, index, x)
+    return x, index.astype(np.int64), counts, sums / counts[:, None]

@@ -1,0 +1,144 @@
+"""The table of families of speaker encoders: which names each takes, what it needs, and how it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.errors import InputError
+from zeroevidence.registry import Registry
+
+DEFAULT_EXTRACTOR = "campplus"  # comes with the package, so that speech can be audited without a network
+Wave = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+
+
+class Extractor(Protocol):
+    """What turns waveforms into vectors, one each, independent of what else is in the batch.
+
+    `fingerprint` changes whenever the same waveform would give another vector; it is part of the key of every
+    stored vector.
+    """
+
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        ...
+
+    @property
+    def sample_rate(self) -> int:
+        """The rate of the waveforms that it takes, in Hz."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """The length of its vectors."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Weights and front end in one word."""
+        ...
+
+    def embed(self, waves: Sequence[Wave]) -> Vectors:
+        """One vector per mono waveform in [-1, 1]."""
+        ...
+
+
+class LoadFunction(Protocol):
+    """A loader: the name as given in, the encoder out."""
+
+    def __call__(self, name: str, /, *, threads: int) -> Extractor:
+        """Load it."""
+
+
+Loader = TypeVar("Loader", bound=LoadFunction)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractorFamily:
+    """One way to get at speaker encoders."""
+
+    name: str
+    title: str  # one line of words
+    forms: tuple[str, ...]  # what its names look like, for help and errors
+    extra: str  # the optional part of this package that runs it
+    takes: Callable[[str], bool]
+    load: LoadFunction
+    files: bool  # whether its names are files
+    needs: str = ""  # what else must be there, in words
+
+
+# The default comes first, and files last, so that no file hides the name of a family.
+EXTRACTORS: Registry[ExtractorFamily] = Registry(
+    "family of extractors",
+    package="zeroevidence.attack.extractors.families",
+    order=lambda family: (family.files, family.name != DEFAULT_EXTRACTOR, family.name),
+)
+
+
+def register_extractor(
+    name: str,
+    title: str,
+    *,
+    forms: tuple[str, ...],
+    extra: str,
+    takes: Callable[[str], bool],
+    files: bool = False,
+    needs: str = "",
+) -> Callable[[Loader], Loader]:
+    """Add a family to `EXTRACTORS` by what loads its encoders."""
+
+    def enter(load: Loader) -> Loader:
+        EXTRACTORS.add(ExtractorFamily(name, title, forms, extra, takes, load, files, needs))
+        return load
+
+    return enter
+
+
+def expected_names() -> str:
+    """What the names of all families look like, in words."""
+    *forms, last = (form for family in EXTRACTORS.values() for form in family.forms)
+    return f"{', '.join(forms)}, or {last}" if forms else last
+
+
+def load_extractor(name: str | Path, *, threads: int = 1) -> Extractor:
+    """The extractor behind a name.
+
+    Parameters
+    ----------
+    name
+        ``campplus``, which comes with the package; the name of an encoder that was added; a model card
+        (``cards.json#ecapa_voxceleb`` picks one of several models) or an ONNX file with a card beside it;
+        ``resemblyzer``; ``speechbrain/spkrec-ecapa-voxceleb`` and the like, which are fetched from their hub; or a name
+        that another family of `EXTRACTORS` takes.
+    threads
+        Threads of one forward pass; with one, results do not depend on the machine's number of cores.
+
+    Raises
+    ------
+    InputError
+        When there is no such model, or its card does not fit.
+    MissingExtra
+        When what runs it is not installed.
+
+    Examples
+    --------
+    >>> from zeroevidence.attack.extractors.extractor import EXTRACTORS, load_extractor
+    >>> EXTRACTORS["resemblyzer"].title
+    "Resemblyzer's encoder, whose weights come with its wheel"
+    >>> load_extractor("wishful")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.InputError: wishful: no such extractor; expected campplus, ...
+    """
+    words = str(name)
+    for family in EXTRACTORS.values():
+        if family.takes(words):
+            return family.load(words, threads=threads)
+    raise InputError(f"no such extractor; expected {expected_names()}", path=words)

@@ -1,0 +1,1 @@
+"""One module for each family of extractors, which adds it to `EXTRACTORS`."""

@@ -1,0 +1,61 @@
+"""Cues beside the voice as extractors, so that an audit can attack with them as with a speaker encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from zeroevidence.attack.cues.cue import CUES, cue_vector, find_cues
+from zeroevidence.attack.cues.speech_signal import RATE
+from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+
+_VERSION = 1  # of all cues: enters cache keys, so raise it with any change of a vector
+_ALL, _SOME = "cues", "cue:"
+
+
+class CueExtractor:
+    """Features of cues in the order of the table, each over its usual spread.
+
+    Parameters
+    ----------
+    name
+        ``cues`` for all, ``cue:rate`` for one, ``cue:rate+pitch`` for several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.attack.extractors.extractor import load_extractor
+    >>> model = load_extractor("cue:rate+pitch")
+    >>> [cue.name for cue in model.cues], model.dim
+    (['pitch', 'rate'], 15)
+    >>> model.embed([np.zeros(1600, np.float32)]).shape
+    (1, 15)
+    """
+
+    sample_rate = RATE
+
+    def __init__(self, name: str = _ALL) -> None:
+        self.cues = find_cues(CUES if name == _ALL else name.removeprefix(_SOME).split("+"))
+        self.name = _ALL if len(self.cues) == len(CUES) else _SOME + "+".join(cue.name for cue in self.cues)
+        self.dim = sum(len(cue.features) for cue in self.cues)
+        self.fingerprint = f"cues/{_VERSION}({'+'.join(cue.name for cue in self.cues)})"
+
+    def embed(self, waves: Sequence[Wave]) -> Vectors:
+        """One vector per waveform; finite for any, since what an utterance does not tell has its usual value."""
+        result = np.empty((len(waves), self.dim), np.float32)
+        for row, wave in enumerate(waves):
+            result[row] = cue_vector(wave, self.cues)
+        return result
+
+
+@register_extractor(
+    "cues",
+    "Cues beside the voice: rate, pitch, level, band and length",
+    forms=(_ALL, f"{_SOME}NAME"),
+    extra="speech",
+    takes=lambda name: name == _ALL or name.startswith(_SOME),
+)
+def load_cues(name: str, /, *, threads: int) -> CueExtractor:  # noqa: ARG001 (one core is enough)
+    """All cues, or those named."""
+    return CueExtractor(name)

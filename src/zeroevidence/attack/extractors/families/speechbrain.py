@@ -1,0 +1,66 @@
+"""SpeechBrain's speaker encoders by name, where SpeechBrain is installed and its hub can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.errors import InputError, MissingExtra
+
+_EXTRA = "speechbrain"
+
+
+class SpeechBrain:
+    """A model such as ``speechbrain/spkrec-ecapa-voxceleb``, on the CPU, utterances one by one (nothing is padded)."""
+
+    sample_rate = 16_000
+
+    def __init__(self, name: str, *, threads: int = 1) -> None:
+        try:
+            import torch
+            from speechbrain.inference.speaker import EncoderClassifier
+        except ImportError:
+            raise MissingExtra(_EXTRA, f"{name}: a SpeechBrain speaker encoder") from None
+        try:
+            encoder: Any = EncoderClassifier.from_hparams(source=name, run_opts={"device": "cpu"})
+        except Exception as error:  # the hub, the network and the model's files each fail in their own way
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"SpeechBrain cannot fetch or load it ({reason}); is its hub reachable?", path=name
+            ) from None
+        self._torch, self._encoder, self._threads = torch, encoder, threads
+        self.name = name
+        vector = self._one(np.zeros(self.sample_rate, np.float32) + np.float32(1e-3))
+        self.dim = len(vector)
+        weights = sum(float(one.double().abs().sum()) for one in encoder.mods.parameters())
+        self.fingerprint = f"{name}:{weights!r}"
+
+    def embed(self, waves: Sequence[Wave]) -> Vectors:
+        """One vector per waveform."""
+        before = self._torch.get_num_threads()
+        self._torch.set_num_threads(self._threads)
+        try:
+            return np.stack([self._one(np.asarray(wave, np.float32)) for wave in waves])
+        finally:
+            self._torch.set_num_threads(before)
+
+    def _one(self, wave: Wave) -> Vectors:
+        with self._torch.no_grad():
+            vector = self._encoder.encode_batch(self._torch.from_numpy(wave)[None])
+        return np.asarray(vector.squeeze().cpu().numpy(), np.float32)
+
+
+@register_extractor(
+    "speechbrain",
+    "Speaker encoders of SpeechBrain by name, fetched from their hub",
+    forms=("speechbrain/MODEL",),
+    extra=_EXTRA,
+    takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
+    needs="torch, and a network when a model is used first",
+)
+def load_speechbrain(name: str, /, *, threads: int) -> SpeechBrain:
+    """The encoder of that name."""
+    return SpeechBrain(name.replace(":", "/", 1), threads=threads)

@@ -1,0 +1,1 @@
+"""Fusion of the scores of several attackers or systems."""

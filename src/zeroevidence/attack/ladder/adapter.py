@@ -1,0 +1,227 @@
+"""An adapter network: embeddings of anonymised speech turned so that speakers stand apart again.
+
+The semi-informed attacker of the VoicePrivacy challenges retrains the extractor on anonymised speech. Where only
+embeddings are at hand, a small network behind the extractor does a part of that: a residual multilayer perceptron with
+an additive-margin softmax over the training speakers [Wang et al. 2018], stopped early on training speakers that it
+has not seen. Needs torch, which is imported when a network is trained or used.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped
+from zeroevidence.errors import InputError, MissingExtra, UsageError
+
+LEAST_SPEAKERS = 6  # four to train on, two to stop on
+_LEAST = {"hidden": 1, "epochs": 0, "patience": 0, "batch": 2}  # a batch of one has nothing to tell apart
+_STOP_SCALE = 10.0
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("torch", "an attacker with an adapter network") from error
+    return torch
+
+
+class Adapter(VectorEstimator):
+    """A network ``x -> x A + mlp(x)`` over standardised embeddings; before training it is the identity.
+
+    Training keeps the state with the least loss on held-out speakers, counting the state before training: where nothing
+    is to be gained for new speakers, the adapter remains the identity. The same seed gives the same network on one
+    machine. The state of torch's own random generator is left as it was.
+
+    Parameters
+    ----------
+    hidden
+        Width of the hidden layer.
+    epochs, patience
+        Passes over the training speakers at most, and without gain on the held-out ones.
+    held_out
+        Share of the speakers to stop on.
+    margin, scale
+        Of the additive-margin softmax.
+    learning_rate, weight_decay, batch, dropout
+        Of the training.
+    random_state
+        Seed of split, start and order.
+
+    Attributes
+    ----------
+    losses_
+        Loss on the held-out speakers before training and after each pass.
+    best_epoch_
+        Passes after which it was least; 0 for the identity.
+
+    Examples
+    --------
+    >>> from importlib.util import find_spec
+    >>> import numpy as np
+    >>> from zeroevidence.attack.ladder.adapter import Adapter
+    >>> adapter = Adapter(hidden=8, epochs=2)
+    >>> adapter
+    Adapter(epochs=2, hidden=8)
+    >>> rng = np.random.default_rng(0)
+    >>> vectors, speakers = rng.normal(size=(24, 4)), np.repeat(list("abcdef"), 4)
+    >>> if find_spec("torch"):
+    ...     adapted = adapter.fit(vectors, speakers).transform(vectors)
+    ...     assert adapted.shape == (24, 4)
+    ...     assert len(adapter.losses_) == 3
+    >>> adapter.fit(vectors[:8], speakers[:8])
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.InputError: an adapter network needs at least 6 training speakers, got 2
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden: int = 256,
+        epochs: int = 200,
+        patience: int = 20,
+        held_out: float = 0.2,
+        margin: float = 0.2,
+        scale: float = 15.0,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-3,
+        batch: int = 64,
+        dropout: float = 0.2,
+        random_state: int = 0,
+    ) -> None:
+        self.hidden = hidden
+        self.epochs = epochs
+        self.patience = patience
+        self.held_out = held_out
+        self.margin = margin
+        self.scale = scale
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch = batch
+        self.dropout = dropout
+        self.random_state = random_state
+
+    def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
+        """Train on embeddings (n x d) of training speakers; those with one utterance do not help to stop."""
+        self._check_parameters()
+        x, index, counts, _ = grouped(vectors, speakers)
+        if len(counts) < LEAST_SPEAKERS:
+            raise InputError(f"an adapter network needs at least {LEAST_SPEAKERS} training speakers, got {len(counts)}")
+        torch = _torch()
+        self.mean_ = x.mean(axis=0)
+        self.deviation_ = np.where(x.std(axis=0) > 0.0, x.std(axis=0), 1.0)
+        stopping = self._stopping(counts)
+        held = np.isin(index, stopping)
+        data = torch.from_numpy(((x - self.mean_) / self.deviation_).astype(np.float32))
+        _, classes = np.unique(index[~held], return_inverse=True)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # so small a network gains nothing from more, and sums keep their order
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(self.random_state)
+                self._train(torch, data[~held], torch.from_numpy(classes), data[held], index[held])
+        finally:
+            torch.set_num_threads(threads)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise UsageError(f"{name}: expected at least {least}, got {getattr(self, name)}")
+        for name in ("held_out", "dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
+
+    def _stopping(self, counts: IntArray) -> IntArray:
+        """Numbers of the speakers to stop on: a seeded share of those with several utterances, at least two."""
+        usable = np.flatnonzero(counts > 1)
+        if len(usable) < 2:
+            raise InputError("an adapter network needs several utterances of at least two training speakers")
+        number = min(max(2, round(self.held_out * len(counts))), len(usable), len(counts) - 2)
+        rng = np.random.default_rng(self.random_state)
+        return rng.permutation(usable)[:number].astype(np.int64)
+
+    def _train(self, torch: Any, data: Any, classes: Any, held: Any, held_speakers: IntArray) -> None:
+        dimension, people = data.shape[1], int(classes.max()) + 1
+        self.network_ = _network(torch, dimension, self.hidden, self.dropout)
+        centres = torch.nn.Parameter(torch.nn.functional.normalize(torch.randn(people, dimension), dim=1))
+        optimiser = torch.optim.AdamW(
+            [*self.network_.parameters(), centres], lr=self.learning_rate, weight_decay=self.weight_decay
+        )
+        losses = [_held_out_loss(self._forward(held), held_speakers)]
+        best, kept = 0, _state(self.network_)
+        for epoch in range(1, self.epochs + 1):
+            self.network_.train()
+            for rows in torch.randperm(len(data)).split(self.batch):
+                if len(rows) < 2:
+                    continue
+                y = torch.nn.functional.normalize(_adapted(self.network_, data[rows]), dim=1)
+                cosine = y @ torch.nn.functional.normalize(centres, dim=1).T
+                logits = self.scale * (cosine - self.margin * torch.nn.functional.one_hot(classes[rows], people))
+                loss = torch.nn.functional.cross_entropy(logits, classes[rows])
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+            losses.append(_held_out_loss(self._forward(held), held_speakers))
+            if losses[-1] < losses[best]:
+                best, kept = epoch, _state(self.network_)
+            elif epoch - best >= self.patience:
+                break
+        self.network_.load_state_dict(kept)
+        self.network_.eval()
+        self.losses_, self.best_epoch_ = tuple(losses), best
+
+    def _forward(self, data: Any) -> FloatArray:
+        torch = _torch()
+        self.network_.eval()
+        with torch.no_grad():
+            adapted: FloatArray = _adapted(self.network_, data).numpy().astype(np.float64)
+        return adapted
+
+    def transform(self, vectors: FloatArray) -> FloatArray:
+        """Adapted vectors; average a speaker's vectors after this step, not before."""
+        if not hasattr(self, "network_"):
+            raise UsageError("this adapter network is not trained: call fit on training vectors first")
+        torch = _torch()
+        x = (as_matrix(vectors, len(self.mean_)) - self.mean_) / self.deviation_
+        return self._forward(torch.from_numpy(x.astype(np.float32)))
+
+
+def _network(torch: Any, dimension: int, hidden: int, dropout: float) -> Any:
+    """The linear part starts as the identity, the perceptron's last layer at zero."""
+    nn = torch.nn
+    linear, last = nn.Linear(dimension, dimension), nn.Linear(hidden, dimension)
+    mlp = nn.Sequential(nn.Linear(dimension, hidden), nn.GELU(), nn.Dropout(dropout), last)
+    with torch.no_grad():
+        nn.init.eye_(linear.weight)
+        for zero in (linear.bias, last.weight, last.bias):
+            nn.init.zeros_(zero)
+    return nn.ModuleDict({"linear": linear, "mlp": mlp})  # one of torch's own classes, so that it can be pickled
+
+
+def _adapted(network: Any, x: Any) -> Any:
+    return network["linear"](x) + network["mlp"](x)
+
+
+def _state(network: Any) -> dict[str, Any]:
+    return {name: value.detach().clone() for name, value in network.state_dict().items()}
+
+
+def _held_out_loss(vectors: FloatArray, speakers: IntArray) -> float:
+    """Mean of -ln(posterior of the true speaker) when each vector is compared with the means of all others' vectors."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    y = vectors / np.where(length > 0.0, length, 1.0)
+    _, index, counts = np.unique(speakers, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), y.shape[1]))
+    np.add.at(sums, index, y)
+    rows = np.arange(len(y))
+    logits = _STOP_SCALE * y @ (sums / np.linalg.norm(sums, axis=1, keepdims=True)).T
+    others = sums[index] - y  # a vector does not vote for itself
+    logits[rows, index] = _STOP_SCALE * np.einsum("ij,ij->i", y, others) / np.linalg.norm(others, axis=1)
+    top = logits.max(axis=1, keepdims=True)
+    log_total = top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))
+    return float((log_total - logits[rows, index]).mean())

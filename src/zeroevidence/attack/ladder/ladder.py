@@ -1,0 +1,79 @@
+"""The ladder: back-ends of growing effort, each with the settings among which development people choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from zeroevidence.attack.backends.backend import Backend
+from zeroevidence.errors import UsageError
+from zeroevidence.registry import Registry
+
+Effort: TypeAlias = Literal["quick", "standard", "full"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+Candidates: TypeAlias = Callable[[int, int], Sequence[Backend]]
+
+
+@dataclass(frozen=True, slots=True)
+class LadderStep:
+    """One step of the ladder.
+
+    Parameters
+    ----------
+    name, title
+        What it is called, and one line of words.
+    cost
+        Its place: cheap ones come first.
+    effort
+        The least effort of an audit that tries it.
+    candidates
+        Unfitted back-ends for so many training people and dimensions, among which development people choose.
+    adapts
+        Whether an adapter network is trained before the back-end; only where all speech is anonymised.
+    extra
+        The optional part of the package that it needs.
+    people
+        How many training people it takes at least.
+    """
+
+    name: str
+    title: str
+    cost: int
+    effort: Effort
+    candidates: Candidates
+    adapts: bool = False
+    extra: str | None = None
+    people: int = 2
+
+
+LADDER: Registry[LadderStep] = Registry(
+    "step of the ladder", package="zeroevidence.attack.ladder", order=lambda step: step.cost
+)
+
+
+def ladder_step(
+    name: str, title: str, *, cost: int, effort: Effort, adapts: bool = False, extra: str | None = None, people: int = 2
+) -> Callable[[Candidates], Candidates]:
+    """Add a step to `LADDER` by the function that makes its candidates."""
+
+    def enter(candidates: Candidates) -> Candidates:
+        LADDER.add(LadderStep(name, title, cost, effort, candidates, adapts, extra, people))
+        return candidates
+
+    return enter
+
+
+def ladder_steps(effort: Effort = "full") -> list[LadderStep]:
+    """The steps up to an effort, the cheapest first.
+
+    Examples
+    --------
+    >>> from zeroevidence.attack.ladder.ladder import ladder_steps
+    >>> [step.name for step in ladder_steps("quick")]
+    ['cosine', 'whitened']
+    """
+    if effort not in EFFORTS:
+        raise UsageError(f"effort: expected one of {', '.join(EFFORTS)}, got {effort!r}")
+    most = EFFORTS.index(effort)
+    return [step for step in LADDER.values() if EFFORTS.index(step.effort) <= most]

@@ -1,0 +1,220 @@
+"""What the networks have in common: a trunk over frames, pooling, and batches of utterances of different lengths.
+
+This module imports torch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from zeroevidence.attack.networks.onnx_layers import LayerSpec
+from zeroevidence.errors import InputError
+
+Tensor: TypeAlias = Any  # a tensor; what torch's modules return is untyped
+
+_LEAST_VARIANCE = 1e-12
+
+
+class FrameMask:
+    """Which frames of a padded batch belong to its utterances.
+
+    Parameters
+    ----------
+    lengths
+        Frames of each utterance, on the device of the batch.
+    frames
+        Frames of the padded batch.
+    """
+
+    def __init__(self, lengths: Tensor, frames: int) -> None:
+        self.lengths, self.frames = lengths, frames
+        self.counts = lengths[:, None, None]
+        self.padding = torch.arange(frames, device=lengths.device) >= self.counts  # utterances x 1 x frames
+        self._mirrors: dict[int, Tensor] = {}
+
+    def zeroed(self, x: Tensor) -> Tensor:
+        """Utterances x channels x frames with zeros behind every utterance's end, as padding convolutions see them."""
+        return x.masked_fill(self.padding, 0.0)
+
+    def reflected(self, x: Tensor, width: int) -> Tensor:
+        """The same with `width` more frames at both ends, every utterance mirrored at its own last frame."""
+        if width not in self._mirrors:
+            place = torch.arange(-width, self.frames + width, device=x.device).abs()
+            last = self.counts - 1
+            self._mirrors[width] = (last - (last - place).abs()).clamp(min=0)
+        return x.gather(2, self._mirrors[width].expand(-1, x.shape[1], -1))
+
+
+def mean(x: Tensor, valid: FrameMask | None) -> Tensor:
+    """Means over the frames of each utterance: utterances x channels x 1."""
+    return x.mean(2, keepdim=True) if valid is None else valid.zeroed(x).sum(2, keepdim=True) / valid.counts
+
+
+def deviation(variance: Tensor) -> Tensor:
+    """The root of a variance; a channel that stands still has a gradient of zero instead of an infinite one."""
+    return variance.clamp(min=_LEAST_VARIANCE).sqrt()
+
+
+class FixedBatchNorm(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Batch normalisation whose statistics stay what they are, in training too; scale and shift can be trained.
+
+    So an utterance's embedding never depends on its neighbours, and padding never enters a statistic.
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    epsilon: ClassVar[float] = float(np.float32(1e-5))
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+        self.register_buffer("running_mean", torch.zeros(channels))
+        self.register_buffer("running_var", torch.ones(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise utterances x channels x frames."""
+        return functional.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, training=False, eps=self.epsilon
+        )
+
+
+class FoldedConv1d(nn.Conv1d):  # type: ignore[misc, unused-ignore]
+    """A convolution into which a file folded a normalisation that makes its output much smaller.
+
+    A step of an optimiser that is small for every other kernel would overthrow so small a one. So each output's part of
+    the kernel is kept at the size at which torch starts kernels, beside a fixed gain: a power of two, by which nothing
+    is rounded.
+    """
+
+    gain: Tensor
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, stride: int, padding: int) -> None:
+        super().__init__(inputs, outputs, kernel, stride=stride, padding=padding)
+        self.register_buffer("gain", torch.ones(outputs, 1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """As a convolution with kernel times gain."""
+        return functional.conv1d(x, self.weight * self.gain, self.bias, self.stride, self.padding)
+
+    def balance(self) -> None:
+        """Part the kernel of a file, which has just been copied here, into kernel and gain."""
+        size = (3.0 * self.weight.square().sum((1, 2), keepdim=True)).sqrt()
+        self.gain.copy_(torch.where(size > 0.0, size.log2().round().exp2(), 1.0))
+        self.weight.div_(self.gain)
+
+
+def fill(layer: Any, tensors: Sequence[Tensor]) -> None:
+    """Give a layer what a file stores of it."""
+    with torch.no_grad():
+        for own, stored in zip(tensors_of(layer), tensors, strict=True):
+            own.copy_(stored)
+        if isinstance(layer, FoldedConv1d):
+            layer.balance()
+
+
+def tensors_of(layer: Any) -> tuple[Tensor, ...]:
+    """What a file stores of a layer: kernel and bias, if any; or scale, shift, mean and variance."""
+    if isinstance(layer, FixedBatchNorm):
+        return layer.weight, layer.bias, layer.running_mean, layer.running_var
+    return (layer.weight,) if layer.bias is None else (layer.weight, layer.bias)
+
+
+def spec_of(layer: Any) -> LayerSpec:
+    """What a file must say of a layer."""
+    shapes = tuple(tuple(one.shape) for one in tensors_of(layer))
+    if isinstance(layer, FixedBatchNorm):
+        return LayerSpec("norm", shapes, epsilon=layer.epsilon)
+    return LayerSpec("conv", shapes, layer.stride, layer.dilation, 2 * layer.padding)
+
+
+class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
+    """A speaker encoder in two parts: a trunk over frames, and pooling with the last layers.
+
+    The layers are registered in the order in which they compute; files are read and written by that order.
+    Training and evaluation mode compute the same function.
+    """
+
+    least_frames: ClassVar[int]  # of features, for one embedding
+    stride: ClassVar[int] = 1  # feature frames per frame of the trunk
+    bands: int
+    dim: int
+
+    def forward(self, feats: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
+        """Embeddings of utterances.
+
+        Parameters
+        ----------
+        feats
+            Utterances x frames x bands.
+        lengths
+            Frames of each utterance where shorter ones are padded, with anything finite; best in main memory.
+
+        Returns
+        -------
+        Tensor
+            Utterances x dim, in single precision. An utterance has the same embedding in a padded batch as alone, but
+            for the order of sums.
+        """
+        frames = self.frames(feats, lengths)
+        return self.pooled(frames, None if lengths is None else self.frame_lengths(lengths))
+
+    def frames(self, feats: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
+        """What the trunk makes of features: utterances x frames x channels.
+
+        What stands behind an utterance's end is without meaning, and `pooled` does not look at it.
+        """
+        if feats.ndim != 3 or feats.shape[2] != self.bands:
+            raise InputError(f"features of shape {tuple(feats.shape)}; expected utterances x frames x {self.bands}")
+        valid = _valid(lengths, feats, self.least_frames)
+        return self._trunk(feats.transpose(1, 2), valid).transpose(1, 2)
+
+    def pooled(self, frames: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
+        """Embeddings from what `frames` gave, or from such frames kept and padded again.
+
+        `lengths` counts the trunk's frames: `frame_lengths` of the number of feature frames.
+        """
+        least = int(self.frame_lengths(self.least_frames))
+        valid = _valid(lengths, frames, least)
+        return self._head(frames.transpose(1, 2), valid).float()
+
+    def frame_lengths(self, lengths: Any) -> Any:
+        """Frames that the trunk gives for utterances of so many feature frames; a number, a sequence or a tensor."""
+        numbers = lengths if isinstance(lengths, int | torch.Tensor) else torch.as_tensor(lengths)
+        return (numbers + self.stride - 1) // self.stride
+
+    def weighted(self) -> list[nn.Module]:
+        """The layers with weights, in the order in which they compute."""
+        return [one for one in self.modules() if isinstance(one, nn.Conv1d | nn.Conv2d | FixedBatchNorm)]
+
+    @abstractmethod
+    def _trunk(self, x: Tensor, valid: FrameMask | None) -> Tensor:
+        """Utterances x bands x frames to utterances x channels x frames."""
+
+    @abstractmethod
+    def _head(self, x: Tensor, valid: FrameMask | None) -> Tensor:
+        """Utterances x channels x frames to utterances x dim."""
+
+
+def _valid(lengths: Sequence[int] | Tensor | None, batch: Tensor, least: int) -> FrameMask | None:
+    """What `lengths` says, or nothing where the whole batch counts."""
+    frames = batch.shape[1]
+    if frames < least:
+        raise InputError(f"{int(frames)} frames; expected at least {least}")
+    if lengths is None:
+        return None
+    numbers = torch.as_tensor(lengths)
+    if numbers.shape != (len(batch),) or numbers.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"lengths of shape {tuple(numbers.shape)}; expected {len(batch)} whole numbers")
+    if numbers.min() < least or numbers.max() > frames:
+        found = f"lengths from {int(numbers.min())} to {int(numbers.max())}"
+        raise InputError(f"{found}; expected at least {least} and at most the {frames} frames of the batch")
+    return FrameMask(numbers.to(batch.device), frames)

@@ -1,0 +1,1 @@
+"""Speaker encoders as ONNX files: their cards, checks of the files, folders, and the runtime."""

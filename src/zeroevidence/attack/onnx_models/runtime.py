@@ -1,0 +1,121 @@
+"""Speaker encoders as ONNX files, run by onnxruntime on the CPU as their cards say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.attack.extractors.extractor import Vectors, Wave
+from zeroevidence.attack.onnx_models.cards import EncoderCard
+from zeroevidence.attack.onnx_models.files import checked_bytes, external_files
+from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+from zeroevidence.errors import InputError, MissingExtra
+
+EXTRA = "speech"
+_VERSION = "1"  # of the front ends and of how models are fed; raised whenever vectors would change
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxModel:
+    """An opened ONNX file: the session that runs it, the digest of the file, other files that hold its weights."""
+
+    session: Any
+    sha256: str
+    external: tuple[Path, ...]
+
+
+def open_model(file: Path, *, sha256: str | None = None, size: int | None = None, threads: int = 1) -> OnnxModel:
+    """Check an ONNX file and open it, on so many threads in all.
+
+    Raises
+    ------
+    InputError
+        When it is not ONNX, its digest is not `sha256`, it has other than `size` bytes, or it wants files from outside
+        its folder.
+    MissingExtra
+        Without onnxruntime.
+    """
+    runtime = _runtime()
+    data = checked_bytes(file, sha256=sha256, size=size)
+    external = external_files(data, file)
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.load_model_format", "ONNX")
+    try:
+        # What was checked is what is run; other files are found from where the model lies.
+        session = runtime.InferenceSession(str(file) if external else data, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime has its own family of errors
+        raise InputError(f"cannot be loaded as ONNX: {str(error).splitlines()[0]}", path=file) from None
+    return OnnxModel(session, hashlib.sha256(data).hexdigest(), external)
+
+
+class OnnxExtractor:
+    """A speaker encoder run by onnxruntime on the CPU.
+
+    Utterances of the same number of frames are computed together where the model takes batches of any size; nothing is
+    ever padded, so a vector does not depend on its neighbours.
+    """
+
+    def __init__(self, card: EncoderCard, *, threads: int = 1) -> None:
+        model = open_model(card.file, sha256=card.sha256, size=card.bytes, threads=threads)
+        inputs = {one.name: one for one in model.session.get_inputs()}
+        outputs = [one.name for one in model.session.get_outputs()]
+        if set(inputs) != {card.input} or card.output not in outputs:
+            there = f"inputs {', '.join(inputs)} and outputs {', '.join(outputs)}"
+            raise InputError(f"has {there}; its card says {card.input} and {card.output}", path=card.file)
+        self.card, self.model = card, model
+        self.batched = not isinstance(inputs[card.input].shape[0], int)
+        self.name, self.sample_rate, self.dim = card.name, card.sample_rate, card.dim
+        self.fingerprint = f"onnx:{_digest(model)}:{card.front_end}:{card.output}:{_VERSION}"
+
+    def features(self, wave: Wave) -> NDArray[np.float32]:
+        """What the model sees of a waveform."""
+        front_end: Callable[[Wave], NDArray[np.float32]] | None = FRONT_ENDS.get(self.card.front_end)
+        return np.asarray(wave, np.float32) if front_end is None else front_end(wave)
+
+    def forward(self, features: NDArray[np.float32]) -> Vectors:
+        """The model alone, on features with a leading dimension of utterances."""
+        try:
+            vectors = np.asarray(self.model.session.run([self.card.output], {self.card.input: features})[0])
+        except Exception as error:  # the runtime has its own family of errors
+            reason = f"cannot be run on features of shape {features.shape}: {str(error).splitlines()[0]}"
+            raise InputError(reason, path=self.card.file) from None
+        if vectors.shape != (len(features), self.dim):
+            expected = f"({len(features)}, {self.dim}) as its card says"
+            raise InputError(f"output of shape {vectors.shape}; expected {expected}", path=self.card.file)
+        return vectors.astype(np.float32, copy=False)
+
+    def embed(self, waves: Sequence[Wave]) -> Vectors:
+        """One vector per waveform."""
+        result = np.empty((len(waves), self.dim), np.float32)
+        seen = [self.features(wave) for wave in waves]
+        groups: dict[int, list[int]] = {}
+        for at, one in enumerate(seen):
+            groups.setdefault(len(one) if self.batched else at, []).append(at)
+        for rows in groups.values():
+            result[rows] = self.forward(np.stack([seen[at] for at in rows]))
+        return result
+
+
+def _digest(model: OnnxModel) -> str:
+    """Of all weights; of the model file alone where it holds them."""
+    if not model.external:
+        return model.sha256
+    parts = [model.sha256, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in model.external)]
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+def _runtime() -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra(EXTRA, "an ONNX speaker encoder") from None
+    return onnxruntime

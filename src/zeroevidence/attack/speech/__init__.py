@@ -1,0 +1,1 @@
+"""Speech on its way to an encoder: batches, protection, log-mel front ends, and arrays kept on disk."""

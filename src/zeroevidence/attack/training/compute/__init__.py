@@ -1,0 +1,1 @@
+"""How a training step is computed: CUDA graphs, threads, and batches that fit into memory."""

@@ -1,0 +1,1 @@
+"""The attacks of an audit: back-ends, fine-tuning, learning curves, and flags of the rows."""

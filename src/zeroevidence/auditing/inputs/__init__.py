@@ -1,0 +1,1 @@
+"""What an audit works on: embeddings by role, encoders, folds of speakers."""

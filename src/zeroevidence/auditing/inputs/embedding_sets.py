@@ -1,0 +1,129 @@
+"""Embeddings of one kind of speech, cut into the groups of people that an audit needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.preparing.name_order import name_ranks, sort_by_name
+from zeroevidence.errors import InputError
+
+_SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddingSets:
+    """Embeddings of one kind of speech: training speakers, and enrolment and trials of development and evaluation.
+
+    The three groups of speakers must not overlap, all vectors have one dimension, every set names its speakers, and no
+    utterance is both enrolment and trial. Each set is put in the order of speakers and identifiers, so that the order
+    in which they are given changes no number; identifiers that nobody gave are but places, which change with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import Embeddings
+    >>> names = np.repeat(["a", "b", "c", "d", "e", "f"], 2)
+    >>> vectors = Embeddings(np.random.default_rng(0).normal(size=(12, 4)), np.arange(12).astype(str), names)
+    >>> split = np.repeat(["train", "dev", "eval"], 4)
+    >>> sets = EmbeddingSets.from_roles(vectors, split, np.tile(["enrol", "trial"], 6))
+    >>> sets.speakers("eval").tolist()
+    ['e', 'f']
+    """
+
+    train: Embeddings
+    dev_enrol: Embeddings
+    dev_trial: Embeddings
+    eval_enrol: Embeddings
+    eval_trial: Embeddings
+
+    def __post_init__(self) -> None:
+        dimension = self.train.vectors.shape[1]
+        for name, part in self.parts().items():
+            if part.speakers is None:
+                raise InputError(f"{name}: speakers are not known; an audit needs the speaker of every embedding")
+            if part.vectors.shape[1] != dimension:
+                raise InputError(f"{name}: {part.vectors.shape[1]} dimensions, but train has {dimension}")
+        train, dev, held = self.speakers("train"), self.speakers("dev"), self.speakers("eval")
+        for one, other, here, there in (
+            ("training", "development", train, dev),
+            ("training", "evaluation", train, held),
+            ("development", "evaluation", dev, held),
+        ):
+            common = np.intersect1d(here, there)
+            if len(common):
+                raise InputError(
+                    f"{one} and {other} share {len(common)} speaker(s), among them {str(common[0])!r}; an attacker "
+                    "trained or calibrated on the evaluated people looks stronger than one is"
+                )
+        for split in ("dev", "eval"):
+            enrol, trial = self.parts()[f"{split}_enrol"], self.parts()[f"{split}_trial"]
+            common = np.intersect1d(enrol.ids, trial.ids)
+            if len(common):
+                raise InputError(f"{split}: utterance {str(common[0])!r} is both enrolment and trial")
+            if len(np.unique(require_speakers(enrol))) < 2:
+                raise InputError(f"{split}: a search needs at least two enrolled speakers, got one")
+            if not np.isin(require_speakers(trial), require_speakers(enrol)).any():
+                raise InputError(f"{split}: no trial is of an enrolled speaker")
+        for name, part in self.parts().items():
+            object.__setattr__(self, name, sort_by_name(part))
+
+    @classmethod
+    def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
+        """Sets out of one table: per vector a split (train, dev, eval) and, but for train, a role (enrol, trial)."""
+        splits, roles = np.asarray(split, dtype=np.str_), np.asarray(role, dtype=np.str_)
+
+        def part(name: str, wanted: str | None = None) -> Embeddings:
+            chosen = splits == name if wanted is None else (splits == name) & (roles == wanted)
+            if not chosen.any():
+                raise InputError(f"no embedding is of {name}{'' if wanted is None else ', ' + wanted}")
+            return embeddings.take(chosen)
+
+        return cls(
+            part("train"),
+            part("dev", "enrol"),
+            part("dev", "trial"),
+            part("eval", "enrol"),
+            part("eval", "trial"),
+        )
+
+    def parts(self) -> dict[str, Embeddings]:
+        """The five sets by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def speakers(self, split: str) -> StrArray:
+        """Distinct speakers of train, dev or eval."""
+        found = [require_speakers(getattr(self, name)) for name in _SPLITS[split]]
+        return np.unique(np.concatenate(found))
+
+    def mapped(self, change: Callable[[Embeddings], FloatArray]) -> EmbeddingSets:
+        """The same people and utterances with other vectors."""
+        parts = self.parts()
+        return EmbeddingSets(
+            **{name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()}
+        )
+
+
+def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
+    """Refuse two sets that are not of the same people and extractor."""
+    for name, part in original.parts().items():
+        other = anonymised.parts()[name]
+        if part.vectors.shape[1] != other.vectors.shape[1]:
+            raise InputError(
+                f"{name}: {part.vectors.shape[1]} dimensions in original and {other.vectors.shape[1]} in protected "
+                "speech; expected one extractor"
+            )
+        missing = np.setxor1d(require_speakers(part), require_speakers(other))
+        if len(missing):
+            raise InputError(f"{name}: speaker {str(missing[0])!r} is in only one of original and protected speech")
+
+
+def noise_like(sets: EmbeddingSets, seed: int, fold: int = 0) -> EmbeddingSets:
+    """Independent normal vectors instead of embeddings, with the mean and deviation of the training vectors."""
+    rng = np.random.default_rng([seed, 0x6E6F6973, *([fold] if fold else [])])  # other noise in every fold
+    mean, deviation = sets.train.vectors.mean(axis=0, dtype=float), sets.train.vectors.std(axis=0, dtype=float)
+    return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[name_ranks(part.ids)])

@@ -1,0 +1,84 @@
+"""Utility from the speech itself: how far its melody is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal
+from zeroevidence.data.speech.audio import load_speech
+from zeroevidence.data.speech.corpus import Corpus
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.evaluation.scores.utility import Described, utility_row, utterance_pairs, who_speaks
+from zeroevidence.measure.utility import PitchView
+from zeroevidence.uncertainty.resampling.draws import Progress
+
+_FEWEST = 20  # frames of 10 ms with a voice on both sides, which tell how pitch moves
+
+
+def evaluate_pitch(
+    original: Corpus,
+    anonymised: Corpus,
+    *,
+    labels: Mapping[str, str] | None = None,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """How far the pitch of anonymised speech moves as that of the original, with an interval by speaker.
+
+    Parameters
+    ----------
+    original, anonymised
+        The same utterances; those with less than 0.2 s of voice in common are left out.
+    labels, options
+        As in `evaluate_transcripts`.
+    progress
+        Called with the utterances done and wanted.
+
+    Raises
+    ------
+    InputError
+        When no utterance has enough voice.
+    """
+    pairs = utterance_pairs(original, anonymised)
+    found = np.full(len(pairs), np.nan)
+    for place, both in enumerate(pairs):
+        tracks = [SpeechSignal(load_speech(one, RATE).wave).pitch for one in both]
+        found[place] = pitch_correlation(*tracks)
+        if progress is not None:
+            progress(place + 1, len(pairs))
+    known = np.flatnonzero(~np.isnan(found))
+    if not len(known):
+        raise InputError("no utterance has enough voice in both corpora; expected speech whose pitch can be followed")
+    speakers = {before.id: before.speaker for before, _ in pairs}
+    names = [pairs[place][0].id for place in known]
+    columns = np.stack((found[known], np.ones(len(known))), axis=1)
+    how = Described(labels or {}, "anonymised", options or Options())
+    counts = {"utterances": len(known)}
+    return utility_row(columns, columns[:, 1], lambda sums: PitchView(*sums), who_speaks(names, speakers), counts, how)
+
+
+def pitch_correlation(original: FloatArray, anonymised: FloatArray) -> float:
+    """Correlation of two tracks where both have a voice; the second is stretched to the length of the first.
+
+    NaN where there is too little voice, or a pitch that does not move at all.
+
+    Examples
+    --------
+    >>> melody = 120.0 + 20.0 * np.sin(np.arange(60) / 9.0)
+    >>> round(pitch_correlation(melody, 1.5 * melody), 6)
+    1.0
+    >>> round(pitch_correlation(melody, 240.0 - melody), 6)
+    -1.0
+    """
+    if not len(original) or not len(anonymised):
+        return np.nan
+    at = np.round(np.linspace(0.0, len(anonymised) - 1.0, len(original))).astype(np.int64)
+    first, second = original, anonymised[at]
+    both = ~np.isnan(first) & ~np.isnan(second)
+    if both.sum() < _FEWEST or not first[both].std() or not second[both].std():
+        return np.nan
+    return float(np.corrcoef(first[both], second[both])[0, 1])

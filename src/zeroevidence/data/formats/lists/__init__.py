@@ -1,0 +1,1 @@
+"""Text files of one line per name: speakers, priors, transcripts and classes."""

@@ -1,0 +1,1 @@
+"""Reading score files: detection of the format, readers of text, and the join of scores with their key."""

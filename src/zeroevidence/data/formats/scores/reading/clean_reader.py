@@ -1,0 +1,97 @@
+"""The reader of clean text files: polars reads the whole file while a thread counts what stands between its words.
+
+A row of so many filled cells takes as many separators and ends of lines. If there are no others, nor blanks or control
+characters, every line is a row, and its number is known.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader, BytesIO
+
+import numpy as np
+import polars as pl
+
+from zeroevidence.data.formats.input_file import InputFile
+from zeroevidence.data.formats.scores.reading.layout import Layout
+from zeroevidence.data.formats.scores.reading.polars_reader import CACHED, column_kinds, parsed, select_columns
+from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.formats.text import without_mark
+
+_ASCII = 128
+
+
+def read_whole(file: InputFile, layout: Layout, *, coded: bool = False) -> Table | None:
+    """The table that a clean text file holds, with its lines, or None when it needs another reader.
+
+    Identifiers become numbers where `coded`, as `read_quickly` does it.
+    """
+    skipped = layout.header or 0
+    source = file.path.absolute() if file.held is None else file.held
+    with ThreadPoolExecutor(1) as other:
+        counting = other.submit(_marks, file, layout.separator.encode(), skipped)
+        raw = parsed(source, layout, column_kinds(layout, coded=coded), skipped=skipped)
+        marks = counting.result()
+    frame = None if raw is None or marks is None else _every_line(raw, marks, layout)
+    if frame is None:
+        return None
+    return Table(file.name, layout.format, frame, range(skipped + 1, skipped + 1 + frame.height), True)
+
+
+def begins_clean(head: bytes, layout: Layout) -> bool:
+    """Whether the first lines of a file are clean, the last of which may be cut."""
+    *_, rows = head[: head.rfind(b"\n") + 1].split(b"\n", layout.header or 0)
+    return regular_rows(rows, layout, column_kinds(layout, coded=False)) is not None
+
+
+def regular_rows(data: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
+    """The rows of a part of a file below its header, one for each line, or None when it needs the careful reader."""
+    marks = _count(BytesIO(data), layout.separator.encode())
+    raw = None if marks is None else parsed(data, layout, kinds)
+    return None if raw is None or marks is None else _every_line(raw, marks, layout)
+
+
+def _every_line(raw: pl.DataFrame, marks: int, layout: Layout) -> pl.DataFrame | None:
+    """The rows that were parsed, if each is a whole line and there is nothing else."""
+    if marks != raw.height * raw.width or any(raw.null_count().row(0)):
+        return None
+    return select_columns(raw, layout)
+
+
+def _marks(file: InputFile, separator: bytes, skipped: int) -> int | None:
+    """What `_count` says of a file below the lines that are skipped."""
+    with file.reading() as stream:
+        for _ in range(skipped):
+            stream.readline()
+        return _count(stream, separator)
+
+
+def _count(stream: BufferedReader | BytesIO, separator: bytes) -> int | None:
+    """How many separators, blanks, ends of lines and control characters follow; the end ends the last line, too.
+
+    None where there is a byte order mark, which polars would drop, a quote that may mean something, or no UTF-8.
+    """
+    room, decoder, count, last = bytearray(CACHED), None, 0, ord("\n")
+    letters = np.frombuffer(room, np.uint8)
+    while size := stream.readinto(room):
+        block = letters[:size]
+        if count == 0 and without_mark(block[:3].tobytes()) == b"":
+            return None
+        mark = block <= ord(" ")
+        if separator not in b" \t":
+            mark |= block == separator[0]
+        if separator != b" " and (block == ord('"')).any():
+            return None
+        count, last = count + int(np.count_nonzero(mark)), int(block[-1])
+        if decoder is None and block.max() < _ASCII:
+            continue
+        decoder = decoder or codecs.getincrementaldecoder("utf-8")()
+        try:
+            decoder.decode(block.tobytes())
+        except UnicodeDecodeError:
+            return None
+    if decoder is not None and decoder.getstate()[0]:
+        return None
+    return count + (last != ord("\n"))

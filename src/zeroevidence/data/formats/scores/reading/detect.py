@@ -1,0 +1,142 @@
+"""Which format a text file is in: decided by the majority of lines, so that one bad line changes nothing.
+
+The first thousand lines vote. Formats with the same number of columns are told apart by which columns hold numbers or
+labels. Where several fit (LibriSpeech speakers are numbers), the first of them wins unless only another finds its
+trials in the key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeAlias
+
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role, sampled
+from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, Columns, FirstLines
+from zeroevidence.errors import InputError
+
+Matches: TypeAlias = Callable[[list[str], list[str]], bool]
+
+_HOLDS: dict[str, Callable[[str], bool]] = {"score": text.is_number, "label": text.LABELS.__contains__}
+_ASKED: dict[Role, str] = {"scores": "score", "key": "label"}
+_SWAPPED: dict[Role, str] = {
+    "scores": "labels, not scores: is this the key?",
+    "key": "numbers, not labels: are these scores?",
+}
+
+
+def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: Matches | None = None) -> Layout:
+    """The layout of a text file.
+
+    Parameters
+    ----------
+    forced
+        A format that the user named, or "auto".
+    matches
+        Whether any of these (enrolments, trials) is in the key; decides between formats that look alike.
+
+    Raises
+    ------
+    InputError
+        When the file is empty, in another encoding, or fits no layout.
+    """
+    sample = sampled(data, name)
+    layout = _shown(sample, name, forced)
+    if layout is not None:
+        return layout
+    separator = _separator(sample)
+    choices = _choices(role)
+    if forced != AUTO:
+        return Layout(forced, choices[forced].of(role), separator)
+    rows = [cells for _, line in sample if not isinstance(cells := text.split(line, separator), str)]
+    first = sample[0][0]
+    width = _width(rows, role, name, first)
+    rows = [cells for cells in rows if len(cells) == width]
+    alike = {format: columns.of(role) for format, columns in choices.items() if len(columns.of(role)) == width}
+    format = next(iter(alike)) if len(alike) == 1 else _by_content(alike, rows, role, name, first, matches)
+    return Layout(format, alike[format], separator)
+
+
+def _shown(sample: Lines, name: str, forced: str) -> Layout | None:
+    """The layout that the first lines give away."""
+    for format in SCORE_FORMATS.values():
+        if isinstance(format.text, FirstLines) and forced in (AUTO, format.name):
+            layout = format.text.layout(sample, name)
+            if layout is not None:
+                return layout
+            if forced == format.name:
+                raise InputError(format.text.lacking, path=name, line=sample[0][0])
+    return None
+
+
+def _choices(role: Role) -> dict[str, Columns]:
+    return {
+        name: format.text
+        for name, format in SCORE_FORMATS.items()
+        if isinstance(format.text, Columns) and format.text.of(role)
+    }
+
+
+def _separator(sample: Lines) -> str:
+    """A comma where most lines have one and no blanks."""
+    blank = sum(" " in line.strip(" \t") or "\t" in line.strip(" \t") for _, line in sample)
+    comma = sum("," in line for _, line in sample)
+    return "," if comma > len(sample) / 2 >= blank else " "
+
+
+def _expected(role: Role) -> str:
+    """The lines that are known, in words."""
+    lines = [f"`{line}`" for columns in _choices(role).values() if (line := columns.line(role))]
+    return f"{', '.join(lines[:-1])} or {lines[-1]}"
+
+
+def _width(rows: Sequence[Sequence[str]], role: Role, name: str, line: int) -> int:
+    allowed = {len(columns.of(role)) for columns in _choices(role).values()}
+    counts = Counter(len(cells) for cells in rows)
+    if not counts:
+        raise InputError(f"no columns found; expected {_expected(role)}", path=name, line=line)
+    width = max(counts, key=lambda n: (counts[n], n in allowed, n))
+    if width not in allowed:
+        raise InputError(f"{width} column(s); expected {_expected(role)}", path=name, line=line)
+    return width
+
+
+def _by_content(
+    alike: dict[str, tuple[str, ...]],
+    rows: Sequence[Sequence[str]],
+    role: Role,
+    name: str,
+    line: int,
+    matches: Matches | None,
+) -> str:
+    """The one, of several formats with as many columns, whose columns hold what they should."""
+
+    def most(at: int, meaning: str) -> bool:
+        return 2 * sum(map(_HOLDS[meaning], (cells[at] for cells in rows))) >= len(rows)
+
+    def in_key(columns: tuple[str, ...]) -> bool:
+        if matches is None or not {"enrol", "trial"} <= set(columns):
+            return False
+        enrol, trial = columns.index("enrol"), columns.index("trial")
+        return matches([cells[enrol] for cells in rows], [cells[trial] for cells in rows])
+
+    fitting = [
+        format
+        for format, columns in alike.items()
+        if all(most(at, meaning) for at, meaning in enumerate(columns) if meaning in _HOLDS)
+    ]
+    if len(fitting) > 1:
+        return next((format for format in fitting if in_key(alike[format])), fitting[0])
+    usual = next(iter(alike))
+    at = alike[usual].index(_ASKED[role])
+    other = _ASKED["key" if role == "scores" else "scores"]
+    # Labels in the usual place of scores mean a key, even where names that are numbers fit another format by chance.
+    explained = fitting and (role == "key" or alike[fitting[0]][at] == other)
+    if usual not in fitting and not explained and most(at, other):
+        _swapped(role, at, name, line)
+    return fitting[0] if fitting else usual
+
+
+def _swapped(role: Role, at: int, name: str, line: int) -> NoReturn:
+    raise InputError(f"column {at + 1} holds {_SWAPPED[role]} (expected {_expected(role)})", path=name, line=line)

@@ -1,0 +1,196 @@
+"""The quick reader of text files: all lines through polars, only when nothing is unusual.
+
+It returns None at the first sign of anything that the careful reader might judge differently; what it
+returns is what the careful reader would have returned, except the line numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from zeroevidence.data.formats.scores.reading.layout import Layout
+from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.formats.text import LABELS, without_mark
+
+T = TypeVar("T")
+
+PORTION = 1 << 23  # bytes of a file that are read at once
+CACHED = 1 << 18  # bytes that stay in the cache
+_TRUE = [word for word, target in LABELS.items() if target]
+_END = object()
+_DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
+
+
+def read_quickly(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: bool = False) -> Table | None:
+    """The table that the lines of a text file hold, or None when it needs the careful reader.
+
+    Identifiers become numbers (a Categorical of polars) where `coded`: written out, they would take several times the
+    memory of everything that is computed with.
+    """
+    kinds = column_kinds(layout, coded=coded)
+    frames: list[pl.DataFrame] = []
+    for tidy in _ahead(_tidied(block, layout, first=number == 0) for number, block in enumerate(blocks)):
+        raw = None if tidy is None else parsed(tidy, layout, kinds)
+        frame = None if raw is None else select_columns(raw, layout)
+        if frame is None:
+            return None
+        frames.append(frame)
+    if not frames:
+        return None
+    return Table(name, layout.format, frames[0] if len(frames) == 1 else pl.concat(frames), None, False)
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same, each made while the one before is worked on."""
+    with ThreadPoolExecutor(1) as other:
+        upcoming = other.submit(next, items, _END)
+        while (item := upcoming.result()) is not _END:
+            upcoming = other.submit(next, items, _END)
+            yield item  # type: ignore[misc]
+
+
+def column_kinds(layout: Layout, *, coded: bool) -> list[pl.DataType]:
+    """What polars makes of each column; the codes of one have nothing to do with those of another."""
+    return [
+        _DTYPES.get(meaning or "") or (pl.Categorical(pl.Categories.random()) if coded and meaning else pl.String())
+        for meaning in layout.columns
+    ]
+
+
+def kinds_by_name(layout: Layout, kinds: Sequence[pl.DataType]) -> dict[str, pl.DataType]:
+    """The kinds of identifiers by what the columns mean; scores and labels are read as what they are."""
+    pairs = zip(layout.columns, kinds, strict=True)
+    return {meaning: kind for meaning, kind in pairs if meaning and meaning not in _DTYPES}
+
+
+def parsed(
+    source: bytes | Path, layout: Layout, kinds: Sequence[pl.DataType], *, skipped: int = 0
+) -> pl.DataFrame | None:
+    """All columns below the lines that are skipped as polars reads them, or None where it refuses."""
+    schema = {f"column_{i + 1}": kind for i, kind in enumerate(kinds)}
+    try:
+        return pl.read_csv(
+            source,
+            has_header=False,
+            separator=layout.separator,
+            quote_char=None,
+            schema=schema,
+            skip_lines=skipped,
+            glob=False,
+        )
+    except (pl.exceptions.PolarsError, OSError, ValueError):  # the last: a name that is not UTF-8
+        return None
+
+
+def select_columns(raw: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
+    """The columns that mean something, or None when there is anything unusual in them."""
+    frame = raw.select(
+        pl.col(column).alias(meaning) for column, meaning in zip(raw.columns, layout.columns, strict=True) if meaning
+    )
+    # An absent or empty column reads as null; only a speaker may be left empty.
+    frame = frame.with_columns(pl.col("^.*_speaker$").fill_null(""))
+    if frame.is_empty() or any(frame.null_count().row(0)):
+        return None
+    if "score" in frame.columns and not frame["score"].is_finite().all():
+        return None
+    if "label" in frame.columns:
+        frame = frame.with_columns(pl.col("label").is_in(_TRUE))
+    return frame
+
+
+def _tidied(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
+    """The same rows with one separator between columns, one line feed between rows, nothing around."""
+    separator = layout.separator.encode()
+    if first:
+        body = without_mark(body)
+        if without_mark(body) is not body:
+            return None  # polars would drop this second mark; here it belongs to the first cell
+    if (separator != b" " and b'"' in body) or not _is_utf8(body):
+        return None
+    if not _regular(body, separator, len(layout.columns)):
+        again = _blanks_tidied(body) if separator == b" " else _cells_tidied(body, separator)
+        if again is None:
+            return None
+        body = again
+        rows = body.count(b"\n") + 1
+        if not body or body.count(separator) != rows * (len(layout.columns) - 1):
+            return None
+    return body if layout.header is None or not first else body.partition(b"\n")[2]
+
+
+def _is_utf8(body: bytes) -> bool:
+    if body.isascii():
+        return True
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _regular(body: bytes, separator: bytes, columns: int) -> bool:
+    """Whether single separators and line feeds could alternate as in a clean file.
+
+    Rows that are too long or too short by turns are left to polars, which refuses them or reads a null.
+    """
+    if not body.endswith(b"\n") or columns < 2:
+        return False
+    letters, found = np.frombuffer(body, dtype=np.uint8), Counter[str]()
+    for start in range(0, len(letters), CACHED):  # blocks that stay in the cache, each with a look at the next letter
+        block = letters[start : start + CACHED + 1]
+        blank = block <= ord(" ")
+        split = block == separator[0]
+        mark = blank if separator in b" \t" else blank | split
+        if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
+            return False
+        found["marks"] += int(np.count_nonzero(mark[:CACHED]))
+        found["splits"] += int(np.count_nonzero(split[:CACHED]))
+        found["rows"] += int(np.count_nonzero(block[:CACHED] == ord("\n")))
+    rows = found["rows"]
+    return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
+
+
+def _blanks_tidied(body: bytes) -> bytes | None:
+    """Tabs, repeated blanks, blanks around lines, CRLF and empty lines taken out."""
+    body = _unix(body)
+    return _single_blanks(body) if _printable(body) else None
+
+
+def _cells_tidied(body: bytes, separator: bytes) -> bytes | None:
+    """CRLF and empty lines taken out; blanks next to a separator are left to the careful reader."""
+    body = _unix(body)
+    edges = rb"[ \t](?:%b|\n|\Z)|(?:%b|\n|\A)[ \t]" if separator == b"," else rb" (?:%b|\n|\Z)|(?:%b|\n|\A) "
+    if not _printable(body) or re.search(edges % (separator, separator), body):
+        return None
+    return _without_blank_lines(body)
+
+
+def _unix(body: bytes) -> bytes:
+    return body.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in body else body
+
+
+def _printable(body: bytes) -> bool:
+    control = np.count_nonzero(np.frombuffer(body, dtype=np.uint8) < 32)
+    return bool(control == body.count(b"\t") + body.count(b"\n"))
+
+
+def _single_blanks(body: bytes) -> bytes:
+    body = body.replace(b"\t", b" ")
+    while b"  " in body:
+        body = body.replace(b"  ", b" ")
+    body = body.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
+    return _without_blank_lines(body)
+
+
+def _without_blank_lines(body: bytes) -> bytes:
+    while b"\n\n" in body:
+        body = body.replace(b"\n\n", b"\n")
+    return body.strip(b"\n")

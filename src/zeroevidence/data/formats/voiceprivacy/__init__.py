@@ -1,0 +1,1 @@
+"""Folders of the VoicePrivacy Challenges: data, scores, transcripts and published tables."""

@@ -1,0 +1,178 @@
+"""Result folders of the VoicePrivacy Challenges, found by their names.
+
+2020 and 2022: ``exp/results-<date>[.orig]/ASV-<enrolls>[_anon]-<trials>[_anon]/scores``; ``.orig`` is the
+attacker trained on original speech. 2024 and 2026:
+``exp/<model>/<enrolls><suffix>-<trials><suffix>/scores``, where <model> is ``asv_orig`` or ``asv_ssl``
+(both trained on original speech) or ``asv_anon<suffix>``, in the second track of 2026
+``asv_anon_track2_<epochs>_<language><suffix>``. Keys are in ``data/<trials>/trials``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
+from zeroevidence.errors import InputError, Problem
+
+_DEPTH = 6
+_SKIPPED = {"data", "wav", "corpora", "venv", "node_modules", "emb_xvect"}
+_FOLDER = re.compile(
+    r"(?P<asv>ASV-)?(?P<set>(?P<dataset>.+)_(?P<split>[^_-]+))_enrolls(?P<enrolment>(?:_.*?)?)"
+    r"-(?P<trials>(?P=set)_trials(?:_(?P<sex>f|m|mixed)(?=_|$))?(?:_(?P<part>common|all)(?=_|$))?)(?P<suffix>(?:_.*)?)"
+)
+_ANONYMISED = re.compile(r"asv_anon(?:_track[0-9]+_[0-9]+_[a-z]{2}(?=_|$))?(?P<suffix>.*)")
+_LAYOUTS = "results-*/ASV-<enrolls>-<trials>/scores or asv_*/<enrolls>-<trials>/scores"
+
+
+@dataclass(frozen=True, slots=True)
+class KitScores:
+    """One scores file, its key, what the folder names say about data and attacker, and ``utt2spk`` beside the key."""
+
+    scores: Path
+    key: Path
+    labels: dict[str, str]
+    threat: ThreatModel
+    speakers: Path | None
+
+
+def find_kit_scores(folder: str | Path, *, key: str | Path | None = None) -> list[KitScores]:
+    r"""The results under a folder: a project, its ``exp``, one results folder, or one scores folder.
+
+    Parameters
+    ----------
+    folder
+        Where to look.
+    key
+        The ``data`` folder (or one key file for all); otherwise ``data`` is looked for upwards.
+
+    Raises
+    ------
+    InputError
+        When nothing is recognised, or a key is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> project = Path(tempfile.mkdtemp())
+    >>> scores = project / "exp" / "asv_orig" / "libri_dev_enrolls-libri_dev_trials_f" / "scores"
+    >>> key = project / "data" / "libri_dev_trials_f" / "trials"
+    >>> for file, text in ((scores, "ada u1 2.1\n"), (key, "ada u1 target\n")):
+    ...     file.parent.mkdir(parents=True)
+    ...     _ = file.write_text(text)
+    >>> [(row.scores == scores, row.key == key) for row in find_kit_scores(project)]
+    [(True, True)]
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError("no such folder; expected VoicePrivacy results", path=folder)
+    found: list[KitScores] = []
+    problems: list[Problem] = []
+    for scores in sorted(file for file in kit_files(root) if file.name == "scores"):
+        row = _row(scores, key)
+        if isinstance(row, KitScores):
+            found.append(row)
+        elif row is not None:
+            problems.append(row)
+    if problems:
+        raise InputError.of(problems)
+    if not found:
+        raise InputError(f"no VoicePrivacy results found; expected {_LAYOUTS}", path=folder)
+    return found
+
+
+def dataset_and_sex(dataset: str, sex: str | None, part: str | None) -> dict[str, str]:
+    """Labels of a trial list; a part such as "common" belongs to the data set's name."""
+    labels = {"dataset": f"{dataset}_{part}" if part else dataset}
+    if sex:
+        labels["sex"] = sex
+    return labels
+
+
+def kit_files(folder: Path, depth: int = _DEPTH, seen: set[Path] | None = None) -> Iterator[Path]:
+    """The files of a kit but its data, following links but never twice into the same folder."""
+    seen = set() if seen is None else seen
+    real = folder.resolve()
+    if real in seen:
+        return
+    seen.add(real)
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_file():
+            yield entry
+        elif depth and entry.is_dir() and entry.name not in _SKIPPED and not entry.name.startswith("."):
+            yield from kit_files(entry, depth - 1, seen)
+
+
+def _row(scores: Path, key: str | Path | None) -> KitScores | Problem | None:
+    """The row of one scores file; None when its folder is no VoicePrivacy result."""
+    parts = scores.absolute().parent
+    match = _FOLDER.fullmatch(parts.name)
+    model = _model(parts, old=match["asv"] is not None) if match else None
+    if match is None or model is None:
+        return None
+    enrolment, trial = (_side(match[side]) for side in ("enrolment", "suffix"))
+    system, training = model
+    threat = threat_from_sides(enrolment, trial, training)
+    if not match["asv"]:
+        # In 2024 and later the suffix names the system; original speech belongs to none.
+        system = (match["suffix"] or match["enrolment"] or system).removeprefix("_") or UNPROTECTED
+    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
+    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    names = [match["trials"] + match["suffix"], match["trials"]]
+    candidates = _candidates(scores, key, list(dict.fromkeys(names)))
+    for file in candidates:
+        if file.is_file():
+            speakers = file.parent / "utt2spk"
+            return KitScores(scores, file, labels, threat, speakers if speakers.is_file() else None)
+    searched = ", ".join(str(file.parent) for file in candidates)
+    return Problem(str(scores), None, f"its key is missing; expected a file named trials in one of {searched}")
+
+
+def _side(suffix: str | None) -> Training:
+    return "anonymised" if suffix else "original"
+
+
+def results_folder(name: str) -> tuple[str, Training]:
+    """The system of a results folder of 2020 or 2022, and what its attacker was trained on."""
+    return name.removesuffix(".orig"), "original" if name.endswith(".orig") else "anonymised"
+
+
+def challenge_pair(name: str, results: str) -> tuple[dict[str, str], ThreatModel] | None:
+    """Labels and attacker of a comparison ``ASV-<enrolls>-<trials>`` in a results folder; None for another name."""
+    match = _FOLDER.fullmatch(name)
+    if match is None or match["asv"] is None:
+        return None
+    system, training = results_folder(results)
+    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
+    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    return labels, threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
+
+
+def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
+    """The system, as far as the folders above name it, and what the attacker was trained on."""
+    if old:
+        return results_folder(folder.parent.name)
+    for above in list(folder.parents)[:2]:
+        if trained := _ANONYMISED.fullmatch(above.name):
+            return trained["suffix"], "anonymised"
+        if above.name.startswith("asv"):
+            return "", "original"
+    return None
+
+
+def _candidates(scores: Path, key: str | Path | None, names: list[str]) -> list[Path]:
+    """Where the key may be, best first."""
+    if key is None:
+        data = [above / "data" for above in scores.absolute().parents]
+    elif Path(key).is_dir():
+        data = [Path(key), Path(key) / "data"]
+    else:
+        return [Path(key)]
+    files = [folder / name / "trials" for folder in data for name in names]
+    return files if key is None else [*files, Path(key) / "trials"]

@@ -1,0 +1,1 @@
+"""Scores in the expected direction, scale and order, and groups pooled, before they are evaluated."""

@@ -1,0 +1,1 @@
+"""Corpora of speech: utterances with speakers, roles and splits, audio files, and folds of speakers."""

@@ -1,0 +1,89 @@
+"""Attackers that have a name, and their cards."""
+
+import json
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from zeroevidence.attack.attackers.attacker import ATTACKERS, find_attacker, register_attacker, usual_attackers
+from zeroevidence.attack.attackers.card import attacker_card
+from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.data.threat import ThreatModel
+from zeroevidence.errors import UsageError
+
+SETTING = {"backend": "plda", "extractor": "ecapa", "identities": 20, "train_speakers": 30, "dev_speakers": 10}
+MODELS = {
+    "unprotected": UNPROTECTED_SPEECH,
+    "random": RANDOM_VECTORS,
+    **{name: one.threat for name, one in ATTACKERS.items()},
+}
+
+
+def test_names_carry_the_tuple():
+    assert {name: str(model) for name, model in MODELS.items()} == {
+        "unprotected": "unprotected (enrolment original, trained on original)",
+        "random": "random (enrolment noise, trained on original)",
+        "ignorant": "ignorant (enrolment original, trained on original)",
+        "lazy-informed": "lazy-informed (enrolment anonymised, trained on original)",
+        "semi-informed": "semi-informed (enrolment anonymised, trained on anonymised)",
+        "semi-informed-adapter": "semi-informed (enrolment anonymised, adapter network, trained on anonymised)",
+    }
+
+
+def test_attackers_calibrate_on_what_they_have():
+    assert find_attacker("ignorant").development == ("original", "original")
+    for name in ("lazy-informed", "semi-informed", "semi-informed-adapter"):
+        assert find_attacker(name).development == ("anonymised", "anonymised")
+    assert replace(find_attacker("ignorant"), calibration="matched").development == ("original", "anonymised")
+    assert RANDOM_VECTORS.development == ("noise", "noise")
+
+
+def test_an_audit_tries_what_needs_nothing_more():
+    assert usual_attackers() == ["ignorant", "lazy-informed", "semi-informed"]
+    assert all(ATTACKERS[name].extra is None for name in usual_attackers())
+    assert {name: one.extra for name, one in ATTACKERS.items() if one.threat.adapter} == {
+        "semi-informed-adapter": "torch"
+    }
+    assert all(one.title for one in ATTACKERS.values())
+
+
+def test_a_registered_attacker_is_found():
+    mine = ThreatModel("patient", "original", "anonymised", "anonymised")
+    assert register_attacker("patient", "has learned from protected voices only", mine, usual=True) is mine
+    try:
+        assert find_attacker("patient") is mine
+        assert "patient" in usual_attackers()
+    finally:
+        ATTACKERS.remove("patient")
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_cards_say_everything(model):
+    card = attacker_card(model, **SETTING)
+    values = card.to_dict()
+    assert json.loads(json.dumps(values)) == values
+    assert all(values.values())
+    text = card.to_text()
+    assert all(word in text for word in ("objective", "opportunity", "resources", "trained on", "calibrated on"))
+    assert str(model) in text
+    with pytest.raises(FrozenInstanceError):
+        card.name = "x"
+
+
+def test_only_the_informed_know_the_system():
+    def told(name):
+        return attacker_card(MODELS[name], **SETTING).to_text()
+
+    def knows(name):
+        return "Knowledge of the anonymisation system" in told(name)
+
+    assert [name for name in MODELS if knows(name)] == ["lazy-informed", "semi-informed", "semi-informed-adapter"]
+    assert "Computing power" not in told("lazy-informed")
+    assert "Computing power to train the back-end" in told("semi-informed")
+    assert "adapter network" in told("semi-informed-adapter")
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(UsageError, match="unknown attacker 'informed'; expected ignorant, lazy-informed"):
+        find_attacker("informed")
+    assert find_attacker("ignorant") is find_attacker(find_attacker("ignorant"))

@@ -1,0 +1,130 @@
+"""Cosine by its definition, score normalisation by its invariances."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.backends.backend import BACKENDS, Backend, make_backend
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends.plda import Plda
+from zeroevidence.attack.backends.score_norm import ScoreNorm
+from zeroevidence.errors import InputError, UsageError
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    speakers = np.repeat([f"s{i}" for i in range(12)], 5)
+    return np.repeat(2.0 * rng.normal(size=(12, 6)), 5, axis=0) + rng.normal(size=(60, 6)) + 4.0, speakers
+
+
+class Rescaled:
+    """A back-end with other units."""
+
+    name = "rescaled"
+
+    def __init__(self, inner, scale, shift):
+        self.inner, self.scale, self.shift = inner, scale, shift
+
+    def fit(self, vectors, speakers):
+        self.inner.fit(vectors, speakers)
+        return self
+
+    def score(self, enrol, trial):
+        return self.scale * self.inner.score(enrol, trial) + self.shift
+
+
+def test_cosine_is_its_definition(people):
+    x, speakers = people
+    scores = Cosine(centre=False).score(x[:3], x[5:9])
+    for t in range(4):
+        for n in range(3):
+            a, b = x[5 + t], x[n]
+            assert scores[t, n] == pytest.approx(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)), abs=1e-12)
+    uneven = np.r_[0, np.arange(10, 60)]  # one utterance of the first speaker: speakers count alike
+    centred = Cosine().fit(x[uneven], speakers[uneven])
+    means = np.stack([x[uneven][speakers[uneven] == name].mean(axis=0) for name in np.unique(speakers[uneven])])
+    centre = means.mean(axis=0)
+    np.testing.assert_allclose(
+        centred.score(x[:3], x[5:9]), Cosine(centre=False).score(x[:3] - centre, x[5:9] - centre), atol=1e-12
+    )
+
+
+def test_cosine_of_nothing_is_zero():
+    assert Cosine(centre=False).score(np.zeros((1, 3)), np.ones((2, 3))).tolist() == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_every_name_gives_a_back_end(name, people):
+    x, speakers = people
+    backend = make_backend(name)
+    assert isinstance(backend, Backend)
+    assert backend.name == name
+    scores = backend.fit(x, speakers).score(x[:3], x[3:8])
+    assert scores.shape == (5, 3)
+    assert scores[0, 0] > scores[4, 0]  # the same speaker scores above another
+
+
+def test_a_given_back_end_is_copied():
+    mine = Cosine()
+    assert make_backend(mine) is not mine
+    with pytest.raises(UsageError, match=f"unknown back-end 'svm'; expected {', '.join(BACKENDS)}"):
+        make_backend("svm")
+    for wrong in (Cosine, 3):
+        with pytest.raises(UsageError, match="object with name, fit and score"):
+            make_backend(wrong)
+
+
+@pytest.mark.parametrize("method", ["z", "t", "s"])
+@pytest.mark.parametrize("top", [None, 4])
+@pytest.mark.parametrize("inner", [Cosine, Plda])
+def test_normalised_scores_have_no_unit(method, top, inner, people):
+    x, speakers = people
+    before = ScoreNorm(inner(), method=method, top=top).fit(x, speakers).score(x[:4], x[10:17])
+    other = ScoreNorm(Rescaled(inner(), 7.0, -3.0), method=method, top=top).fit(x, speakers)
+    np.testing.assert_allclose(other.score(x[:4], x[10:17]), before, atol=1e-9)
+
+
+def test_normalised_scores_by_definition(people):
+    x, speakers = people
+    cohort = x[30:40]
+    cosine = Cosine().fit(x, speakers)
+    raw = cosine.score(x[:3], x[5:9])
+    norm = {m: ScoreNorm(Cosine(), method=m, cohort=cohort).fit(x, speakers).score(x[:3], x[5:9]) for m in "zts"}
+    of_enrol, of_trial = cosine.score(x[:3], cohort), cosine.score(cohort, x[5:9])
+    np.testing.assert_allclose(norm["z"], (raw - of_enrol.mean(axis=0)) / of_enrol.std(axis=0))
+    np.testing.assert_allclose(
+        norm["t"], (raw - of_trial.mean(axis=1, keepdims=True)) / of_trial.std(axis=1, keepdims=True)
+    )
+    np.testing.assert_allclose(norm["s"], (norm["z"] + norm["t"]) / 2)
+    everyone = ScoreNorm(Cosine(), top=10, cohort=cohort).fit(x, speakers)
+    np.testing.assert_allclose(everyone.score(x[:3], x[5:9]), norm["s"])
+    assert everyone.name == "cosine-asnorm"
+    top = np.sort(of_trial, axis=1)[:, -3:]
+    adaptive = ScoreNorm(Cosine(), method="t", top=3, cohort=cohort).fit(x, speakers).score(x[:3], x[5:9])
+    np.testing.assert_allclose(adaptive, (raw - top.mean(axis=1)[:, None]) / top.std(axis=1)[:, None])
+
+
+def test_z_norm_keeps_columns_and_t_norm_keeps_rows_in_order(people):
+    x, speakers = people
+    raw = Plda().fit(x, speakers).score(x[:8], x[8:30])
+    z, t = (ScoreNorm(Plda(), method=m).fit(x, speakers).score(x[:8], x[8:30]) for m in "zt")
+    assert (np.argsort(z, axis=0) == np.argsort(raw, axis=0)).all()
+    assert (np.argsort(t, axis=1) == np.argsort(raw, axis=1)).all()
+
+
+def test_errors(people):
+    x, speakers = people
+    with pytest.raises(UsageError, match="call fit"):
+        Cosine().score(x, x)
+    with pytest.raises(UsageError, match="call fit"):
+        ScoreNorm(Cosine()).score(x, x)
+    with pytest.raises(UsageError, match="expected z, t or s"):
+        ScoreNorm(Cosine(), method="q").fit(x, speakers)
+    with pytest.raises(UsageError, match="size of the cohort"):
+        ScoreNorm(Cosine(), top=13).fit(x, speakers)
+    with pytest.raises(InputError, match="cohort of at least two"):
+        ScoreNorm(Cosine(), cohort=x[:1]).fit(x, speakers)
+    with pytest.raises(InputError, match="one per vector"):
+        Cosine().fit(x, speakers[:-1])
+    with pytest.raises(InputError, match="shape"):
+        Cosine(centre=False).score(x[0], x)

@@ -1,0 +1,106 @@
+"""Back-ends and the adapter as scikit-learn estimators: parameters, copies, words, pickles."""
+
+import inspect
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from zeroevidence.attack.backends.backend import BACKENDS, make_backend
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends.plda import Plda
+from zeroevidence.attack.backends.score_norm import ScoreNorm
+from zeroevidence.attack.ladder.adapter import Adapter
+
+MADE = {name: kind.make for name, kind in BACKENDS.items()} | {
+    "cosine without centre": lambda: Cosine(centre=False),
+    "plda with lda": lambda: Plda(lda=3, length_norm=False, shrinkage=0.1),
+    "adaptive t-norm": lambda: ScoreNorm(Plda(lda=2), method="t", top=3),
+    "cohort given": lambda: ScoreNorm(Cosine(), cohort=np.eye(6)),
+}
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    x = np.repeat(2.0 * rng.normal(size=(12, 6)), 5, axis=0) + rng.normal(size=(60, 6)) + 4.0
+    return x, np.repeat([f"s{i}" for i in range(12)], 5)
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_clones_score_alike_and_are_not_fitted(make, people):
+    x, speakers = people
+    backend = make().fit(x, speakers)
+    copied = clone(backend)
+    assert type(copied) is type(backend)
+    assert repr(copied) == repr(backend)
+    check_is_fitted(backend)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(copied)
+    np.testing.assert_array_equal(copied.fit(x, speakers).score(x[:4], x[9:20]), backend.score(x[:4], x[9:20]))
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_copies_keep_what_was_learned(make, copied, people):
+    x, speakers = people
+    backend = make().fit(x, speakers)
+    again = copied(backend)
+    assert again is not backend
+    np.testing.assert_array_equal(again.score(x[:4], x[9:20]), backend.score(x[:4], x[9:20]))
+
+
+@pytest.mark.parametrize("make", [*MADE.values(), Adapter], ids=[*MADE, "adapter"])
+def test_parameters_are_read_and_set(make):
+    backend = make()
+    names = set(inspect.signature(type(backend)).parameters)
+    assert set(backend.get_params(deep=False)) == names
+    assert set(vars(backend)) == names  # the constructor stores these and nothing else
+    for name, value in backend.get_params(deep=False).items():
+        assert getattr(backend, name) is value
+        assert backend.set_params(**{name: value}) is backend
+
+
+def test_parameters_of_what_is_inside():
+    norm = ScoreNorm(Plda(), top=5)
+    assert norm.get_params()["backend__lda"] is None
+    assert norm.set_params(backend__lda=4, method="z").name == "plda4-aznorm"
+    with pytest.raises(ValueError, match="Invalid parameter 'centre'"):
+        norm.set_params(backend__centre=True)
+
+
+def test_words():
+    assert repr(Cosine()) == "Cosine()"
+    assert repr(Plda(lda=5)) == "Plda(lda=5)"
+    assert repr(ScoreNorm(Cosine(centre=False), top=7)) == "ScoreNorm(backend=Cosine(centre=False), top=7)"
+    assert repr(Adapter(random_state=3)) == "Adapter(random_state=3)"
+
+
+def test_a_normalisation_leaves_the_back_end_that_it_was_given(people):
+    inner = Cosine()
+    norm = ScoreNorm(inner).fit(*people)
+    assert norm.backend is inner
+    with pytest.raises(NotFittedError):
+        check_is_fitted(inner)
+    check_is_fitted(norm.backend_)
+
+
+def test_a_made_back_end_has_learned_nothing(people):
+    mine = Plda(lda=2).fit(*people)
+    made = make_backend(mine)
+    assert repr(made) == "Plda(lda=2)"
+    with pytest.raises(NotFittedError):
+        check_is_fitted(made)
+
+
+@pytest.mark.parametrize("kind", [Cosine, Plda, ScoreNorm, Adapter])
+def test_vectors_are_no_metadata(kind):
+    assert issubclass(kind, BaseEstimator)
+    assert not [name for name in dir(kind) if name.startswith("set_") and name.endswith("_request")]
+    estimator = ScoreNorm(Cosine()) if kind is ScoreNorm else kind()
+    routing = estimator.get_metadata_routing()
+    assert not any(getattr(routing, method).requests for method in ("fit", "score", "transform"))

@@ -1,0 +1,368 @@
+"""Encoders in the box: the bundled one, those that are added, and how both are checked."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack import encoders
+from zeroevidence.attack.encoders.adding import add_encoder
+from zeroevidence.attack.encoders.checking import (
+    ALIKE,
+    EMBEDDINGS,
+    UTTERANCE,
+    check_encoders,
+    check_wave,
+    examine,
+    reference,
+)
+from zeroevidence.attack.encoders.inventory import find_encoder, inventory
+from zeroevidence.attack.encoders.published import PUBLISHED_ENCODERS
+from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, EXTRACTORS, load_extractor
+from zeroevidence.attack.extractors.families.campplus import HOME
+from zeroevidence.attack.onnx_models.cards import read_card
+from zeroevidence.attack.onnx_models.folders import BUNDLED, added_home
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.data.speech.audio import inspect_audio, load_audio
+from zeroevidence.errors import InputError, MissingExtra, UsageError
+
+pytest.importorskip("soundfile")
+pytest.importorskip("onnxruntime")
+
+CARD = {"sample_rate": 16000, "dim": 80, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "encoders"
+
+
+@pytest.fixture
+def tiny(tmp_path, onnx_model):
+    """Write a small model and its card; what they are may be changed."""
+
+    def write(name="tiny", data=None, **change):
+        (tmp_path / f"{name}.onnx").write_bytes(onnx_model() if data is None else data)
+        card = {key: value for key, value in (CARD | {"file": f"{name}.onnx"} | change).items() if value is not None}
+        (tmp_path / f"{name}.json").write_text(json.dumps(card))
+        return tmp_path / f"{name}.onnx"
+
+    return write
+
+
+def _left(home):
+    return sorted(one.name for one in home.iterdir()) if home.exists() else []
+
+
+def test_an_encoder_is_in_the_box():
+    assert DEFAULT_EXTRACTOR in EXTRACTORS
+    model = load_extractor(DEFAULT_EXTRACTOR)
+    assert (model.name, model.dim, model.sample_rate) == ("campplus", 192, 16000)
+    assert load_extractor("CamPPlus").fingerprint == model.fingerprint
+
+
+@pytest.mark.parametrize("card", sorted(BUNDLED.glob("*/card.json")), ids=lambda card: card.parent.name)
+def test_what_is_bundled_has_card_licence_and_origin(card):
+    bundled = read_card(card)
+    assert bundled.name == card.parent.name
+    assert hashlib.sha256(bundled.file.read_bytes()).hexdigest() == bundled.sha256
+    assert all((bundled.licence, bundled.origin, bundled.architecture))
+    assert bundled.origin in (card.parent / "README.md").read_text(encoding="utf-8")
+    assert bundled.licence.partition("-")[0] in (card.parent / "LICENSE").read_text(encoding="utf-8")
+    assert bundled.reference == bundled.name
+
+
+def test_a_fresh_process_needs_neither_network_nor_torch(tmp_path):
+    code = """
+import sys
+
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise RuntimeError(f"the network is asked: {event} {arguments}")
+
+sys.addaudithook(refuse)
+for name in ("torch", "resemblyzer", "speechbrain"):
+    sys.modules[name] = None
+from zeroevidence.attack.encoders.checking import examine
+from zeroevidence.attack.extractors.extractor import load_extractor
+print(examine(load_extractor("campplus")))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(Path(encoders.__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert float(ran.stdout) > ALIKE
+
+
+def test_it_gives_the_known_vectors(shared):
+    known = np.load(shared / "embeddings" / "audiomnist_campplus.npz")
+    at = known["utterance"].tolist().index("12_03")
+    vector = load_extractor("campplus").embed([load_audio(shared / "audiomnist" / "12" / "12_03.flac")])[0]
+    expected = known["vectors"][at]
+    assert vector @ expected / np.linalg.norm(vector) / np.linalg.norm(expected) > 0.99999
+
+
+def test_the_check_utterance_is_speech_of_a_few_seconds():
+    facts = inspect_audio(UTTERANCE)
+    assert (facts.rate, facts.channels, facts.silent, facts.clipped) == (16000, 1, False, False)
+    assert 2.0 < facts.samples / facts.rate < 5.0
+    assert UTTERANCE.stat().st_size < 100_000
+
+
+def test_every_known_encoder_has_its_embedding():
+    for name, dim in [("campplus", 192), *((one.name, one.dim) for one in PUBLISHED_ENCODERS.values())]:
+        assert reference(name).shape == (dim,)
+    with pytest.raises(InputError, match="no reference 'wishful'; expected one of campplus, ecapa"):
+        reference("wishful")
+
+
+def test_the_bundled_encoder_passes_its_check():
+    (found,) = check_encoders()
+    assert (found.name, found.problem) == ("campplus", None)
+    assert found.cosine > ALIKE
+
+
+def test_the_check_notices_another_front_end_and_other_weights(tmp_path):
+    card = read_card(HOME / "card.json")
+    with pytest.raises(InputError, match=r"campplus_zh_en.onnx: .* has cosine -?0\.\d+ to that of campplus"):
+        examine(OnnxExtractor(replace(card, front_end="speechbrain-fbank")))
+    with pytest.raises(InputError, match=r"to that of ecapa; expected more than 0.9999"):
+        examine(OnnxExtractor(replace(card, reference="ecapa")))
+    data = bytearray(card.file.read_bytes())
+    data[len(data) // 2] ^= 64
+    (tmp_path / "m.onnx").write_bytes(data)
+    with pytest.raises(InputError, match=f"its sha256 is .*; its card says {card.sha256}"):
+        OnnxExtractor(replace(card, file=tmp_path / "m.onnx"))
+
+
+def test_an_added_encoder_is_found_by_its_name(home, tiny):
+    file = tiny(architecture="mean square", licence="MIT", note="of no use")
+    added = add_encoder(file)
+    assert (added.name, added.shelf, added.card.file) == ("tiny", "added", home / "tiny" / "tiny.onnx")
+    assert added.card.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert (added.card.architecture, added.card.licence, added.card.note) == ("mean square", "MIT", "of no use")
+    model = load_extractor("tiny")
+    assert (model.name, model.dim) == ("tiny", 80)
+    assert model.fingerprint == load_extractor(file).fingerprint
+    assert [one.name for one in inventory().encoders] == ["campplus", "tiny"]
+    assert find_encoder("Tiny") == added
+    assert [(one.name, one.cosine, one.problem) for one in check_encoders(["tiny"])] == [("tiny", None, None)]
+    file.unlink()
+    assert load_extractor("tiny").embed([check_wave(16000)]).shape == (1, 80)
+
+
+def test_cards_from_elsewhere_and_other_names(home, tiny, tmp_path):
+    file = tiny(file=None)
+    with pytest.raises(InputError, match="no card beside it names this model"):
+        add_encoder(file)
+    assert add_encoder(file, card=tmp_path / "tiny.json", name="other").name == "other"
+    several = tmp_path / "cards" / "several.json"
+    several.parent.mkdir()
+    several.write_text(json.dumps({"a": CARD | {"file": "x.onnx"}, "b": CARD | {"file": "tiny.onnx"}}))
+    assert add_encoder(file, card=several).name == "b"
+    assert add_encoder(file, card=f"{several}#a").name == "a"
+    tiny("whole")
+    assert add_encoder(tmp_path / "whole.json").name == "whole"
+    assert _left(home) == ["a", "b", "other", "whole"]
+
+
+def test_names_that_are_taken_or_cannot_be(home, tiny):
+    file = tiny()
+    for name in ("campplus", "resemblyzer"):
+        with pytest.raises(UsageError, match=f"'{name}' is an extractor already"):
+            add_encoder(file, name=name, overwrite=True)
+    for name in ("../tiny", "Tiny", "a/b", ".", "a" * 65, "speechbrain/x"):
+        with pytest.raises(UsageError, match="cannot name an encoder"):
+            add_encoder(file, name=name)
+    assert _left(home) == []
+
+
+def test_one_that_is_there_is_replaced_only_when_told(home, tiny, onnx_model):
+    add_encoder(tiny())
+    before = find_encoder("tiny").card.sha256
+    tiny(data=onnx_model(after=[("Neg",)]))
+    with pytest.raises(UsageError, match=r"'tiny' was added already, in .*; --overwrite replaces it"):
+        add_encoder(home.parents[1] / "tiny.onnx")
+    assert find_encoder("tiny").card.sha256 == before
+    add_encoder(home.parents[1] / "tiny.onnx", overwrite=True)
+    assert find_encoder("tiny").card.sha256 != before
+    assert _left(home) == ["tiny"]
+
+
+def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, onnx_model, external_tensor, tmp_path):
+    (tmp_path / "w.bin").write_bytes(bytes(320))
+    beside = onnx_model(after=[("Add", "w")], tensors=[external_tensor("w.bin")])
+    outside = onnx_model(after=[("Add", "w")], tensors=[external_tensor("../w.bin")])
+    cases = {
+        r"tiny\.json: tiny: dim is missing; expected a whole number": {"dim": None},
+        r"tiny\.json: tiny: sample_rate is missing; expected a whole number": {"sample_rate": None},
+        r"tiny\.json: tiny: its features are not understood": {"front_end": None},
+        r"tiny\.onnx: output of shape \(1, 80\); expected \(1, 79\)": {"dim": 79},
+        r"tiny\.onnx: has inputs feats and outputs embedding; its card says x": {"input": "x"},
+        r"tiny\.onnx: its sha256 is \w{64}; its card says 0{64}": {"sha256": 64 * "0"},
+        r"tiny\.onnx: has \d+ bytes; its card says 7": {"bytes": 7},
+        r"tiny\.json: tiny: bytes is 'x'; expected a whole number": {"bytes": "x"},
+        r"tiny\.json: tiny: dim is 10000000; expected a whole number from 1 to 1048576": {"dim": 10**7},
+        r"tiny\.json: tiny: note is 7; expected text": {"note": 7},
+        r"tiny\.onnx: 80 dimensions; expected 192 of ecapa": {"reference": "ecapa"},
+        r"tiny\.onnx: no reference 'x'; expected one of campplus, ecapa": {"reference": "x"},
+        r"tiny\.onnx: cannot be loaded as ONNX": {"data": b"\x00"},
+        r"tiny\.onnx: cannot be run on features of shape": {"front_end": "wave"},
+        r"tiny\.onnx: its embedding of the check utterance is not finite": {
+            "data": onnx_model(after=[("Neg",), ("Log",)])
+        },
+        r"tiny\.onnx: gives another embedding .* each time": {"data": onnx_model(after=[("RandomNormalLike",)])},
+        r"tiny\.onnx: its weights are in other files \(w\.bin\)": {"data": beside},
+        r"tiny\.onnx: its weights are in '\.\./w\.bin', outside its folder": {"data": outside},
+    }
+    for reason, change in cases.items():
+        with pytest.raises(InputError, match=reason):
+            add_encoder(tiny(**change))
+    with pytest.raises(InputError, match=r"gone.onnx: no such file"):
+        add_encoder(tmp_path / "gone.onnx")
+    assert _left(home) == []
+
+
+def test_a_file_that_was_changed_after_it_was_added_is_noticed(home, tiny):
+    add_encoder(tiny())
+    file = home / "tiny" / "tiny.onnx"
+    data = file.read_bytes()
+    # still ONNX: with the name of its maker, and with another name of what goes in
+    longer, other = data + b"\x12\x01x", data.replace(b"feats", b"taefs")
+    for changed, words in ((longer, f"has {len(longer)} bytes; its card says {len(data)}"), (other, "its sha256 is")):
+        file.write_bytes(changed)
+        with pytest.raises(InputError, match=words):
+            load_extractor("tiny")
+        good, bad = check_encoders()
+        assert (good.name, good.problem, bad.name) == ("campplus", None, "tiny")
+        assert words in bad.problem.reason
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("../tiny.onnx", r"file is '\.\./tiny\.onnx', outside the folder of the card; expected a file beside it"),
+        ("/etc/passwd", "file is '/etc/passwd', outside the folder of the card"),
+        (300 * "x", r"no such model file x+\.\.\."),
+        ("a\0b", "no such model file"),
+        ("", "file is ''; expected text"),
+    ],
+)
+def test_a_card_names_a_file_beside_it(home, tiny, file, reason):
+    card = tiny(file=file).with_suffix(".json")
+    with pytest.raises(InputError, match=rf"tiny\.json: tiny: {reason}"):
+        add_encoder(card)
+
+
+@pytest.mark.parametrize("text", ["[" * 9000, '{"t": {"dim": NaN}}', '{"t": 1', "\xff", '["card"]', "{}", '"card"'])
+def test_a_card_that_is_none_is_refused_by_name(home, tiny, text):
+    (file := tiny().with_suffix(".json")).write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=r"tiny\.json"):
+        add_encoder(file)
+
+
+def test_weights_that_are_trained_further_are_those_of_the_card(home, tiny):
+    pytest.importorskip("onnx")
+    pytest.importorskip("torch")
+    from zeroevidence.attack.networks.loading import load_network
+
+    card = add_encoder(tiny()).card
+    with card.file.open("ab") as stream:
+        stream.write(b"\x12\x01x")
+    with pytest.raises(InputError, match=r"tiny\.onnx: has \d+ bytes; its card says \d+"):
+        load_network(card)
+    with pytest.raises(InputError, match=r"tiny\.onnx: its sha256 is"):
+        load_network(replace(card, bytes=None))
+
+
+def test_a_broken_card_hides_no_other_encoder(home, tiny):
+    add_encoder(tiny(), name="fine")
+    add_encoder(tiny(), name="broken")
+    (home / "broken" / "card.json").write_text("{")
+    there = inventory()
+    assert [one.name for one in there.encoders] == ["campplus", "fine"]
+    assert [Path(one.path).parent.name for one in there.problems] == ["broken"]
+    assert [(one.name, one.problem is None) for one in check_encoders()] == [
+        ("campplus", True),
+        ("fine", True),
+        ("broken", False),
+    ]
+    for use in (find_encoder, load_extractor):
+        with pytest.raises(InputError, match=r"card\.json:1: not JSON"):
+            use("broken")
+    with pytest.raises(InputError, match="wishful: no such encoder; expected one of campplus, fine"):
+        check_encoders(["wishful"])
+
+
+def test_a_failed_replacement_keeps_the_old_one(home, tiny, monkeypatch):
+    add_encoder(tiny())
+    rename = Path.rename
+
+    def broken(self, target):
+        if self.name == "fresh":
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", broken)
+    with pytest.raises(InputError, match="encoders cannot be kept there: No space left"):
+        add_encoder(tiny(), overwrite=True)
+    assert _left(home) == ["tiny"]
+    assert load_extractor("tiny").dim == 80
+
+
+def test_published_encoders_are_recognised(home, tiny, shared):
+    file = tiny()
+    with pytest.raises(InputError, match=r"has outputs embedding .*; expected one of utterances x 192, as ecapa"):
+        add_encoder(file, known="ecapa")
+    with pytest.raises(UsageError, match="unknown published encoder 'wishful'; expected ecapa"):
+        add_encoder(file, known="wishful")
+    with pytest.raises(UsageError, match="expected either its name or a card"):
+        add_encoder(file, known="ecapa", card=file)
+    with pytest.raises(InputError, match=r"gone.onnx: no such file"):
+        add_encoder(file.with_name("gone.onnx"), known="ecapa")
+    with pytest.raises(InputError, match=r"campplus_zh_en.onnx: its embedding .* to that of ecapa"):
+        add_encoder(HOME / "campplus_zh_en.onnx", known="ecapa")
+    assert _left(home) == []
+    added = add_encoder(shared / "models" / "ecapa_voxceleb.onnx", known="ECAPA")
+    assert (added.name, added.card.reference, added.card.front_end) == ("ecapa", "ecapa", "speechbrain-fbank")
+    (found,) = check_encoders(["ecapa"])
+    assert found.cosine > ALIKE
+
+
+def test_where_encoders_are_kept(monkeypatch, tmp_path):
+    monkeypatch.delenv("ZEROEVIDENCE_HOME")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert added_home() == tmp_path / ".local" / "share" / "zeroevidence" / "encoders"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert added_home() == tmp_path / "data" / "zeroevidence" / "encoders"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert added_home() == tmp_path / "Library" / "Application Support" / "zeroevidence" / "encoders"
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert added_home() == tmp_path / "local" / "zeroevidence" / "encoders"
+
+
+def test_without_the_runtime_the_part_is_named(monkeypatch, tiny):
+    file = tiny()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    for use in (lambda: load_extractor("campplus"), check_encoders, lambda: add_encoder(file)):
+        with pytest.raises(MissingExtra, match=r"zeroevidence\[speech\]"):
+            use()
+    assert [one.name for one in inventory().encoders] == ["campplus"]
+
+
+def test_embeddings_of_the_check_utterance_are_plain_json():
+    assert set(json.loads(EMBEDDINGS.read_text(encoding="utf-8"))) == {"campplus", *PUBLISHED_ENCODERS}

@@ -1,0 +1,46 @@
+"""Whom an encoder learned from: what its card keeps, and who is known again."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from zeroevidence.attack.encoders.inventory import find_card, find_encoder
+from zeroevidence.attack.encoders.training_speakers import person_digest, refuse_shared, shared_people, training_people
+from zeroevidence.attack.onnx_models.cards import card_text, read_card
+from zeroevidence.errors import InputError
+
+
+@pytest.fixture
+def trained():
+    plain = find_encoder("campplus").card
+    learned, stopped = (tuple(person_digest(name) for name in names) for names in (("ann", "bob"), ("cem",)))
+    return replace(plain, training_people=learned, development_people=stopped)
+
+
+def test_people_are_known_again_whatever_their_part(trained):
+    assert training_people(trained) == {person_digest(name) for name in ("ann", "bob", "cem")}
+    assert shared_people(trained, ["cem", "dora", "ann", "ann"]) == ["ann", "cem"]
+    refuse_shared(trained, ["dora", "Ann"])
+    with pytest.raises(InputError, match=r"campplus was trained with 2 of the evaluated people, among them 'ann'"):
+        refuse_shared(trained, ["cem", "ann"])
+
+
+def test_a_card_keeps_them(trained, tmp_path):
+    (tmp_path / trained.file.name).write_bytes(b"")
+    card = tmp_path / "card.json"
+    card.write_text(card_text(trained))
+    again = read_card(card)
+    assert (again.training_people, again.development_people) == (trained.training_people, trained.development_people)
+    assert find_card(str(card)) == again
+    assert find_card("campplus") == find_encoder("campplus").card
+    assert "ann" not in json.loads(card.read_text())["training_people"]
+
+
+@pytest.mark.parametrize("people", ["ann", ["ann"], [1]])
+def test_what_is_no_digest_is_refused(trained, tmp_path, people):
+    (tmp_path / trained.file.name).write_bytes(b"")
+    card = tmp_path / "card.json"
+    card.write_text(json.dumps(json.loads(card_text(trained)) | {"training_people": people}))
+    with pytest.raises(InputError, match="training_people: expected a list of words of 64 hexadecimal digits"):
+        read_card(card)

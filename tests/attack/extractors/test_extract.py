@@ -1,0 +1,338 @@
+"""Extraction: stored vectors, interruption, bad audio, and the models with their cards."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.extractors.extract import extract
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.onnx_models.cards import read_card
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.data.speech.audio import load_audio, write_audio
+from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.errors import InputError, MissingExtra
+
+pytest.importorskip("soundfile")
+pytest.importorskip("soxr")
+
+
+class Moments:
+    """An encoder of four numbers that counts what it is asked and can be told to break off."""
+
+    name, sample_rate, dim = "moments", 16000, 4
+
+    def __init__(self, fingerprint="moments:1", stop_after=None):
+        self.fingerprint, self.stop_after = fingerprint, stop_after
+        self.seen, self.batches = 0, []
+
+    def embed(self, waves):
+        if self.stop_after is not None and self.seen + len(waves) > self.stop_after:
+            raise KeyboardInterrupt
+        self.seen += len(waves)
+        self.batches.append([len(wave) for wave in waves])
+        if any(len(wave) < 3900 for wave in waves):
+            raise InputError("too short")
+        return np.array([[w.mean(), w.std(), np.abs(w).max(), len(w) / 16000] for w in waves], np.float32)
+
+
+class Louder:
+    def __init__(self, factor):
+        self.factor, self.fingerprint = factor, f"louder:{factor}"
+
+    def __call__(self, wave, rate, utterance):
+        assert rate == 16000
+        assert utterance.id.startswith("u")
+        return wave * self.factor
+
+
+@pytest.fixture
+def utterances(tmp_path):
+    rng = np.random.default_rng(0)
+    found = []
+    for k in range(12):
+        file = tmp_path / "audio" / f"{k}.wav"
+        file.parent.mkdir(exist_ok=True)
+        write_audio(file, 0.1 * rng.normal(size=4000 + 400 * (k * 5 % 7)))
+        found.append(Utterance(f"u{k}", f"s{k // 3}", file, attributes={"sex": "F"} if k else {}))
+    return found
+
+
+def test_order_people_and_independence_of_batches_and_workers(utterances):
+    first = extract(utterances, Moments())
+    assert first.ids.tolist() == [one.id for one in utterances]
+    assert first.speakers.tolist() == [one.speaker for one in utterances]
+    assert first.attributes["sex"].tolist() == [""] + ["F"] * 11
+    wave = load_audio(utterances[5])
+    assert first.vectors[5, 3] == np.float32(len(wave) / 16000)
+    for batch, workers in ((1, 1), (5, 1), (2, 3), (100, 2)):
+        model = Moments()
+        again = extract(utterances, model, batch=batch, workers=workers)
+        assert np.array_equal(first.vectors, again.vectors)
+        assert max(map(len, model.batches)) <= batch
+    model = Moments()
+    extract(utterances, model, batch=3)
+    lengths = [length for batch in model.batches for length in batch]
+    assert lengths == sorted(lengths)
+
+
+def test_stored_vectors_are_used_again(utterances, tmp_path):
+    cache = tmp_path / "cache"
+    told = []
+    first = extract(
+        utterances, Moments(), cache=cache, batch=5, progress=lambda done, total: told.append((done, total))
+    )
+    assert told == [(5, 12), (10, 12), (12, 12)]
+    model = Moments()
+    assert np.array_equal(extract(utterances[::-1], model, cache=cache).vectors, first.vectors[::-1])
+    assert model.seen == 0
+    for other in (Moments("moments:2"), Moments()):
+        transform = None if other.fingerprint == "moments:2" else Louder(2.0)
+        extract(utterances, other, cache=cache, transform=transform)
+        assert other.seen == 12
+    model = Moments()
+    twice = extract(utterances, model, cache=cache, transform=Louder(2.0))
+    assert model.seen == 0
+    assert np.allclose(twice.vectors[:, 2], 2 * first.vectors[:, 2])
+    extract(utterances, model, cache=cache, transform=Louder(3.0))
+    assert model.seen == 12
+    write_audio(utterances[0].path, 0.2 * np.sin(np.arange(4000)))
+    model = Moments()
+    extract(utterances, model, cache=cache)
+    assert model.seen == 1
+
+
+def test_interrupted_extraction_resumes(utterances, tmp_path):
+    cache = tmp_path / "cache"
+    model = Moments(stop_after=7)
+    with pytest.raises(KeyboardInterrupt):
+        extract(utterances, model, cache=cache, batch=2)
+    assert model.seen == 6
+    model = Moments()
+    resumed = extract(utterances, model, cache=cache, batch=2)
+    assert model.seen == 6
+    assert np.array_equal(resumed.vectors, extract(utterances, Moments()).vectors)
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "empty", "flipped"])
+def test_damaged_files_are_computed_again(utterances, tmp_path, damage):
+    cache = tmp_path / "cache"
+    first = extract(utterances, Moments(), cache=cache)
+    files = sorted(one for one in cache.rglob("*") if one.is_file())
+    assert len(files) == 12
+    data = files[0].read_bytes()
+    flipped = bytearray(data)
+    flipped[-1] ^= 1
+    files[0].write_bytes({"cut": data[:-3], "zeros": bytes(len(data)), "empty": b"", "flipped": bytes(flipped)}[damage])
+    model = Moments()
+    assert np.array_equal(extract(utterances, model, cache=cache).vectors, first.vectors)
+    assert model.seen == 1
+
+
+def test_a_write_that_fails_leaves_nothing_behind(utterances, tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+
+    def broken(self, target):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.replace", broken)
+        with pytest.raises(OSError, match="vectors cannot be stored: No space left"):
+            extract(utterances, Moments(), cache=cache)
+    assert [one for one in cache.rglob("*") if one.is_file()] == []
+
+
+def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path):
+    cache = tmp_path / "cache"
+    tone = np.sin(np.arange(3500))
+    waves = {"silent": np.zeros(4000), "empty": np.zeros(0), "short": tone, "brief": tone[:1600]}
+    for name, wave in waves.items():
+        write_audio(tmp_path / f"{name}.wav", wave)
+    (tmp_path / "text.wav").write_text("no audio")
+    reasons = (
+        "silent",
+        "no samples",
+        "too short",
+        "0.10 s of sound; expected at least 0.2 s",
+        "cannot be read as audio",
+    )
+    bad = [Utterance(f"u-{name}", "x", tmp_path / f"{name}.wav") for name in (*waves, "text")]
+    for one, reason in zip(bad, reasons, strict=True):
+        with pytest.raises(InputError, match=rf"{one.path.name}: .*{reason}"):
+            extract([one], Moments())
+    model = Moments()
+    with pytest.raises(InputError, match="and 4 more"):
+        extract(utterances + bad, model, cache=cache)
+    model = Moments()
+    kept = extract(bad + utterances, model, cache=cache, skip=True)
+    assert kept.ids.tolist() == [one.id for one in utterances]
+    assert model.seen == 1
+    gone = Utterance("u-gone", "x", tmp_path / "gone.wav")
+    model = Moments()
+    with pytest.raises(InputError, match=r"gone.wav: no such file"):
+        extract([*utterances, gone], model)
+    assert model.seen == 0
+    assert len(extract([*utterances, gone], model, skip=True)) == 12
+    with pytest.raises(InputError, match="silent or not finite after protection"):
+        extract(utterances, Moments(), transform=Louder(0.0))
+    with pytest.raises(InputError, match="no utterances"):
+        extract([], Moments())
+    with pytest.raises(InputError, match="occurs twice"):
+        extract(utterances[:1] * 2, Moments())
+
+
+def test_stereo_phone_and_clipped_files_are_embedded(tmp_path):
+    tone = np.sin(np.arange(16000) / 7)
+    write_audio(tmp_path / "mono.wav", tone / 2)
+    write_audio(tmp_path / "stereo.wav", np.stack((tone, tone), axis=1) / 2)
+    write_audio(tmp_path / "phone.wav", tone[:8000] / 2, 8000)
+    write_audio(tmp_path / "clipped.wav", 4 * tone)
+    names = ("mono", "stereo", "phone", "clipped")
+    found = extract([Utterance(f"u{name}", "s", tmp_path / f"{name}.wav") for name in names], Moments())
+    assert np.array_equal(found.vectors[0], found.vectors[1])
+    assert found.vectors[:, 3].tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+CARD = {
+    "file": "m.onnx",
+    "sample_rate": 16000,
+    "dim": 80,
+    "front_end": "kaldi-fbank",
+    "input": "feats",
+    "output": "embedding",
+}
+
+
+@pytest.mark.parametrize("batch", [1, "N"])
+def test_onnx_with_its_card(tmp_path, utterances, onnx_model, batch):
+    pytest.importorskip("onnxruntime")
+    (tmp_path / "m.onnx").write_bytes(onnx_model(batch))
+    (tmp_path / "m.json").write_text(json.dumps(CARD))
+    model = load_extractor(tmp_path / "m.json")
+    assert (model.name, model.dim, model.sample_rate) == ("m", 80, 16000)
+    assert model.batched is (batch == "N")
+    assert load_extractor(tmp_path / "m.onnx").fingerprint == model.fingerprint
+    waves = [load_audio(one) for one in utterances]
+    alone = np.concatenate([model.embed([wave]) for wave in waves])
+    assert np.allclose(model.embed(waves), alone, rtol=1e-6)
+    assert np.allclose(alone[3], (model.features(waves[3]) ** 2).mean(axis=0), rtol=1e-5)
+    assert np.array_equal(extract(utterances, model, workers=2).vectors, extract(utterances, model).vectors)
+    write_audio(tmp_path / "short.wav", np.sin(np.arange(300)))
+    with pytest.raises(InputError, match=r"short.wav: 0.02 s of sound; expected at least 0.2 s"):
+        extract([*utterances, Utterance("x", "x", tmp_path / "short.wav")], model)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"front_end": "mel"},
+            "unknown front end 'mel'; expected front_end to be one of speechbrain-fbank, kaldi-fbank, wave",
+        ),
+        ({"front_end": None, "features": "Kaldi fbank with 23 filters"}, "its features are not understood"),
+        ({"dim": "many"}, "dim is 'many'; expected a whole number"),
+        ({"dim": None}, "dim is None; expected a whole number"),
+        ({"front_end": ["wave"]}, r"front_end is \['wave'\]; expected text"),
+        ({"input": " "}, "input is ' '; expected text"),
+        ({"sha256": "12ab"}, "sha256 is '12ab'; expected 64 hexadecimal digits"),
+        ({"sha256": 64 * "0"}, f"its sha256 is [0-9a-f]{{64}}; its card says {64 * '0'}"),
+        ({"sample_rate": 8000}, "sample_rate 8000; expected 16000"),
+        ({"file": "gone.onnx"}, "no such model file gone.onnx"),
+        ({"input": "wave"}, "has inputs feats and outputs embedding; its card says wave"),
+        ({"dim": 79}, r"output of shape \(1, 80\); expected \(1, 79\)"),
+    ],
+)
+def test_cards_that_do_not_fit(tmp_path, utterances, onnx_model, change, reason):
+    pytest.importorskip("onnxruntime")
+    (tmp_path / "m.onnx").write_bytes(onnx_model())
+    (tmp_path / "m.json").write_text(json.dumps(CARD | change))
+    with pytest.raises(InputError, match=reason):
+        extract(utterances[:1], load_extractor(tmp_path / "m.json"))
+
+
+def test_names_that_are_no_extractor(tmp_path):
+    with pytest.raises(InputError, match=r"no such extractor; expected .*a model card"):
+        load_extractor("wishful")
+    (tmp_path / "two.json").write_text(json.dumps({"a": CARD, "b": CARD}))
+    with pytest.raises(InputError, match=r"2 models; expected two.json#NAME with one of a, b"):
+        load_extractor(tmp_path / "two.json")
+    with pytest.raises(InputError, match="no model 'c'"):
+        load_extractor(f"{tmp_path / 'two.json'}#c")
+    (tmp_path / "x.onnx").write_bytes(b"")
+    with pytest.raises(InputError, match="no card beside it names this model"):
+        load_extractor(tmp_path / "x.onnx")
+    (tmp_path / "list.json").write_text("[1]")
+    with pytest.raises(InputError, match="not a model card"):
+        load_extractor(tmp_path / "list.json")
+    (tmp_path / "x.json").write_text(json.dumps(CARD | {"file": "x.onnx"}))
+    if pytest.importorskip("onnxruntime"):
+        with pytest.raises(InputError, match="cannot be loaded as ONNX"):
+            load_extractor(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "extra"),
+    [
+        ("resemblyzer", "resemblyzer", "resemblyzer"),
+        ("speechbrain", "speechbrain/spkrec-ecapa-voxceleb", "speechbrain"),
+    ],
+)
+def test_missing_packages_are_named(monkeypatch, module, name, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=rf"zeroevidence\[{extra}\]"):
+        load_extractor(name)
+
+
+def _cosine(a, b):
+    return np.sum(a * b, axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+
+
+def _reference(shared, name, wanted):
+    known = np.load(shared / "embeddings" / f"audiomnist_{name}.npz")
+    at = {utterance: row for row, utterance in enumerate(known["utterance"].tolist())}
+    return known["vectors"][[at[one.id] for one in wanted]]
+
+
+def _real(shared):
+    names = ("01_00", "12_03", "56_15")
+    return [Utterance(name, name[:2], shared / "audiomnist" / name[:2] / f"{name}.flac") for name in names]
+
+
+@pytest.mark.parametrize(("card", "name"), [("ecapa_voxceleb", "ecapa"), ("campplus_zh_en", "campplus")])
+def test_real_models_give_the_known_vectors(shared, card, name):
+    pytest.importorskip("onnxruntime")
+    model = OnnxExtractor(read_card(shared / "models" / "cards.json", card))
+    found = extract(_real(shared), model)
+    assert _cosine(found.vectors, _reference(shared, name, _real(shared))).min() > 0.99999
+
+
+def test_resemblyzer_gives_the_known_vectors(shared):
+    pytest.importorskip("torch")
+    try:
+        model = load_extractor("resemblyzer")
+    except MissingExtra:
+        pytest.skip("resemblyzer is not installed")
+    found = extract(_real(shared)[:2], model)
+    assert _cosine(found.vectors, _reference(shared, "resemblyzer", _real(shared)[:2])).min() > 0.99999
+
+
+def test_an_interruption_costs_seconds_even_where_a_batch_takes_longer(utterances, tmp_path, monkeypatch):
+    """A protector that takes seven seconds an utterance is broken off within its first batch."""
+    clock = iter(range(0, 10_000, 7))
+    monkeypatch.setattr("zeroevidence.attack.extractors.extract.monotonic", lambda: float(next(clock)))
+
+    class Slow(Louder):
+        def __call__(self, wave, rate, utterance):
+            self.done = getattr(self, "done", 0) + 1
+            if self.done > 5:
+                raise KeyboardInterrupt
+            return super().__call__(wave, rate, utterance)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(utterances, Moments(), cache=tmp_path / "cache", transform=Slow(0.5))
+    again = Moments()
+    extract(utterances, again, cache=tmp_path / "cache", transform=Louder(0.5))
+    assert again.seen == len(utterances) - 5

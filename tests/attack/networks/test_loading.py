@@ -1,0 +1,196 @@
+"""From ONNX files into networks and back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+from zeroevidence.attack.networks.architecture import ARCHITECTURES, recognise  # noqa: E402
+from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
+from zeroevidence.attack.networks.onnx_export import halved, save_onnx  # noqa: E402
+from zeroevidence.attack.networks.onnx_layers import read_layers  # noqa: E402
+from zeroevidence.errors import InputError  # noqa: E402
+
+
+def session(path):
+    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+
+def features(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def changed(path, change):
+    """The file with its graph changed in place."""
+    model = onnx.load(str(path))
+    change(model.graph)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.fixture
+def file(network, tmp_path):
+    path = tmp_path / "network.onnx"
+    save_onnx(network, path)
+    return path
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_a_written_network_gives_the_same_embeddings(network, half, tmp_path):
+    path = tmp_path / "network.onnx"
+    save_onnx(network, path, half=half)
+    ran, again = session(path), load_onnx(path)
+    for shape in ((1, network.least_frames, 16), (1, 77, 16), (3, 199, 16), (2, 530, 16)):
+        feats = features(*shape)
+        with torch.no_grad():
+            expected, reread = network(torch.from_numpy(feats)).numpy(), again(torch.from_numpy(feats)).numpy()
+        (found,) = ran.run(["embedding"], {"feats": feats})
+        np.testing.assert_allclose(found, reread, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found, expected, atol=2e-2 if half else 1e-5, rtol=0 if half else 1e-4)
+
+
+def test_weights_survive_in_single_precision(network, tmp_path):
+    save_onnx(network, tmp_path / "network.onnx", half=False)
+    again = load_onnx(tmp_path / "network.onnx")
+    assert type(again) is type(network)
+    for (name, one), other in zip(network.state_dict().items(), again.state_dict().values(), strict=True):
+        assert torch.equal(one, other), name
+
+
+def test_half_precision_is_written_once(network, file, tmp_path):
+    again = tmp_path / "again.onnx"
+    save_onnx(load_onnx(file), again)
+    assert again.read_bytes() == file.read_bytes()
+    save_onnx(network, again, half=False)
+    assert again.stat().st_size > file.stat().st_size
+
+
+def test_a_kernel_beyond_half_precision_stays_single(network, tmp_path):
+    path = tmp_path / "network.onnx"
+    big = max((one for one in network.weighted() if hasattr(one, "kernel_size")), key=lambda one: one.weight.numel())
+    with torch.no_grad():
+        big.weight[0, 0] = 1e6
+    save_onnx(network, path)
+    assert max(float(np.abs(layer.tensors[0]).max()) for layer in read_layers(path)) == 1e6
+
+
+def test_rounding_to_half_precision_is_fair():
+    rng = np.random.default_rng(0)
+    values = features(40, 50, 60) * np.float32(0.1)
+    rounded = halved(values, rng)
+    assert rounded.dtype == np.float16
+    assert np.all(np.abs(rounded - values) <= np.spacing(np.abs(values).astype(np.float16)) * 1.001)
+    held = rounded.astype(np.float32)
+    assert np.array_equal(halved(held, rng), rounded)
+    moved = halved(held + np.float32(1e-5), rng).astype(np.float64) - held
+    assert moved.mean() == pytest.approx(1e-5, rel=0.05)
+    nearest = (held + np.float32(1e-5)).astype(np.float16).astype(np.float64) - held
+    assert nearest.mean() < 0.5e-5
+
+
+def test_a_kernel_made_small_by_folding_is_trained_at_its_usual_size(tmp_path):
+    network = ARCHITECTURES["campplus"].make(bands=16, front=4, width=16, growth=8, layers=(1, 1, 1), dim=6)
+    scales = torch.logspace(-12, 0, 16, base=2)[:, None, None]
+    with torch.no_grad():
+        network.halving.weight.mul_(scales)
+        network.halving.weight[3] = 0.0
+    path = tmp_path / "network.onnx"
+    save_onnx(network, path, half=False)
+    again = load_onnx(path).halving
+    assert torch.equal(again.weight * again.gain, network.halving.weight)
+    sizes = again.weight.detach().square().mean((1, 2)).sqrt() * 3**0.5 * (8 * 5) ** 0.5
+    assert sizes[3] == 0.0
+    assert all(0.7 < size < 1.42 for at, size in enumerate(sizes) if at != 3)
+
+
+def test_writing_leaves_the_network_alone(network, tmp_path):
+    network.train()
+    learning = [one.requires_grad for one in network.parameters()]
+    before = {name: one.clone() for name, one in network.state_dict().items()}
+    save_onnx(network, tmp_path / "network.onnx")
+    assert network.training
+    assert [one.requires_grad for one in network.parameters()] == learning
+    assert all(torch.equal(one, before[name]) for name, one in network.state_dict().items())
+
+
+def test_sizes_are_read_off_the_file(architecture, sizes, file):
+    found, read = recognise(read_layers(file))
+    assert (found.name, read) == (architecture, sizes)
+
+
+def test_another_layer_is_refused(file):
+    def widen(graph):
+        last = [node for node in graph.node if node.op_type == "Conv" and node.attribute][-1]
+        next(one for one in last.attribute if one.name == "strides").ints[0] = 2
+
+    with pytest.raises(InputError, match=r"layer \d+ is a conv of .* strides \(2,\).*; expected a conv of"):
+        load_onnx(changed(file, widen))
+
+
+def test_another_epsilon_is_refused(file):
+    def loosen(graph):
+        norm = next(node for node in graph.node if node.op_type == "BatchNormalization")
+        next(one for one in norm.attribute if one.name == "epsilon").f = 1e-3
+
+    with pytest.raises(InputError, match=r"is a norm of .* epsilon 0.001; expected a norm of"):
+        load_onnx(changed(file, loosen))
+
+
+def test_computed_weights_are_refused(file):
+    def compute(graph):
+        conv = next(node for node in graph.node if node.op_type == "Conv")
+        node = onnx.helper.make_node("Neg", [conv.input[1]], ["computed"])
+        conv.input[1] = "computed"
+        graph.node.insert(0, node)
+
+    with pytest.raises(InputError, match="'computed' is not stored in it"):
+        load_onnx(changed(file, compute))
+
+
+def test_files_of_no_known_architecture(tmp_path):
+    path = tmp_path / "model.onnx"
+    with pytest.raises(InputError, match=r"cannot be (read|loaded)"):
+        load_onnx(path)
+    path.write_text("no model")
+    with pytest.raises(InputError, match=r"cannot be (read|loaded) as ONNX"):
+        load_onnx(path)
+    nothing = onnx.helper.make_graph([], "nothing", [], [])
+    path.write_bytes(onnx.helper.make_model(nothing).SerializeToString())
+    with pytest.raises(InputError, match="expected one of CAM"):
+        load_onnx(path)
+
+
+BARE = """
+import sys
+sys.modules["torch"] = sys.modules["onnx"] = None
+from zeroevidence.attack.networks.architecture import ARCHITECTURES
+from zeroevidence.attack.networks.loading import load_onnx
+from zeroevidence.attack.networks.onnx_export import save_onnx
+from zeroevidence.errors import MissingExtra
+for call in (*(one.make for one in ARCHITECTURES.values()), lambda: load_onnx("x.onnx"), lambda: save_onnx(None, "x")):
+    try:
+        call()
+    except MissingExtra as error:
+        print(error.extra)
+"""
+
+
+def test_the_table_needs_neither_torch_nor_onnx():
+    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["torch"] * (len(ARCHITECTURES) + 2)
+
+
+def test_weights_outside_the_folder_are_refused(onnx_model, external_tensor, tmp_path):
+    (tmp_path / "secret.bin").write_bytes(bytes(1024))
+    home = tmp_path / "model"
+    home.mkdir()
+    (home / "m.onnx").write_bytes(onnx_model(tensors=[external_tensor("../secret.bin")]))
+    with pytest.raises(InputError, match="outside its folder"):
+        read_layers(home / "m.onnx")

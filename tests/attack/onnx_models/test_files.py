@@ -1,0 +1,130 @@
+"""Weights in other files: found wherever a model names them, and refused outside its folder."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroevidence.attack.onnx_models.cards import EncoderCard
+from zeroevidence.attack.onnx_models.files import external_files
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.errors import InputError
+
+
+def _card(file):
+    return EncoderCard("m", file, 16000, 80, "kaldi-fbank", "feats", "embedding")
+
+
+@pytest.fixture
+def places(onnx_message, onnx_model, external_tensor):
+    """Everywhere that a model may name a file."""
+
+    def attribute(*fields):
+        return onnx_message((1, "value"), *fields)
+
+    def node(*fields):
+        return onnx_message((2, "c"), (4, "Constant"), (5, attribute(*fields)))
+
+    def models(location):
+        tensor = external_tensor(location)
+        sparse = onnx_message((1, tensor))
+        graph = onnx_message((5, tensor))
+        return {
+            "initializer": onnx_model(tensors=[tensor]),
+            "constant": onnx_model(nodes=[node((5, tensor))]),
+            "list of tensors": onnx_model(nodes=[node((10, tensor))]),
+            "sparse": onnx_model(nodes=[node((22, sparse))]),
+            "subgraph": onnx_model(nodes=[node((6, graph))]),
+            "subgraph of a subgraph": onnx_model(nodes=[node((11, onnx_message((1, node((6, graph))))))]),
+            "function": onnx_model(functions=[onnx_message((1, "f"), (7, node((5, tensor))))]),
+            "sparse initializer": onnx_message((7, onnx_message((15, sparse)))),
+            "training": onnx_message((20, onnx_message((1, graph)))),
+            "second graph": onnx_model() + onnx_message((7, graph)),
+        }
+
+    return models
+
+
+@pytest.mark.parametrize("location", ["../w.bin", "a/../../w.bin", "{tmp}/w.bin", "link.bin", "folder/w.bin"])
+def test_outside_the_folder_is_refused_wherever_it_is_named(tmp_path, places, location):
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "w.bin").write_bytes(bytes(320))
+    (home / "link.bin").symlink_to(tmp_path / "w.bin")
+    (home / "folder").symlink_to(tmp_path)
+    for data in places(location.format(tmp=tmp_path)).values():
+        with pytest.raises(InputError, match=r"m\.onnx: its weights are in .*, outside its folder"):
+            external_files(data, home / "m.onnx")
+
+
+def test_inside_the_folder_they_are_found(tmp_path, places):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "w.bin").write_bytes(bytes(320))
+    for where, data in places("deep/w.bin").items():
+        assert external_files(data, tmp_path / "m.onnx") == ((tmp_path / "deep" / "w.bin").resolve(),), where
+
+
+@pytest.mark.parametrize("location", ["gone.bin", "*/_ORT_MEM_ADDR_/*", "", "."])
+def test_what_is_no_file_is_refused(tmp_path, onnx_model, external_tensor, location):
+    with pytest.raises(InputError, match="no such file beside it"):
+        external_files(onnx_model(tensors=[external_tensor(location)]), tmp_path / "m.onnx")
+
+
+def test_a_path_that_is_none_is_refused(tmp_path, onnx_model, external_tensor):
+    for location in (b"w\0.bin", b"\xff\xfe"):
+        with pytest.raises(InputError, match="cannot be loaded as ONNX"):
+            external_files(onnx_model(tensors=[external_tensor(location)]), tmp_path / "m.onnx")
+
+
+def test_a_file_named_twice_under_two_keys_is_found(tmp_path, onnx_message, onnx_model):
+    # The last key counts to a reader of protobuf; ours must not be led astray by the first.
+    where = onnx_message((1, "checksum"), (1, "location"), (2, "w.bin"), (2, "../w.bin"))
+    with pytest.raises(InputError, match="outside its folder"):
+        external_files(onnx_model(tensors=[onnx_message((13, where))]), tmp_path / "m.onnx")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
+    try:
+        found = external_files(data, tmp_path_factory.getbasetemp() / "m.onnx")
+    except InputError:
+        return
+    assert found == ()
+
+
+def test_a_model_that_is_cut_off_is_refused(tmp_path, onnx_model):
+    with pytest.raises(InputError, match="cannot be loaded as ONNX: cut off"):
+        external_files(onnx_model()[:-3], tmp_path / "m.onnx")
+
+
+def test_deep_nesting_is_no_way_out(tmp_path, onnx_message, external_tensor):
+    graph = onnx_message((5, external_tensor("../w.bin")))
+    for _ in range(3000):
+        graph = onnx_message((1, onnx_message((5, onnx_message((6, graph))))))
+    with pytest.raises(InputError, match="outside its folder"):
+        external_files(onnx_message((7, graph)), tmp_path / "m.onnx")
+
+
+def test_a_model_with_weights_beside_it_runs_and_its_fingerprint_covers_them(tmp_path, onnx_model, external_tensor):
+    pytest.importorskip("onnxruntime")
+    data = onnx_model(after=[("Add", "w")], tensors=[external_tensor("w.bin")])
+    (tmp_path / "m.onnx").write_bytes(data)
+    wave = np.random.default_rng(0).normal(size=4000).astype(np.float32) / 10
+    vectors, prints = [], []
+    for weight in (0.0, 2.0):
+        (tmp_path / "w.bin").write_bytes(np.full(80, weight, "<f4").tobytes())
+        model = OnnxExtractor(_card(tmp_path / "m.onnx"))
+        vectors.append(model.embed([wave])[0])
+        prints.append(model.fingerprint)
+    assert np.allclose(vectors[1] - vectors[0], 2.0, atol=1e-5)
+    assert prints[0] != prints[1]
+
+
+def test_loading_refuses_what_points_outside(tmp_path, onnx_model, external_tensor):
+    pytest.importorskip("onnxruntime")
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "w.bin").write_bytes(bytes(320))
+    (home / "m.onnx").write_bytes(onnx_model(after=[("Add", "w")], tensors=[external_tensor("../w.bin")]))
+    with pytest.raises(InputError, match="outside its folder"):
+        OnnxExtractor(_card(home / "m.onnx"))

@@ -1,0 +1,149 @@
+"""Encoders that learn within an audit: what they learn from, what is kept, and why they may not."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.encoders.training_speakers import person_digest
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.auditing import audit_corpora
+from zeroevidence.auditing.attacks import fine_tuning as finetuning
+from zeroevidence.auditing.attacks.fine_tuning import FineTuner
+from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.evaluation import Options
+
+pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+soundfile = pytest.importorskip("soundfile")
+
+RATE = 16_000
+TRAIN, DEV = 16, 3
+
+
+def voice(speaker, utterance):
+    rng = np.random.default_rng([speaker, utterance])
+    time = np.arange(RATE // 2) / RATE
+    tilt = 0.5 + 0.02 * speaker
+    tones = sum(tilt**h * np.sin(2 * np.pi * (90 + 9 * speaker) * h * time + rng.uniform(0, 6)) for h in range(1, 9))
+    return 0.1 * tones + 0.01 * rng.normal(size=len(time))
+
+
+@pytest.fixture(scope="module")
+def utterances(tmp_path_factory):
+    home = tmp_path_factory.mktemp("speech")
+    found = []
+    for speaker in range(TRAIN + DEV):
+        for number in range(2):
+            path = home / f"p{speaker:02d}_{number}.wav"
+            soundfile.write(path, voice(speaker, number), RATE)
+            role, split = ("train", None) if speaker < TRAIN else (("enrol", "trial")[number], "dev")
+            found.append(Utterance(path.stem, f"p{speaker:02d}", path, role, split))
+    return found
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The card of an encoder with few weights."""
+    import torch
+
+    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_export import save_onnx
+
+    home = tmp_path_factory.mktemp("small")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
+        save_onnx(ARCHITECTURES["campplus"].make(**sizes), home / "small.onnx")
+    card = {"sample_rate": RATE, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding", "dim": 12}
+    (home / "small.json").write_text(json.dumps({**card, "file": "small.onnx"}))
+    return home / "small.json"
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Two epochs are enough to see what is kept."""
+    usual = TrainingSettings.usual
+    small = {"epochs": 2, "look": 1, "crop": 30, "batch": 32}
+    monkeypatch.setattr(TrainingSettings, "usual", lambda scope, **given: usual(scope, **{**given, **small}))
+
+
+def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeypatch):
+    said = []
+    tuning = FineTuner(utterances, None, tmp_path, "standard", say=said.append)
+    encoder = load_extractor("campplus")
+    found = tuning(encoder)
+    assert found.reason == ""
+    assert (found.learned.people, found.learned.recordings, found.learned.epochs) == (TRAIN, 2 * TRAIN, 2)
+    assert "every weight" in found.further
+    assert any("about" in one for one in said)
+    vectors = load_extractor(found.card).embed([voice(0, 0).astype(np.float32)])
+    assert vectors.shape == (1, 192)
+    assert not np.allclose(vectors, encoder.embed([voice(0, 0).astype(np.float32)]))
+
+    def never(*_, **__):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(finetuning, "fine_tune", never)
+    assert tuning(encoder).card == found.card
+
+
+def test_full_effort_learns_again_from_less(utterances, short, small, tmp_path):
+    found = FineTuner(utterances, None, tmp_path, "full")(load_extractor(small))
+    assert found.further == ""
+    assert found.learned.over_people.amount == (8, 16)
+    assert found.learned.over_epochs.amount == (1, 2)
+    kept = FineTuner(utterances, None, tmp_path, "full")(load_extractor(small))
+    assert kept.learned == found.learned
+
+
+def test_what_prevents_it_is_said(utterances, tmp_path, monkeypatch):
+    few = [one for one in utterances if one.speaker < "p07" or one.split == "dev"]
+    assert FineTuner(few, None, tmp_path, "full")(load_extractor("campplus")).reason == (
+        "7 training people; an encoder needs at least 8 to learn"
+    )
+    assert "no ONNX file" in FineTuner(utterances, None, tmp_path, "full")(load_extractor("cues")).reason
+
+    def missing(_):
+        raise MissingExtra("torch", "training")
+
+    monkeypatch.setattr(finetuning, "training_loop", missing)
+    assert "zeroevidence[torch]" in FineTuner(utterances, None, tmp_path, "full")(load_extractor("campplus")).reason
+
+
+def test_an_encoder_that_knows_the_evaluated_people_is_refused(utterances, tmp_path):
+    home = tmp_path / "known"
+    home.mkdir()
+    card = load_extractor("campplus").card
+    shutil.copy(card.file, home / "model.onnx")
+    facts = {
+        "name": "retrained",
+        "file": "model.onnx",
+        "sample_rate": card.sample_rate,
+        "dim": card.dim,
+        "front_end": card.front_end,
+        "input": card.input,
+        "output": card.output,
+        "training_people": [person_digest("p03")],
+    }
+    (home / "card.json").write_text(json.dumps(facts))
+    roles = {}
+    for number, one in enumerate(utterances):
+        split = "eval" if one.speaker < "p06" else one.split
+        roles[one.id] = replace(one, role=("enrol", "trial")[number % 2] if split else "train", split=split)
+    table = tmp_path / "utterances.tsv"
+    lines = ["utterance\tspeaker\tpath\trole\tsplit"]
+    lines += [f"{one.id}\t{one.speaker}\t{one.path}\t{one.role}\t{one.split or ''}" for one in roles.values()]
+    table.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="retrained was trained with 1 of the evaluated people, among them 'p03'"):
+        audit_corpora(
+            table,
+            protect="mcadams",
+            extractor_anonymised=home / "card.json",
+            cache=tmp_path / "cache",
+            options=Options(intervals=0, null=0),
+        )

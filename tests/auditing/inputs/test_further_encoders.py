@@ -1,0 +1,153 @@
+"""Further encoders in an audit: who uses them, what they cost, and which of them a fusion takes in."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.attackers.attacker import find_attacker
+from zeroevidence.attack.cues.cue import CUES
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.auditing import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
+from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosed, fuse
+from zeroevidence.auditing.inputs.further_encoders import company
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.rows.about import TrainingEffort
+
+FAST = Options(intervals=0, null=0, linkability="pav")
+DIMENSION = 12
+
+
+def corpus():
+    """Embeddings of 60 people, split and role of each."""
+    rng = np.random.default_rng(0)
+    index = np.repeat(np.arange(60), 10)
+    x = rng.normal(size=(60, DIMENSION))[index] + 0.5 * rng.normal(size=(600, DIMENSION))
+    names = np.array([f"s{i:02d}" for i in index])
+    ids = np.array([f"{name}-{j % 10}" for j, name in enumerate(names)])
+    role = np.where(np.arange(600) % 10 < 4, "enrol", "trial")
+    return Embeddings(x, ids, names), np.array(["train", "dev", "eval"])[index % 3], role
+
+
+def changed(embeddings, vectors):
+    return Embeddings(vectors, embeddings.ids, embeddings.speakers)
+
+
+def sets(noise):
+    """Before and after a protection that adds noise in a few directions."""
+    embeddings, split, role = corpus()
+    loud = embeddings.vectors.copy()
+    loud[:, :4] += noise * np.random.default_rng(1).normal(size=(len(loud), 4))
+    return tuple(EmbeddingSets.from_roles(one, split, role) for one in (embeddings, changed(embeddings, loud)))
+
+
+def test_a_trained_encoder_needs_no_original_speech_and_is_used_by_the_informed_only():
+    rising = LearningCurve((10, 20), (1.0, 1.5))
+    learned = FineTuningHistory(20, 200, 12, rising, LearningCurve((6, 12), (1.48, 1.5)))
+    trained = EncodedSpeech("trained", None, sets(noise=0.2)[1], trained_on="anonymised", learned=learned)
+    found = audit(*sets(noise=4.0), encoders=[trained], effort="quick", options=FAST)
+    rows = [row for row in found.rows if row.labels["encoder"] == "trained"]
+    assert {row.about.threat.name for row in rows} == {"semi-informed"}
+    assert all(row.about.spent.epochs == 12 and row.about.spent.recordings == 200 for row in rows)
+    plain = next(row for row in found.rows if row.labels["encoder"] == "embeddings" and row.about.role == "attack")
+    assert plain.about.spent == TrainingEffort(20, 1)
+    assert "trained" in found.strongest.labels["encoder"]
+    assert found.curve == rising
+    assert {one.code for one in found.strongest.flags} >= {"still-rising"}
+    assert "training-pays" not in {one.code for one in found.strongest.flags}
+    card = found.cards[found.finding.strongest]
+    assert "12 epochs over 200 anonymised recordings" in card.to_text()
+    assert card.extractor.endswith("trained on anonymised speech")
+    assert [row.about for row in from_json(to_json(found.rows))] == [row.about for row in found.rows]
+    assert len(found.seconds) == len(found.rows)
+
+
+def test_an_encoder_may_be_tried_at_some_steps_only():
+    original, anonymised = sets(noise=4.0)
+    found = audit(
+        original,
+        anonymised,
+        encoders=[EncodedSpeech("few", original, anonymised, steps=("whitened",))],
+        effort="quick",
+        options=FAST,
+    )
+    rows = [row for row in found.rows if row.labels["encoder"] == "few"]
+    assert {row.labels["backend"] for row in rows} == {"whitened"}
+    assert {row.about.threat.name for row in rows} == {"unprotected", "ignorant", "lazy-informed", "semi-informed"}
+
+
+def test_cues_join_in_together_and_one_at_a_time():
+    pytest.importorskip("onnxruntime")
+    embeddings, split, role = corpus()
+    size = sum(len(one.features) for one in CUES.values())
+    wide = changed(embeddings, np.random.default_rng(0).normal(size=(len(embeddings.ids), size)))
+    both = EmbeddingSets.from_roles(wide, split, role)
+    asked = []
+
+    def embeds(extractor):
+        asked.append(extractor.name)
+        return both, both
+
+    voice = load_extractor("cue:rate")  # any cue: then none join
+    assert list(company(voice, "full", embeds)) == [] or "cues" not in asked
+    asked.clear()
+
+    class Voice:
+        name, sample_rate, dim, fingerprint = "campplus", 16_000, 4, "x"
+
+    assert list(company(Voice(), "quick", embeds)) == []
+    found = list(company(Voice(), "standard", embeds))
+    assert asked == ["cues"]
+    assert [one.name for one in found] == ["cues", *(f"cue:{name}" for name in CUES)]
+    assert [one.anonymised.train.vectors.shape[1] for one in found] == [size, *(len(c.features) for c in CUES.values())]
+    joined = np.hstack([one.anonymised.eval_trial.vectors for one in found[1:]])
+    assert np.array_equal(joined, both.eval_trial.vectors)
+    informed, ignorant = find_attacker("semi-informed"), find_attacker("ignorant")
+    assert all(one.serves(informed, "whitened") for one in found)
+    assert [one.serves(ignorant, "whitened") for one in found] == [True] + [False] * len(CUES)
+
+
+def attempt(name, strength, seed):
+    rng = np.random.default_rng(seed)
+    parts = []
+    for group in (1, 2):
+        mated = np.arange(80) % 20
+        people = np.array([f"g{group}p{k:02d}" for k in range(20)])
+        scores = rng.normal(size=(80, 20)) + strength * np.eye(20)[mated]
+        trials = np.array([f"g{group}t{i:02d}" for i in range(80)])
+        parts.append(
+            ScoreMatrix(
+                scores,
+                mated,
+                trials=trials,
+                enrolments=people,
+                trial_speakers=people[mated],
+                enrolment_speakers=people,
+            )
+        )
+    return FoldResult(name, (name,), object(), *parts, disclosed(parts[1]))
+
+
+def test_a_fusion_takes_in_what_helps_and_leaves_noise_out():
+    good, other = attempt("good", 2.5, 1), attempt("other", 2.2, 2)
+    noise = [attempt(f"noise{i}", 0.0, 10 + i) for i in range(4)]
+    found = fuse([noise[0], good, noise[1], other, *noise[2:]])
+    assert {"good", "other"} <= set(found.encoders)
+    assert len(found.encoders) <= 4
+    assert found.development > good.development
+    assert disclosed(found.scores) > disclosed(good.scores)
+    assert found.settings == 6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_evaluated_people_choose_nothing(seed):
+    parts = [attempt("a", 1.5, seed), attempt("b", 1.4, seed + 50), attempt("c", 0.2, seed + 90)]
+    rng = np.random.default_rng(seed)
+    shuffled = [
+        replace(one, scores=replace(one.scores, scores=rng.permuted(one.scores.scores, axis=1))) for one in parts
+    ]
+    first, second = fuse(parts), fuse(shuffled)
+    assert (first.encoders, first.development) == (second.encoders, second.development)

@@ -1,0 +1,146 @@
+"""Audits of few people: everybody is evaluated once, by attackers who learned from the others."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from zeroevidence.auditing import EmbeddingSets, audit
+from zeroevidence.auditing.inputs.embedding_sets import noise_like
+from zeroevidence.auditing.inputs.speaker_folds import drawn_sets
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.reading.results import from_json, to_json
+
+OPTIONS = Options(intervals=200, null=199, linkability="pav")
+PLAIN = Options(intervals=0, null=0, linkability="pav")
+
+
+def speech(people=9, each=4, noise=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), each)
+    names = np.array([f"s{i:02d}" for i in who])
+    ids = np.array([f"{name}-{j}" for j, name in enumerate(names)])
+    vectors = rng.normal(size=(people, 16))[who] + noise * rng.normal(size=(len(who), 16))
+    return Embeddings(vectors, ids, names)
+
+
+def protected(embeddings, noise=0.1, seed=1):
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.normal(size=(16, 16)))[0]
+    vectors = embeddings.vectors @ turn + noise * rng.normal(size=embeddings.vectors.shape)
+    return Embeddings(vectors, embeddings.ids, embeddings.speakers)
+
+
+@pytest.fixture(scope="module")
+def audited():
+    seen = []
+    original = speech()
+    words = {"effort": "quick", "options": OPTIONS, "system": "turned", "progress": lambda *now: seen.append(now)}
+    found = audit(original, protected(original), **words)
+    totals = {total for _, total in seen}
+    assert len(totals) == 1
+    assert [done for done, _ in seen] == list(range(1, totals.pop() + 1))
+    return found
+
+
+def test_nine_people_who_leak_are_found(audited):
+    row = audited.strongest
+    assert row.counts["speakers"] == 9
+    assert row.counts["identities"] == 3
+    assert row.setup.search.folds == (3, 3, 3)
+    assert set(row.people.speaker) == {f"s{i:02d}" for i in range(9)}
+    assert row.number("top1") > 0.95
+    assert row.number("eer") < 0.05  # scores of different folds are on one scale
+    assert row["alid"].p_value < 0.05
+    assert audited.finding.chance[audited.finding.strongest].beaten
+    assert audited.finding.level == "recognised"
+
+
+def test_rows_say_that_people_were_cross_validated(audited):
+    for row, card in zip(audited.rows, audited.cards, strict=True):
+        assert [flag.severity for flag in row.flags if flag.code == "cross-validated"] == ["note"]
+        assert "3 folds" in " ".join(card.resources)
+    assert [row.about.role for row in audited.rows[:2]] == ["control", "floor"]
+    text = to_json(audited.rows)  # people of different folds were not compared: NaN in the similarity of voices
+    assert to_json(from_json(text)) == text
+
+
+def test_the_floor_is_near_nothing(audited):
+    floor = audited.rows[1]
+    assert floor["alid"].p_value > 0.05
+    assert floor.number("top1") < 0.8
+
+
+def test_noise_differs_between_folds():
+    original = speech()
+    folds = [noise_like(sides[0], 0, fold) for fold, sides in enumerate(drawn_sets(original, original, None, 0))]
+    assert all(not np.array_equal(a.eval_trial.vectors, b.eval_trial.vectors) for a, b in pairwise(folds))
+
+
+def test_order_of_recordings_is_nothing():
+    original = speech()
+    mixed = original.take(np.random.default_rng(0).permutation(len(original)))
+    one, other = (
+        audit(x, protected_as(x, protected(original)), effort="quick", options=OPTIONS) for x in (original, mixed)
+    )
+    assert to_json(one.rows) == to_json(other.rows)
+
+
+def protected_as(embeddings, found):
+    """Protected vectors in the order of others."""
+    place = {name: at for at, name in enumerate(found.ids)}
+    return found.take(np.array([place[name] for name in embeddings.ids]))
+
+
+def test_what_folds_choose_is_a_row_of_its_own():
+    """Where folds choose different steps, what each chose is evaluated, and speaks for the attacker."""
+    original = speech(people=12, noise=1.2)
+    found = audit(original, protected(original, noise=0.8), effort="quick", options=PLAIN)
+    steps = [(row.about.threat.name, row.labels["backend"]) for row in found.rows]
+    chosen = [i for i, (_, step) in enumerate(steps) if step == "chosen"]
+    assert chosen
+    for i in chosen:
+        alike = [row for row, (name, _) in zip(found.rows, steps, strict=True) if name == steps[i][0]]
+        assert found.rows[i].about.development == max(row.about.development for row in alike)
+
+
+def test_a_corpus_of_many_people_is_split_as_before():
+    original = speech(people=40)
+    anonymised = protected(original)
+    ((sets, _),) = drawn_sets(original, anonymised, None, 0)
+    assert [len(sets.speakers(split)) for split in ("train", "dev", "eval")] == [12, 12, 16]
+    found = audit(original, anonymised, backends=["cosine"], options=PLAIN)
+    assert found.strongest.counts["identities"] == 16
+    assert found.strongest.setup.search.folds == ()
+    assert not any(flag.code == "cross-validated" for row in found.rows for flag in row.flags)
+
+
+def test_folds_can_be_asked_for_and_refused():
+    original = speech(people=20)
+    anonymised = protected(original)
+    words = {"backends": ["cosine"], "options": PLAIN}
+    assert audit(original, anonymised, folds=5, **words).strongest.setup.search.folds == (4,) * 5
+    assert audit(original, anonymised, folds=0, **words).strongest.counts["identities"] == 8
+    assert audit(original, anonymised, folds=3, **words).strongest.setup.search.folds == (7, 7, 6)
+    ((sets, other),) = drawn_sets(original, anonymised, 0, 0)
+    assert isinstance(sets, EmbeddingSets)
+    with pytest.raises(UsageError, match="shared out already"):
+        audit(sets, other, folds=3, **words)
+
+
+def test_six_people_are_evaluated_and_four_are_too_few():
+    original = speech(people=6)
+    found = audit(original, protected(original), backends=["cosine"], options=OPTIONS)
+    assert found.strongest.setup.search.folds == (2, 2, 2)
+    assert found.finding.level == "too-few"  # eight exchanges of people cannot show anything
+    few = speech(people=4)
+    with pytest.raises(InputError, match=r"4 speakers, .* expected more speakers"):
+        audit(few, protected(few), backends=["cosine"], options=PLAIN)
+
+
+def test_other_utterances_are_refused():
+    original = speech()
+    with pytest.raises(InputError, match="is in only one of original and protected"):
+        audit(original, protected(original).take(np.arange(30)), backends=["cosine"])

@@ -1,0 +1,295 @@
+"""The audit: bounds where they belong, informed attackers above ignorant ones, the strongest as headline."""
+
+import os
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.attackers.attacker import find_attacker
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends.plda import Plda
+from zeroevidence.attack.ladder.adapter import Adapter
+from zeroevidence.auditing import EmbeddingSets, audit
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import Options
+
+QUICK = Options(intervals=20, null=99, linkability="pav")
+DIMENSION = 12
+MADE = {"backends": ["cosine", "plda"], "options": QUICK, "system": "rotation", "dataset": "made"}
+
+
+def corpus(seed=0, people=60, per_person=10, noise=0.5):
+    """Embeddings, split and role of each: a third of the people to train on, to calibrate on, to evaluate."""
+    rng = np.random.default_rng(seed)
+    index = np.repeat(np.arange(people), per_person)
+    x = rng.normal(size=(people, DIMENSION))[index] + noise * rng.normal(size=(len(index), DIMENSION))
+    names = np.array([f"s{i:02d}" for i in index])
+    ids = np.array([f"{name}-{j % per_person}" for j, name in enumerate(names)])
+    split = np.array(["train", "dev", "eval"])[index % 3]
+    role = np.where(np.arange(len(index)) % per_person < 4, "enrol", "trial")
+    return Embeddings(x, ids, names), split, role
+
+
+def changed(embeddings, vectors):
+    return Embeddings(vectors, embeddings.ids, embeddings.speakers)
+
+
+def rotated(embeddings, noise=0.0, seed=1):
+    """A protector that turns the space (the ignorant is lost) and adds loud noise in a few fixed directions."""
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.normal(size=(DIMENSION, DIMENSION)))[0]
+    x = embeddings.vectors @ turn
+    x[:, :4] += noise * rng.normal(size=(len(x), 4))
+    return changed(embeddings, x)
+
+
+def sets(seed=0, protector=rotated, **words):
+    embeddings, split, role = corpus(seed)
+    return tuple(EmbeddingSets.from_roles(e, split, role) for e in (embeddings, protector(embeddings, **words)))
+
+
+def named(audited, attacker, backend=None):
+    return next(
+        row for row in audited.rows if row.about.threat.name == attacker and backend in (None, row.labels["backend"])
+    )
+
+
+def value(row, name):
+    return row.metrics[name].value
+
+
+@pytest.fixture(scope="module")
+def audited():
+    seen = []
+    found = audit(*sets(noise=4.0), **MADE, progress=lambda *now: seen.append(now))
+    assert seen == [(i, 12) for i in range(1, 13)]
+    return found
+
+
+def test_rows(audited):
+    assert len(audited.rows) == len(audited.cards) == 12
+    assert [(row.about.role, row.labels["backend"]) for row in audited.rows] == [
+        *(("control", "cosine"), ("floor", "cosine"), *[("attack", "cosine")] * 3),
+        *(("control", "plda"), *[("attack", "plda")] * 3),
+        *[("attack", "fusion")] * 3,
+    ]
+
+
+def test_bounds(audited):
+    noise = named(audited, "random")
+    assert (noise.about.role, noise.labels["system"]) == ("floor", "random")
+    assert abs(value(noise, "alid")) < 0.1
+    assert noise.metrics["alid"].p_value > 0.01
+    assert noise.metrics["d_ece"].p_value > 0.01
+    for backend in ("cosine", "plda"):
+        plain = named(audited, "unprotected", backend)
+        assert (plain.about.role, plain.labels["system"]) == ("control", "unprotected")
+        assert value(plain, "top1") > 0.9
+        assert value(plain, "eer") < 0.1
+
+
+def test_who_knows_more_learns_more(audited):
+    for backend in ("cosine", "plda"):
+        ignorant, lazy = named(audited, "ignorant", backend), named(audited, "lazy-informed", backend)
+        assert value(lazy, "alid") > value(ignorant, "alid") + 0.2
+        assert value(lazy, "d_ece") > value(ignorant, "d_ece")
+    semi, lazy = (named(audited, name, "plda") for name in ("semi-informed", "lazy-informed"))
+    assert value(semi, "alid") > value(lazy, "alid")
+
+
+def test_the_strongest_is_the_headline(audited):
+    attackers = [row for row in audited.rows if row.about.role == "attack"]
+    assert audited.strongest in attackers
+    assert audited.strongest.about.development == max(row.about.development for row in attackers)
+    assert all(row.about.development is None for row in audited.rows if row.about.is_bound)
+    finding = audited.finding
+    assert audited.cards[finding.strongest].name == str(audited.strongest.about.threat)
+    control, floor = audited.rows[finding.control], audited.rows[finding.floor]
+    assert (control.about.role, floor.about.role) == ("control", "floor")
+    assert finding.by_system == (finding.strongest,)
+    assert finding.level in ("recognised", "leaks")
+
+
+def test_labels_flags_and_cross_measures(audited):
+    plain, ignorant, lazy = (named(audited, name, "plda") for name in ("unprotected", "ignorant", "lazy-informed"))
+    assert dict(lazy.labels) == {
+        "system": "rotation",
+        "dataset": "made",
+        "split": "eval",
+        "enrolment": "anonymised",
+        "trial": "anonymised",
+        "attacker": "lazy-informed (enrolment anonymised, trained on original)",
+        "backend": "plda",
+    }
+    assert lazy.about.threat == replace(find_attacker("lazy-informed"), calibration="matched")
+    assert plain.labels["attacker"] == "unprotected (enrolment original, trained on original)"
+    assert "deid" in ignorant.metrics
+    assert "voice_distinctiveness_gain" in lazy.metrics
+    codes = {flag.code for row in audited.rows for flag in row.flags}
+    assert not codes & {"no-positive-control", "control-failed"}
+    assert "calibrated on" in audited.cards[0].to_text()
+
+
+def test_frozen_and_repeatable(audited):
+    with pytest.raises(FrozenInstanceError):
+        audited.finding = None
+    again = audit(*sets(noise=4.0), **MADE)
+    assert [row.signature for row in again.rows] == [row.signature for row in audited.rows]
+    assert again.finding == audited.finding
+
+
+def test_attackers_are_compared_with_those_of_the_same_back_end():
+    """An attacker whose back-end fails is not weaker than one who knows less and has a better back-end."""
+
+    class Deaf(Cosine):
+        name = "deaf"
+
+        def score(self, enrol, trial):
+            return np.random.default_rng(0).normal(size=(len(trial), len(enrol)))
+
+    quick = Options(intervals=0, null=0, linkability="pav")
+    names = ["lazy-informed", "semi-informed"]
+    found = audit(*sets(noise=4.0), options=quick, attackers=names, backends=["plda", Deaf()])
+    deaf = named(found, "semi-informed", "deaf")
+    assert value(named(found, "lazy-informed", "plda"), "d_ece") > value(deaf, "d_ece")
+    assert value(named(found, "lazy-informed", "deaf"), "d_ece") == value(deaf, "d_ece")
+    assert "weaker-than-cheaper" not in {flag.code for flag in deaf.flags}
+
+
+def test_matched_calibration_does_not_mislead():
+    quick = Options(intervals=0, null=0)
+    words = {"options": quick, "attackers": ["ignorant"], "backends": ["cosine"]}
+    own = audit(*sets(), **words, calibration="attacker").strongest
+    assert "calibration-misled" in {flag.code for flag in own.flags}
+    matched = audit(*sets(), **words).strongest
+    assert "calibration-misled" not in {flag.code for flag in matched.flags}
+    assert value(own, "alid") < value(matched, "alid")
+    assert abs(value(matched, "alid")) < 0.2
+    assert value(own, "d_ece") == value(matched, "d_ece")
+
+
+def test_nothing_is_found_where_nothing_is():
+    def erased(embeddings):
+        return changed(embeddings, np.random.default_rng(3).normal(size=embeddings.vectors.shape))
+
+    found = audit(*sets(protector=erased), options=QUICK, backends=["cosine"])
+    assert found.finding.level == "not-found"
+    assert found.finding.chance[found.finding.control].beaten
+    attacks = [row for row in found.rows if row.about.role == "attack"]
+    assert all("attacker-at-chance" in {flag.code for flag in row.flags} for row in attacks)
+
+
+def test_nothing_follows_without_a_working_control():
+    embeddings, split, role = corpus()
+    noise = changed(embeddings, np.random.default_rng(3).normal(size=embeddings.vectors.shape))
+    lost = EmbeddingSets.from_roles(noise, split, role)
+    found = audit(lost, lost, options=QUICK, attackers=["lazy-informed"], backends=["cosine"])
+    assert found.finding.level == "inconclusive"
+    control = found.rows[found.finding.control]
+    assert {"attacker-at-chance", "control-failed"} <= {flag.code for flag in control.flags}
+
+
+def test_own_estimators_are_not_changed():
+    mine = Plda(lda=5)
+    found = audit(
+        *sets(),
+        options=Options(intervals=0, null=0),
+        attackers=["lazy-informed"],
+        backends=[mine, Cosine(centre=False)],
+    )
+    assert {row.labels["backend"] for row in found.rows} == {"plda5", "cosine", "fusion"}
+    assert not hasattr(mine, "psi_")
+
+
+def test_adapter_attacker():
+    if not os.environ.get("ZEROEVIDENCE_REQUIRE_ALL"):
+        pytest.importorskip("torch")
+    found = audit(
+        *sets(noise=4.0),
+        options=Options(intervals=0, null=0),
+        attackers=["semi-informed", "semi-informed-adapter"],
+        backends=["cosine"],
+        adapter=Adapter(epochs=10, hidden=16),
+    )
+    row = found.rows[-1]
+    assert row.about.threat.adapter
+    assert "adapter network" in row.labels["attacker"]
+    (without,) = (one for one in found.rows if one.about.threat.name == "semi-informed" and one is not row)
+    assert value(row, "alid") > value(without, "alid") - 0.2
+
+
+def test_shared_speakers_are_refused():
+    embeddings, split, role = corpus()
+    for one, other, words in (
+        ("train", "dev", "training and development"),
+        ("train", "eval", "training and evaluation"),
+        ("dev", "eval", "development and evaluation"),
+    ):
+        mixed = split.copy()
+        mixed[np.flatnonzero(split == one)[9]] = other
+        with pytest.raises(InputError, match=f"{words} share 1 speaker"):
+            EmbeddingSets.from_roles(embeddings, mixed, role)
+
+
+def test_other_errors():
+    embeddings, split, role = corpus()
+    good = EmbeddingSets.from_roles(embeddings, split, role)
+    with pytest.raises(InputError, match="no embedding is of dev, trial"):
+        EmbeddingSets.from_roles(embeddings, split, np.where(split == "dev", "enrol", role))
+    parts = good.parts()
+    with pytest.raises(InputError, match="both enrolment and trial"):
+        EmbeddingSets(**{**parts, "dev_trial": parts["dev_enrol"]})
+    with pytest.raises(InputError, match="speakers are not known"):
+        EmbeddingSets(**{**parts, "train": Embeddings(parts["train"].vectors)})
+    with pytest.raises(InputError, match="dimensions"):
+        EmbeddingSets(**{**parts, "train": changed(parts["train"], parts["train"].vectors[:, :3])})
+    fewer = split.copy()
+    fewer[embeddings.speakers == "s00"] = "nobody"
+    with pytest.raises(InputError, match="'s00' is in only one"):
+        audit(good, EmbeddingSets.from_roles(embeddings, fewer, role))
+    with pytest.raises(UsageError, match="more than once"):
+        audit(good, good, backends=["cosine", "cosine"])
+    with pytest.raises(UsageError, match="at least one"):
+        audit(good, good, attackers=[])
+
+
+@pytest.mark.parametrize("encoder", ["ecapa", "resemblyzer"])
+def test_audiomnist(shared, encoder):
+    arrays = np.load(shared / "embeddings" / f"audiomnist_{encoder}.npz")
+    vectors, speakers = arrays["vectors"], arrays["speaker"]
+    rng = np.random.default_rng(0)
+    take = np.array([int(name.partition("_")[2]) for name in arrays["utterance"]])
+    split = np.array(["train", "dev", "eval"])[speakers.astype(int) % 3]
+    role = np.where(take < 6, "enrol", "trial")
+    turn = np.linalg.qr(rng.normal(size=(vectors.shape[1],) * 2))[0]
+    hidden = (vectors + 3.0 * vectors.std() * rng.normal(size=vectors.shape)) @ turn
+    original, protected = (
+        EmbeddingSets.from_roles(Embeddings(x, arrays["utterance"], speakers), split, role) for x in (vectors, hidden)
+    )
+    quick = Options(intervals=0, null=19, linkability="pav")
+    found = audit(original, protected, backends=["cosine", "plda"], options=quick)
+    assert abs(value(named(found, "random"), "alid")) < 0.1
+    for backend in ("cosine", "plda"):
+        assert value(named(found, "unprotected", backend), "top1") > 0.95
+        assert value(named(found, "semi-informed", backend), "alid") > value(named(found, "ignorant", backend), "alid")
+    assert 0.3 < value(found.strongest, "top1") < 1.0
+
+
+def test_a_step_is_warned_of_cheaper_ones_and_not_of_the_fusion_of_all():
+    from zeroevidence.auditing.attacks.row_flags import with_step_flags
+    from zeroevidence.evaluation import About, Evaluation, MeasureResult
+
+    about = About.against(find_attacker("semi-informed"))
+
+    def row(backend, bits):
+        measured = MeasureResult(bits, "bit", low=bits - 0.1, high=bits + 0.1)
+        return Evaluation({"alid": measured}, labels={"backend": backend}, about=about)
+
+    rows = with_step_flags(
+        [row("cosine", 2.0), row("whitened", 1.0), row("fusion", 3.0)], {"cosine": 10, "whitened": 20}
+    )
+    assert [[flag.code for flag in one.flags] for one in rows] == [[], ["weaker-than-cheaper-step"], []]
+    (weak,) = with_step_flags([row("cosine", 1.0), row("fusion", 3.0)], {"cosine": 10})[:1]
+    assert weak.flags == ()
