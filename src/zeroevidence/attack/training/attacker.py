@@ -70,6 +70,7 @@ def train_attacker(
     scope: Scope | None = None,
     device: str | None = None,
     workers: int | None = None,
+    overwrite: bool = False,
     told: Callable[[Any], None] | None = None,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -93,12 +94,14 @@ def train_attacker(
         of `TrainingSettings`, of which the others are as `TrainingSettings.usual` has them.
     workers
         Threads that read speech, each on one core; as many as there are cores unless given.
+    overwrite
+        Whether an encoder that the folder holds is replaced.
     told, progress, say
         Called after each epoch; with the number of recordings read; and with notices, among them an estimate.
     """
     home = Path(folder)
     if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
-        refuse_used_folder(home)
+        refuse_used_folder(home, unfinished=(MODEL, CARD) if overwrite else ())
     _, place = training_loop(device)
     chosen = TrainingSettings.usual(scope or usual_scope(place), **settings)
     card = find_card(encoder)
@@ -235,6 +238,7 @@ def _written(
     utterances: int,
 ) -> Path:
     """The encoder and its card."""
+    (home / CARD).unlink(missing_ok=True)  # so that no card lies beside another encoder
     write_atomically(home / MODEL, lambda path: save_onnx(network.cpu(), path))
     heard = f"learned from {utterances} protected recordings, of {len(people)} people and {len(held)} to stop on"
     content = {

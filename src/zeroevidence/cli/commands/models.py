@@ -29,9 +29,7 @@ def command(context: click.Context) -> None:
 
 @command.command("add", short_help="Add an ONNX encoder.")
 @click.argument("arguments", metavar="[NAME] FILE", nargs=-1, required=True)
-@click.option(
-    "--card", metavar="FILE", help="Model card, if there is none beside the model; FILE#NAME if it has several."
-)
+@click.option("--card", metavar="FILE", help="Model card, if none lies beside the model; FILE#NAME if it has several.")
 @click.option("--as", "name", metavar="NAME", help="Name of the encoder here [default: that of its card].")
 @shared.overwrite("an added encoder of that name")
 def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrite: bool) -> None:

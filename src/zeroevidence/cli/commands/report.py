@@ -39,7 +39,7 @@ def command(
     hide_ids: bool,
     output: Output,
 ) -> None:
-    """Write a report: what the strongest attacker learns, in one paragraph, then all results and how they were computed.
+    """Write a report: what the strongest attacker learns in one paragraph, then all results and methods.
 
     SCORES are finished results (a JSON file of `evaluate`, `tandem` or `compare`, a folder that `audit` or `link`
     wrote), or score files, which are evaluated first. The report is one HTML file that needs no network.
@@ -86,7 +86,7 @@ def command(
 
 
 def command_line(ctx: click.Context) -> str:
-    """Return the command with its arguments, absolute paths cut to their last part: a report need not say where files are."""
+    """Return the command with its arguments; of absolute paths only the last part, as reports are passed on."""
     parts = ["zeroevidence", str(ctx.info_name)]
     for parameter in ctx.command.params:
         if ctx.get_parameter_source(parameter.name or "") is not click.core.ParameterSource.COMMANDLINE:

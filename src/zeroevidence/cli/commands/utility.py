@@ -51,7 +51,7 @@ def command(
     gates: Gates,
     output: Output,
 ) -> None:
-    """Measure how well words and emotions are still recognised in anonymised speech, and how far lengths and pitch agree.
+    """Measure how well words and emotions are recognised in anonymised speech, and how far lengths and pitch agree.
 
     Words and emotions are measured from the output of any speech recogniser or emotion classifier. Intervals leave
     speakers out.

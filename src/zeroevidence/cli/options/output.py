@@ -79,7 +79,7 @@ def measure_option(detail: str = "JSON holds all [default: the usual ones]") -> 
 
 
 def output_to(*more: Decorator, formats: Sequence[str] = FORMATS) -> Decorator:
-    """Return the options -f, -o, --overwrite and further ones, passed on as `output`; the first format is the default."""
+    """Return the options -f, -o, --overwrite and others, passed on as `output`; the first format is the default."""
     return option_group(
         "output",
         Output,

@@ -35,7 +35,10 @@ def command(
     output: str,
     overwrite: bool,
 ) -> None:
-    """Protect EMBEDDINGS with a fitted MODEL; identifiers, speakers and other columns stay, the attribute is removed."""
+    """Protect EMBEDDINGS with a fitted MODEL.
+
+    Identifiers, speakers and other columns stay; the column of the attribute is removed.
+    """
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.data.formats.vectors.read import read_embeddings
     from zeroevidence.data.formats.vectors.write import check_name, write_embeddings

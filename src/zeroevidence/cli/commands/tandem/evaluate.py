@@ -44,7 +44,7 @@ def command(
 
     \b
     zeroevidence tandem evaluate --cm scores.txt --asv asv.txt --asv-key protocol.txt --preset 2019 --by attack
-    zeroevidence tandem evaluate --cm scores.txt --key cm_trial_metadata.txt --asv asv.txt --asv-key asv_trial_metadata.txt
+    zeroevidence tandem evaluate --cm cm.txt --key cm_trial_metadata.txt --asv asv.txt --asv-key asv_trial_metadata.txt
     zeroevidence tandem evaluate --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem evaluate --sasv scores.txt --preset adcf
     """  # noqa: D301 (\b is a control character here)
