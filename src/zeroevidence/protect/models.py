@@ -169,8 +169,9 @@ def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:
     With `overwrite` it may hold a whole model.
     """
     path = Path(folder)
-    whole = (path / _DESCRIPTION).exists() and not overwrite
-    refuse_used_folder(path, unfinished=() if whole else (_NUMBERS, _DESCRIPTION))
+    if (path / _DESCRIPTION).exists() and not overwrite:
+        raise UsageError(f"{folder}: exists and holds a model; --overwrite replaces it")
+    refuse_used_folder(path, unfinished=(_NUMBERS, _DESCRIPTION))
     return path
 
 

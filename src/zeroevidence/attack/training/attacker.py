@@ -27,7 +27,7 @@ from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.linkage.estimate import time_words
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -100,8 +100,9 @@ def train_attacker(
         Called after each epoch; with the number of recordings read; and with notices, among them an estimate.
     """
     home = Path(folder)
+    _refuse_finished(home, overwrite=overwrite)
     if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
-        refuse_used_folder(home, unfinished=(MODEL, CARD) if overwrite else ())
+        refuse_used_folder(home)
     _, place = training_loop(device)
     chosen = TrainingSettings.usual(scope or usual_scope(place), **settings)
     card = find_card(encoder)
@@ -118,6 +119,17 @@ def train_attacker(
         found = fine_tune(card, training, development, home, chosen, device=place, told=told, say=say)
         shutil.rmtree(home / _FEATURES)
     return found
+
+
+def _refuse_finished(home: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that holds a trained encoder, or with `overwrite` remove the encoder."""
+    if not (home / CARD).exists() or (home / _FEATURES).exists():
+        return
+    if not overwrite:
+        raise UsageError(f"{home}: holds a trained encoder; --overwrite replaces it")
+    for name in (CARD, MODEL):
+        (home / name).unlink(missing_ok=True)
+    shutil.rmtree(home / _CHECKPOINT, ignore_errors=True)
 
 
 def fine_tune(
@@ -238,7 +250,6 @@ def _written(
     utterances: int,
 ) -> Path:
     """The encoder and its card."""
-    (home / CARD).unlink(missing_ok=True)  # so that no card lies beside another encoder
     write_atomically(home / MODEL, lambda path: save_onnx(network.cpu(), path))
     heard = f"learned from {utterances} protected recordings, of {len(people)} people and {len(held)} to stop on"
     content = {

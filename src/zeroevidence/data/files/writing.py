@@ -32,7 +32,7 @@ def refuse_used_folder(path: str | Path, *, unfinished: Sequence[str] = ()) -> N
     """
     place = Path(path)
     if _exists(place) and (not place.is_dir() or any(not _is_left(one, unfinished) for one in place.iterdir())):
-        raise UsageError(f"{path}: exists; expected a new folder, or one of earlier results and --overwrite")
+        raise UsageError(f"{path}: exists; expected a new folder")
 
 
 def _is_left(path: Path, unfinished: Sequence[str]) -> bool:
