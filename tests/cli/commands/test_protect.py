@@ -11,7 +11,7 @@ from zeroevidence.evaluation.reading.results import read_results
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-QUICK = ("--intervals", "20", "--null", "20", "--attacker", "logistic")
+QUICK = ("--intervals", "20", "--null", "20", "--classifier", "logistic")
 FEW = ("--set", "epochs=2")
 
 
@@ -114,7 +114,7 @@ def test_the_published_flow_is_evaluated(files, zeroevidence):
 
 def test_fewer_people_and_all_attackers(files, zeroevidence):
     asked = ("protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear")
-    more = ("--attacker", "qda", "--attacker", "fusion", "--people-curve", "--people-for", "0.2")
+    more = ("--classifier", "qda", "--classifier", "fusion", "--people-curve", "--people-for", "0.2")
     done = zeroevidence(*asked, *QUICK, *more)
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
@@ -176,7 +176,7 @@ def test_labels_from_a_file(files, zeroevidence):
             "none of linear",
         ),
         (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--people-curve"), 2, "--people-curve"),
-        (("evaluate", "other.npz", "--attribute", "sex", "--attacker", "fusion"), 2, "fusion combines"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--classifier", "fusion"), 2, "fusion combines"),
     ],
 )
 def test_one_clear_message(files, zeroevidence, monkeypatch, arguments, code, words):

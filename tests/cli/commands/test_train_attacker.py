@@ -46,7 +46,7 @@ def test_loss_and_development_eer_are_shown(called, run):
 
 
 def test_options_reach_the_training(called, run):
-    words = "--extractor ecapa --evaluation original --scope all --epochs 3 --seed 5 --device cpu --workers 2"
+    words = "--extractor ecapa --evaluation original --scope all --epochs 3 --seed 5 --device cpu --threads 2"
     code, _, _ = run("train-attacker", "speech", *words.split(), "-o", "out")
     assert code == 0
     assert called == {

@@ -91,7 +91,7 @@ class ScoreFormat:
     Parameters
     ----------
     name
-        For ``--format``.
+        For ``--input-format``.
     words
         One line for help and documentation.
     text, binary, matrix
@@ -139,7 +139,7 @@ SCORE_FORMATS: Registry[ScoreFormat] = Registry(
 
 
 def format_names() -> tuple[str, ...]:
-    """What ``--format`` takes: "auto", and every format that is registered."""
+    """What ``--input-format`` takes: "auto", and every format that is registered."""
     return (AUTO, *SCORE_FORMATS)
 
 
