@@ -6,7 +6,7 @@ The floor is timed twice: the product by threads of BLAS, and by threads of ours
 some machines. `signal` makes trials resemble their identities; without it (`chance`) ranks are random, which is the
 most work. Memory is how much the process grew while linking, beyond the vectors themselves. All cores are used unless
 `--threads` says how many. NPY_DISABLE_CPU_FEATURES takes NumPy's vector instructions away, to see what other processors
-make of it; `--exponential` names one way of `linkage/exponentials.py` to take powers of two.
+make of it; `--exponential` names one way of `linkage/engines/exponentials.py` to take powers of two.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from timing import best_of_each
 
-from zeroevidence.linkage import exponentials, link
-from zeroevidence.linkage.engines import numpy_blocks
+from zeroevidence.linkage import link
+from zeroevidence.linkage.engines import exponentials, numpy_blocks
 from zeroevidence.linkage.optional import one_blas_thread
 
 _ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies
@@ -89,7 +89,7 @@ def main():
     noise = rng.standard_normal((size, options.dim), dtype=np.float32)
     resembling = noise + y
     mated = np.arange(size)
-    call = partial(link, weight=3.0, backend="numpy", threads=threads)
+    call = partial(link, weight=3.0, engine="numpy", threads=threads)
     grown = growth(lambda: call(noise, y, mated))
     out = np.empty((_ROWS, min(_COLUMNS, size)), np.float32)
     with threadpool_limits(threads, user_api="blas"):

@@ -76,7 +76,7 @@ def main():
                 client.wait_for_workers(workers)
 
                 def call(chunk=1000, client=client):
-                    return link(*files, mated, weight=3.0, backend="dask", scheduler=client, chunk=chunk)
+                    return link(*files, mated, weight=3.0, engine="dask", scheduler=client, chunk=chunk)
 
                 answers[workers] = call(chunk=options.trials // 2)
                 times[workers] = best(call, options.repeats)

@@ -29,8 +29,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import LinkSettings, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker, TritonRows
-from zeroevidence.linkage.kernels import Tile, TritonKernel, best_tile
-from zeroevidence.linkage.plan import make_plan
+from zeroevidence.linkage.evidence.plan import plan_search
+from zeroevidence.linkage.gpu.kernels import TritonKernel, TritonTile, best_tile
 
 
 def draw(trials, identities, dim, signal, seed=0):
@@ -58,7 +58,7 @@ def seconds(function, repeats=3):
 
 
 def plan_of(x, y, mated, weight=3.0):
-    return make_plan(x, y, mated, weight=weight, moments=partial(torch_moments, device="cuda"))
+    return plan_search(x, y, mated, weight=weight, moments=partial(torch_moments, device="cuda"))
 
 
 def kernel_seconds(plan, rows, kernel=None, repeats=3):
@@ -92,7 +92,7 @@ def tune(budget, dim, size):
     found = []
     deadline = time.perf_counter() + budget
     kinds = [(True, False), (True, True), (False, False), (False, True)]
-    for tile in [Tile(*shape, copies=copies, held=held) for copies, held in kinds for shape in shapes]:
+    for tile in [TritonTile(*shape, copies=copies, held=held) for copies, held in kinds for shape in shapes]:
         if time.perf_counter() > deadline:
             break
         try:
@@ -120,7 +120,7 @@ def measure(trials, identities, dim, signal):
     """Time and accuracy of one search; returns the kernel's time and the arrays."""
     x, y, mated = draw(trials, identities, dim, signal)
     kernel = kernel_seconds(plan_of(x, y, mated), np.arange(trials))
-    call = partial(link, x, y, mated, weight=3.0, backend="triton")
+    call = partial(link, x, y, mated, weight=3.0, engine="triton")
     whole, result = wall_seconds(call), call()
     rows = np.random.default_rng(0).choice(trials, 256, replace=False)
     lid, greater = reference_lid(x, y, mated, rows)
@@ -138,15 +138,15 @@ def measure(trials, identities, dim, signal):
 
 def other_inputs(kernel, x, y, mated):
     """The whole call for cosines, from memory-mapped files, and with the digests and checkpoints of the command."""
-    cosine = wall_seconds(partial(link, x, y, mated, weight=3.0, backend="triton", scoring="cosine"))
+    cosine = wall_seconds(partial(link, x, y, mated, weight=3.0, engine="triton", scoring="cosine"))
     with tempfile.TemporaryDirectory() as folder:
         for name, vectors in (("x", x), ("y", y)):
             np.save(Path(folder) / f"{name}.npy", vectors)
         files = [Path(folder) / "x.npy", Path(folder) / "y.npy"]
-        mapped = wall_seconds(partial(link, *files, mated, weight=3.0, backend="triton"))
+        mapped = wall_seconds(partial(link, *files, mated, weight=3.0, engine="triton"))
     names = np.arange(len(y)).astype(np.str_)
     search = pair(Embeddings(x, speakers=names[mated]), Embeddings(y, names, names), scoring="dot")
-    settings = LinkSettings("dot", weight=3.0, backend="triton")
+    settings = LinkSettings("dot", weight=3.0, engine="triton")
 
     def resumable():
         with tempfile.TemporaryDirectory() as folder:
@@ -178,17 +178,17 @@ def command(size, dim):
 
 
 def agree():
-    """Every back-end of this machine against NumPy in double precision, on a small search with ties."""
+    """Every engine of this machine against NumPy in double precision, on a small search with ties."""
     for dim in (100, 192, 512):
         x, y, mated = draw(2000, 3001, dim, 0.5)
         y[mated[:50]] = y[(mated[:50] + 1) % 3001]
-        expected = link(x.astype(np.float64), y.astype(np.float64), mated, weight=3.0, backend="numpy")
+        expected = link(x.astype(np.float64), y.astype(np.float64), mated, weight=3.0, engine="numpy")
         for name, options in {
-            "numpy float32": {"backend": "numpy"},
-            "torch float64": {"backend": "torch", "device": "cuda", "dtype": np.float64},
-            "torch float32": {"backend": "torch", "device": "cuda"},
-            "triton float32": {"backend": "triton", "device": "cuda", "dtype": np.float32},
-            "triton float16": {"backend": "triton", "device": "cuda"},
+            "numpy float32": {"engine": "numpy"},
+            "torch float64": {"engine": "torch", "device": "cuda", "dtype": np.float64},
+            "torch float32": {"engine": "torch", "device": "cuda"},
+            "triton float32": {"engine": "triton", "device": "cuda", "dtype": np.float32},
+            "triton float16": {"engine": "triton", "device": "cuda"},
         }.items():
             try:
                 found = link(x, y, mated, weight=3.0, **options)

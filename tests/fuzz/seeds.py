@@ -18,7 +18,7 @@ from zeroevidence.cli import main
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.published import read_published
 from zeroevidence.evaluation.reading.results import read_results, save_results
-from zeroevidence.plot.registry import available
+from zeroevidence.plot.kind import available
 from zeroevidence.protect.attributes import kinds
 
 Files = dict[str, bytes]

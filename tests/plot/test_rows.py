@@ -6,8 +6,8 @@ import pytest
 
 from zeroevidence.errors import UsageError
 from zeroevidence.plot import choose_rows
+from zeroevidence.plot.names import row_names
 from zeroevidence.plot.rows import label_matches
-from zeroevidence.plot.words import row_names
 
 
 @pytest.fixture

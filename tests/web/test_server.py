@@ -19,7 +19,7 @@ pytest.importorskip("python_multipart")
 pytest.importorskip("jinja2")
 
 from zeroevidence.web.guard import Body, TooSlow
-from zeroevidence.web.work import MOST_MEMORY, Request, Upload
+from zeroevidence.web.job_process import MOST_MEMORY, JobRequest, Upload
 
 SCORES = "a u1 2.0\na u2 -1.0\nb u1 -0.5\nb u2 1.5\n"
 BOUNDARY = "b0undary"
@@ -114,7 +114,7 @@ def test_job_ids_are_long_and_different(server):
         time.sleep(0.5)
     token = headers["location"].removeprefix("/job/")
     assert len(token) >= 32
-    assert ask(port, "GET", f"/job/{token[:-1]}x")[0] == 404
+    assert ask(port, "GET", f"/job/{token[:-1]}{'y' if token.endswith('x') else 'x'}")[0] == 404
 
 
 def test_garbage_is_answered_or_dropped_and_the_page_goes_on(server):
@@ -190,9 +190,9 @@ def test_a_slow_upload_that_is_not_wanted_is_cut_too():
 def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
     lines = "".join(f"p{i % 100} u{i // 100} {i % 7} {'target' if i % 3 else 'nontarget'}\n" for i in range(2_000))
     (tmp_path / "0.upload").write_text(lines)
-    request = Request((Upload(str(tmp_path / "0.upload"), "scores.txt"),))
+    request = JobRequest((Upload(str(tmp_path / "0.upload"), "scores.txt"),))
     (tmp_path / "request.json").write_text(request.to_json())
-    words = "import sys; import zeroevidence.web.work as work; work.MOST_MEMORY = int(sys.argv[2]); "
+    words = "import sys; import zeroevidence.web.job_process as work; work.MOST_MEMORY = int(sys.argv[2]); "
     words += "sys.exit(work.main(sys.argv[1]))"
     ended = []
     for limit in (MOST_MEMORY, 300 << 20):
@@ -207,7 +207,7 @@ def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
 
 
 def test_a_job_has_a_limit_of_memory():
-    words = "import resource; from zeroevidence.web.work import _limit_memory; _limit_memory(); "
+    words = "import resource; from zeroevidence.web.job_process import _limit_memory; _limit_memory(); "
     words += "print(resource.getrlimit(resource.RLIMIT_AS)[0])"
     told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
     assert int(told) == MOST_MEMORY

@@ -3,29 +3,29 @@
 The subpackage is not called `link`, so that `zeroevidence.link` is the function.
 """
 
-from zeroevidence.linkage.calibration import PairStatistics, fit_link, pair_statistics
-from zeroevidence.linkage.crossfit import SearchCalibration, calibrate_search
-from zeroevidence.linkage.engine import link
-from zeroevidence.linkage.linked import CalibrationFacts, Identities, Linked
-from zeroevidence.linkage.pairing import Pairing, pair, read_pairing
-from zeroevidence.linkage.registry import engine_names
-from zeroevidence.linkage.result import Linkage
-from zeroevidence.linkage.resumable import LinkSettings, link_resumable
-from zeroevidence.linkage.scoring import plda_vectors
-from zeroevidence.linkage.summary import LinkSummary
-from zeroevidence.linkage.vectors import Address
+from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
+from zeroevidence.linkage.calibration.statistics import PairStatistics, fit_link, pair_statistics
+from zeroevidence.linkage.engines.engine import engine_names
+from zeroevidence.linkage.evidence.summary import LinkSummary
+from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
+from zeroevidence.linkage.inputs.pairing import Pairing, pair, read_pairing
+from zeroevidence.linkage.inputs.scoring import plda_vectors
+from zeroevidence.linkage.inputs.vectors import Address
+from zeroevidence.linkage.result import CalibrationFacts, Identities, LinkResult
+from zeroevidence.linkage.resuming.resumable import LinkSettings, link_resumable
+from zeroevidence.linkage.search import link
 
 __all__ = [
     "Address",
     "CalibrationFacts",
     "Identities",
+    "LinkResult",
     "LinkSettings",
     "LinkSummary",
-    "Linkage",
-    "Linked",
     "PairStatistics",
     "Pairing",
     "SearchCalibration",
+    "TrialEvidence",
     "calibrate_search",
     "engine_names",
     "fit_link",

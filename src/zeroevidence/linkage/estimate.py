@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence.linkage.plan import Plan
-from zeroevidence.linkage.registry import Engine, Request
+from zeroevidence.linkage.engines.engine import Engine, EngineSettings
+from zeroevidence.linkage.evidence.plan import SearchPlan
 
 _AFTER = 1.5  # time with everything after the products, as a multiple of that of the products alone
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """Pairs, memory in bytes and time in seconds; the time is measured on a small product and scaled."""
 
     pairs: int
@@ -22,10 +22,10 @@ class Estimate:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {time_words(self.seconds)}"
+        return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {format_duration(self.seconds)}"
 
 
-def estimate(plan: Plan, engine: Engine, request: Request) -> Estimate:
+def estimate(plan: SearchPlan, engine: Engine, request: EngineSettings) -> CostEstimate:
     """Estimate for a search by an engine on this machine."""
     trials, identities, dim, itemsize = plan.trials, plan.identities, plan.trial.dim, plan.dtype.itemsize
     on_device = engine.device_rate(dim, request)
@@ -34,7 +34,7 @@ def estimate(plan: Plan, engine: Engine, request: Request) -> Estimate:
     run = min(trials * dim, 1 << 23) * (8 + itemsize)
     kept = identities * dim * itemsize
     memory = run + (kept if on_device is not None or kept <= 1 << 28 else 3 << 26) + (1 << 26) + 88 * trials
-    return Estimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate)
+    return CostEstimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate)
 
 
 def _cpu_rate(dim: int, itemsize: int) -> float:
@@ -57,12 +57,12 @@ def _size(count: float) -> str:
     return f"{count:.3g} TB"
 
 
-def time_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time in the unit that suits it.
 
     Examples
     --------
-    >>> time_words(42.3), time_words(600.0)
+    >>> format_duration(42.3), format_duration(600.0)
     ('42 s', '10 min')
     """
     if seconds < 120.0:

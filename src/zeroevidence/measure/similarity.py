@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import similarity_measure
 from zeroevidence.measure.views import SimilarityView
 
 
@@ -98,36 +98,34 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> float:
     return diagonal_dominance(numerator) / base
 
 
-@measure(
+@similarity_measure(
     "deid",
     "DeID",
-    family="similarity",
     unit="fraction",
-    range=(-np.inf, 1.0),
+    limits=(-np.inf, 1.0),
     discloses="down",
-    meaning="De-identification: 1 when a protected voice no longer resembles the original, 0 when nothing changed.",
-    references=("noe2020",),
     place=10,
     headline=130,
+    references=("noe2020",),
 )
 def _deid(view: SimilarityView) -> float | None:
+    """De-identification: 1 when a protected voice no longer resembles the original, 0 when nothing changed."""
     known = view.enrolment == "original" and _tells_apart(view)
     return deid(view.original, view.compared) if known else None
 
 
-@measure(
+@similarity_measure(
     "voice_distinctiveness_gain",
     "G_VD",
-    family="similarity",
     unit="dB",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     discloses="none",
-    meaning="How well protected voices can still be told apart: 0 as well as before, negative less well.",
-    references=("noe2020",),
     place=20,
     headline=140,
+    references=("noe2020",),
 )
 def _voice_distinctiveness_gain(view: SimilarityView) -> float | None:
+    """How well protected voices can be distinguished: 0 as well as before, negative less well."""
     known = view.enrolment == "anonymised" and _tells_apart(view)
     return voice_distinctiveness_gain(view.original, view.compared) if known else None
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from zeroevidence.plot.canvas import style
 from zeroevidence.plot.figures import draw, to_bytes, to_svg
-from zeroevidence.plot.registry import KINDS, FigureFunction, Kind, available, discover
+from zeroevidence.plot.kind import KINDS, FigureFunction, FigureKind, available, discover
 from zeroevidence.plot.rows import choose_rows
 
-__all__ = ["KINDS", "Kind", "available", "choose_rows", "draw", "style", "to_bytes", "to_svg"]
+__all__ = ["KINDS", "FigureKind", "available", "choose_rows", "draw", "style", "to_bytes", "to_svg"]
 
 discover()
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import FORMATS, ROWS, WIDTH, file_bytes, need_matplotlib, parent_figure, style, svg_text
-from zeroevidence.plot.registry import Kind, find, rows_with
+from zeroevidence.plot.kind import FigureKind, find, rows_with
+from zeroevidence.plot.names import label_of, row_names, shortened
 from zeroevidence.plot.rows import Results
-from zeroevidence.plot.words import label_of, row_names, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ def _cut(name: str, rows: Sequence[Evaluation], most: int) -> list[tuple[str, li
     return [(title, list(rows[i * size : (i + 1) * size])) for i, title in enumerate(names)]
 
 
-def _panels(kind: Kind, rows: Sequence[Evaluation], options: dict[str, Any]) -> list[_Panel]:
+def _panels(kind: FigureKind, rows: Sequence[Evaluation], options: dict[str, Any]) -> list[_Panel]:
     """One for each result, or for each part of a result that has several."""
     panels: list[_Panel] = []
     for row, name in zip(rows, row_names(rows), strict=True):
@@ -109,7 +109,7 @@ def _panels(kind: Kind, rows: Sequence[Evaluation], options: dict[str, Any]) -> 
     return panels
 
 
-def _paneled(kind: Kind, panels: Sequence[_Panel], width: float | None) -> Figure:
+def _paneled(kind: FigureKind, panels: Sequence[_Panel], width: float | None) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -22,7 +22,7 @@ _WIDTH = 110
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class FigureOption:
     """One option of a kind of figure."""
 
     name: str
@@ -57,7 +57,7 @@ class Option:
             raise UsageError(f"{self.name}: expected {_WORDS.get(self.type, self.type.__name__)}, got {value!r}")
 
 
-def read_options(paint: Painter) -> dict[str, Option]:
+def read_options(paint: Painter) -> dict[str, FigureOption]:
     """The options of a painter by name, in the order of its signature."""
     own = [one for one in inspect.signature(paint).parameters.values() if one.kind is one.KEYWORD_ONLY]
     # Only theirs: the annotation of the Axes cannot be looked up without matplotlib.
@@ -67,11 +67,11 @@ def read_options(paint: Painter) -> dict[str, Option]:
     for one in own:
         hint = hints[one.name]
         kind, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
-        options[one.name] = Option(one.name, kind, one.default, meaning)
+        options[one.name] = FigureOption(one.name, kind, one.default, meaning)
     return options
 
 
-def public_signature(options: Mapping[str, Option], *, from_scores: bool) -> inspect.Signature:
+def public_signature(options: Mapping[str, FigureOption], *, from_scores: bool) -> inspect.Signature:
     """The signature of the function that draws results."""
     either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     results = "Evaluation | Sequence[Evaluation]"
@@ -86,7 +86,9 @@ def public_signature(options: Mapping[str, Option], *, from_scores: bool) -> ins
     return inspect.Signature(parameters, return_annotation="Axes")
 
 
-def public_doc(paint: Painter, options: Mapping[str, Option], *, needs: str, together: bool, from_scores: bool) -> str:
+def public_doc(
+    paint: Painter, options: Mapping[str, FigureOption], *, needs: str, together: bool, from_scores: bool
+) -> str:
     """The documentation of that function: what the painter's says, what is needed, parameters, examples."""
     said, _, examples = inspect.cleandoc(paint.__doc__ or "").partition("\n\nExamples\n--------\n")
     results = "A result of `evaluate`, or several to share the axes" if together else "A result of `evaluate`"

@@ -13,7 +13,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns
-from zeroevidence.plot.words import row_names
+from zeroevidence.plot.names import row_names
 from zeroevidence.uncertainty.level import ALPHA
 
 _DIFFER = {

@@ -22,9 +22,8 @@ from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, TIMEOUT
 from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
-from zeroevidence.web.jobs import Job, Jobs
-from zeroevidence.web.work import MOST_PROBLEMS, Problems, Upload
-from zeroevidence.web.work import Request as Work
+from zeroevidence.web.job_process import MOST_PROBLEMS, JobRequest, ProblemList, Upload
+from zeroevidence.web.jobs import JobQueue, ReportJob
 
 _HERE = Path(__file__).parent / "templates"
 _MOST_FILES = 64
@@ -43,7 +42,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
     timeout
         Seconds after which a job is stopped.
     """
-    page = _Page(Jobs(home, timeout), max_bytes)
+    page = _Page(JobQueue(home, timeout), max_bytes)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -71,7 +70,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
 class _Page:
     """The routes, with the jobs and the secret that a form must carry."""
 
-    def __init__(self, jobs: Jobs, max_bytes: int) -> None:
+    def __init__(self, jobs: JobQueue, max_bytes: int) -> None:
         self.jobs = jobs
         self.max_bytes = max_bytes
         self.csrf = secrets.token_urlsafe(24)
@@ -144,7 +143,7 @@ class _Page:
                     kept.append(Upload(str(place), Path(file.filename or f"file {number}").name))
                     number += 1
                 stored[name] = tuple(kept)
-            work = Work(
+            work = JobRequest(
                 scores=stored["scores"],
                 keys=stored["keys"],
                 speakers=stored["speakers"][0] if stored["speakers"] else None,
@@ -167,7 +166,7 @@ class _Page:
     async def job(self, request: Request) -> Response:
         """Progress, problems, or the way to the report."""
         job = self._job(request)
-        found = job.problems() if job.state == "problems" else Problems()
+        found = job.problems() if job.state == "problems" else ProblemList()
         return self._rendered(
             "job.html",
             title=job.title,
@@ -217,7 +216,7 @@ class _Page:
             "refused.html", 500, title="That did not work", words="Something went wrong on this page."
         )
 
-    def _job(self, request: Request) -> Job:
+    def _job(self, request: Request) -> ReportJob:
         job = self.jobs.find(request.path_params["token"])
         if job is None:
             raise HTTPException(404, "There is nothing here, or it was deleted.")

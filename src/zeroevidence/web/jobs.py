@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.data.typed import load_json, typed
-from zeroevidence.web.work import Problems, Request
+from zeroevidence.web.job_process import JobRequest, ProblemList
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
 MOST_JOBS = 16
 
 
 @dataclass(slots=True)
-class Job:
+class ReportJob:
     """One upload and what became of it."""
 
     token: str
@@ -43,19 +43,19 @@ class Job:
         """What the page polls."""
         return {"state": self.state, "words": self.words, "done": self.done, "total": self.total, "over": self.over}
 
-    def problems(self) -> Problems:
+    def problems(self) -> ProblemList:
         """What is wrong with the files."""
         path = self.folder / "problems.json"
-        return typed(Problems, load_json(path), path.name)
+        return typed(ProblemList, load_json(path), path.name)
 
 
-class Jobs:
+class JobQueue:
     """All jobs; at most one works at a time, and only the latest are kept."""
 
     def __init__(self, home: Path, timeout: float) -> None:
         self.home = home
         self.timeout = timeout
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, ReportJob] = {}
         self._turn = asyncio.Semaphore(1)
 
     def folder(self) -> Path:
@@ -69,26 +69,26 @@ class Jobs:
         """Whether so many jobs wait that no other is taken."""
         return sum(not job.over for job in self._jobs.values()) >= MOST_JOBS
 
-    def find(self, token: str) -> Job | None:
+    def find(self, token: str) -> ReportJob | None:
         """The job of that name."""
         return self._jobs.get(token)
 
-    def start(self, folder: Path, request: Request, title: str) -> Job:
+    def start(self, folder: Path, request: JobRequest, title: str) -> ReportJob:
         """Begin a job on uploaded files."""
         (folder / "request.json").write_text(request.to_json(), encoding="utf-8")
-        job = Job(secrets.token_urlsafe(24), folder, title)
+        job = ReportJob(secrets.token_urlsafe(24), folder, title)
         self._jobs[job.token] = job
         job.task = asyncio.create_task(self._run(job))
         for old in [one for one in self._jobs.values() if one.over][: max(0, len(self._jobs) - MOST_JOBS)]:
             self.forget(old)
         return job
 
-    def forget(self, job: Job) -> None:
+    def forget(self, job: ReportJob) -> None:
         """Delete a finished job with its files."""
         self._jobs.pop(job.token, None)
         shutil.rmtree(job.folder, ignore_errors=True)
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: ReportJob) -> None:
         """Stop a job that is not over."""
         if job.over or job.task is None:
             return
@@ -104,7 +104,7 @@ class Jobs:
             self.forget(job)
         shutil.rmtree(self.home, ignore_errors=True)
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: ReportJob) -> None:
         async with self._turn:
             job.state, job.words, job.started = "running", "starting", time.monotonic()
             try:
@@ -120,10 +120,10 @@ class Jobs:
         else:
             job.state, job.words = "failed", "the work ended unexpectedly; run it with `zeroevidence report` to see why"
 
-    async def _work(self, job: Job) -> int:
+    async def _work(self, job: ReportJob) -> int:
         # -P: no folder is put on the import path, so an uploaded file can never be imported.
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "zeroevidence.web.work", str(job.folder)),
+            *(sys.executable, "-P", "-m", "zeroevidence.web.job_process", str(job.folder)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -20,9 +20,9 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.search import search
-from zeroevidence.linkage.registry import engine_names
-from zeroevidence.linkage.resumable import LinkSettings, Precision
-from zeroevidence.linkage.scoring import ScoringName
+from zeroevidence.linkage.engines.engine import engine_names
+from zeroevidence.linkage.inputs.scoring import ScoringName
+from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
 
 
 def start(*arguments, command="link", **options):
@@ -172,7 +172,7 @@ def test_what_is_wrong_is_said(files, arguments, code, words):
 
 def test_choices_and_defaults_are_those_of_the_library():
     options = {option.name: option for option in command.params}
-    assert tuple(options["backend"].type.choices) == engine_names()
+    assert tuple(options["engine"].type.choices) == engine_names()
     assert tuple(options["scoring"].type.choices) == get_args(ScoringName)
     assert tuple(map(int, options["precision"].type.choices)) == get_args(Precision)
     for one in fields(LinkSettings):

@@ -18,8 +18,8 @@ from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.reading.results import read_results, to_json
 from zeroevidence.evaluation.scores.search import average_disclosure
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
-from zeroevidence.linkage.crossfit import calibrate_search
-from zeroevidence.linkage.pairing import pair
+from zeroevidence.linkage.calibration.search_calibration import calibrate_search
+from zeroevidence.linkage.inputs.pairing import pair
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.utility import verification
 

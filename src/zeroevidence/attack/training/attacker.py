@@ -28,7 +28,7 @@ from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.linkage.estimate import time_words
+from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 MODEL = "attacker.onnx"
@@ -229,7 +229,7 @@ def estimate_words(
     people = len(np.unique(training.speakers))
     minutes = float(training.length.sum() + development.length.sum()) / 6000.0
     what = "every weight" if settings.scope == "all" else "pooling and last layers"
-    longest = time_words(estimate_seconds(network, training, development, settings, device=place))
+    longest = format_duration(estimate_seconds(network, training, development, settings, device=place))
     return (
         f"{people} people to learn from, {minutes:.0f} minutes of speech; {what}, {settings.epochs} epochs at most, on "
         f"{place}: about {longest} at most"

@@ -12,12 +12,12 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.registry import engine_names
-from zeroevidence.linkage.resumable import LinkSettings, Precision, link_resumable
+from zeroevidence.linkage.engines.engine import engine_names
+from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision, link_resumable
 
 if TYPE_CHECKING:
-    from zeroevidence.linkage.linked import Linked
-    from zeroevidence.linkage.pairing import Pairing
+    from zeroevidence.linkage.inputs.pairing import Pairing
+    from zeroevidence.linkage.result import LinkResult
 
 TableFormat: TypeAlias = Literal["parquet", "csv"]
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -44,9 +44,7 @@ def _parse_bits(_context: click.Context, _parameter: click.Parameter, value: str
     type=click.IntRange(0, 1),
     help="Standard deviation of a row of scores: 0 population, 1 sample.",
 )
-@derived_option(
-    LinkSettings, "backend", "--engine", "backend", choices=engine_names(), help="Engine that computes the search."
-)
+@derived_option(LinkSettings, "engine", choices=engine_names(), help="Engine that computes the search.")
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the engine dask [default: a local cluster].")
 @shared.device()
 @shared.threads("of the engine numpy, or of each task of dask")
@@ -108,7 +106,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
 
 def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     """Return the embeddings of the search, and those to calibrate on."""
-    from zeroevidence.linkage.pairing import read_pairing
+    from zeroevidence.linkage.inputs.pairing import read_pairing
 
     if (values["dev_enrol"] is None) != (values["dev_trial"] is None):
         raise UsageError("--dev-enrol and --dev-trial belong together; expected both")
@@ -119,7 +117,7 @@ def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     return search, read_pairing(values["dev_trial"], values["dev_enrol"], scoring=values["scoring"])
 
 
-def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: Linked) -> None:
+def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkResult) -> None:
     """Write the table of trials and the result."""
     import polars as pl
 

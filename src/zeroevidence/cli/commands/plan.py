@@ -15,7 +15,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
 from zeroevidence.evaluation.planning.two_systems import plan_comparison
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.output import Output
@@ -27,7 +27,7 @@ def _parse_value(option: str, text: str) -> tuple[str, float]:
     name, equals, value = text.rpartition("=")
     try:
         if equals and name:
-            return find_measure(name.strip()).name, float(value)
+            return MEASURES.find(name.strip()).name, float(value)
     except ValueError:
         pass
     raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
@@ -42,7 +42,7 @@ def _parse_bounds(at_most: tuple[str, ...], at_least: tuple[str, ...]) -> dict[s
     ):
         for text in texts:
             name, bound = _parse_value(option, text)
-            discloses = find_measure(name).discloses
+            discloses = MEASURES.find(name).discloses
             if discloses not in (direction, "none"):
                 verb = "falls" if discloses == "down" else "rises"
                 raise UsageError(f"{option} {text}: {name} {verb} with what attackers learn; expected {other} {text}")

@@ -15,8 +15,8 @@ from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import to_bytes
-from zeroevidence.plot.painter import Option
-from zeroevidence.plot.registry import KINDS, available, find, rows_with
+from zeroevidence.plot.kind import KINDS, available, find, rows_with
+from zeroevidence.plot.painter import FigureOption
 from zeroevidence.plot.rows import choose_rows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _choices(option: Option) -> str:
+def _choices(option: FigureOption) -> str:
     return f" ({', '.join(option.choices)})" if option.choices else ""
 
 

@@ -14,7 +14,7 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.files.writing import write_atomically as write_silently
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Output:
 
 def _find_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the names of measures, None where there are none; an unknown one is refused."""
-    return tuple(find_measure(name).name for name in names) or None
+    return tuple(MEASURES.find(name).name for name in names) or None
 
 
 def measure_option(detail: str = "JSON holds all [default: the usual ones]") -> Decorator:

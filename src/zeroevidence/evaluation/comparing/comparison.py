@@ -12,7 +12,7 @@ from zeroevidence.evaluation.comparing.same_trials import check_same_people, che
 from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import joint_signature
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
 from zeroevidence.uncertainty.level import ALPHA
 
@@ -191,7 +191,7 @@ def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> li
 
 
 def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
-    find_measure(name)
+    MEASURES.find(name)
     systems = group.names
     metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
     pairs = list(combinations(range(len(results)), 2))
@@ -228,7 +228,7 @@ def ranked(
 ) -> Comparison:
     """Systems in the order of what they disclose, the least first, in groups that are told apart; p-values by Holm."""
     adjusted = holm([one.difference.p_value for one in pairs])
-    sign = -1.0 if find_measure(name).discloses == "down" else 1.0
+    sign = -1.0 if MEASURES.find(name).discloses == "down" else 1.0
     order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
     places = {one.system: place for place, one in enumerate(placed)}
     significant = {

@@ -18,7 +18,7 @@ from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 
@@ -132,7 +132,7 @@ def compare_results(
         As in `compare_files`.
     """
     for name in measures or ():
-        find_measure(name)
+        MEASURES.find(name)
     if len(systems) != len(paths):
         raise UsageError(f"expected one name for each of the {len(paths)} systems, got {len(systems)}")
     how = options or Options()
@@ -149,4 +149,4 @@ def _check(systems: int, measures: Sequence[str] | None) -> None:
     if systems < 2:
         raise UsageError(f"expected at least two systems to compare, got {systems}")
     for name in measures or ():
-        find_measure(name)
+        MEASURES.find(name)

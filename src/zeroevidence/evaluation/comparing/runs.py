@@ -23,7 +23,7 @@ from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.replicates import Sampled
 from zeroevidence.evaluation.rows.setup import joint_signature
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import Difference
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.runs import SpreadSources, TrainingRuns, training_spread
@@ -125,7 +125,7 @@ def _within(
 def _compared(
     trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], name: str, people: Sampled | None
 ) -> Comparison:
-    find_measure(name)
+    MEASURES.find(name)
     if people is None:
         raise UsageError(f"{name} is not a measure that can be compared")
     runs = {system: _runs(rows, name, system) for system, rows in trained.items()}
@@ -156,7 +156,7 @@ def _sources(found: SpreadSources | None) -> Sources | None:
 
 def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
     """The mean of one system, within the range of the measure."""
-    entry = find_measure(name)
+    entry = MEASURES.find(name)
     value = float(np.mean([float(row[name]) for row in rows]))
     kinds = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
     known = [one for one in kinds if one is not None]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -48,7 +48,7 @@ class Gate:
         match = _FORM.fullmatch(text)
         if match is None:
             raise UsageError(f"--fail-if {text!r}: expected a measure, a comparison and a number, as 'lid_max>1.0'")
-        find_measure(match[1])
+        MEASURES.find(match[1])
         try:
             return cls(match[1], match[2], float(match[3]))
         except ValueError:

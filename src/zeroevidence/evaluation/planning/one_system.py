@@ -19,7 +19,7 @@ from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_
 from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.replicates import one_sided
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
@@ -222,7 +222,7 @@ def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -
 
 def checked_bound(name: str, bound: float) -> float:
     """A bound within the range of its measure."""
-    one = find_measure(name)
+    one = MEASURES.find(name)
     if one.discloses == "none" or not one.low <= bound <= one.high:
         raise UsageError(f"{name}: expected a bound from {one.range}, got {bound:g}")
     return float(bound)

@@ -21,7 +21,7 @@ from zeroevidence.evaluation.planning.one_system import (
     sign_of_leak,
 )
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.planning import needed_from_spread
 from zeroevidence.uncertainty.spread import Spread
@@ -57,7 +57,7 @@ def plan_from_pilot(
     measured, number = _spreads(pilot)
     people = number if people is None else people
     check_plan(people, power)
-    bounds = {find_measure(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
+    bounds = {MEASURES.find(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
     for name in bounds:
         if name not in measured:
             raise InputError(f"the pilot has no interval of {name}; expected one of {', '.join(measured)}")

@@ -22,7 +22,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.search import search
-from zeroevidence.measure.measures import MEASURES, Measure, find_measure, measures_of
+from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 
 _GRID = 20_000  # quantiles of either class
@@ -140,7 +140,7 @@ def truth(design: Design, shift: float) -> dict[str, float]:
 
 def plannable(name: str) -> Measure:
     """The measure of that name, if it can be planned for: one number, which more people make more certain."""
-    one = find_measure(name)
+    one = MEASURES.find(name)
     known = truth(Design(2), 1.0)
     if one.name not in known:
         raise UsageError(f"{name} cannot be planned for; expected one of {', '.join(known)}")
@@ -194,4 +194,6 @@ def _is_planned(one: Measure, view: ScoreView | None) -> bool:
 
     The entropy of a histogram would take too many rows to know.
     """
-    return one.interval(view) not in (None, "extreme", "entropy") and one.discloses != "none" and one.per_score is None
+    return (
+        one.interval_of(view) not in (None, "extreme", "entropy") and one.discloses != "none" and one.per_score is None
+    )

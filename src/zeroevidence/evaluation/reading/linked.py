@@ -26,12 +26,12 @@ from zeroevidence.evaluation.scores.search import (
     search_rules,
     trial_table,
 )
-from zeroevidence.linkage import engine
-from zeroevidence.linkage.linked import Linked
+from zeroevidence.linkage import search
+from zeroevidence.linkage.result import LinkResult
 from zeroevidence.measure.search.disclosure import RowEvidence
 
 
-class LinkedSearch(Linked):
+class LinkedSearch(LinkResult):
     """What a search through embeddings found, trial by trial, and the evaluation of it."""
 
     def evaluate(
@@ -52,17 +52,17 @@ class LinkedSearch(Linked):
         return linked_evaluation(self, labels=labels, options=(options or Options()).changed(settings))
 
 
-@wraps(engine.link)
+@wraps(search.link)
 def link(*arguments: Any, **settings: Any) -> LinkedSearch:
     """`linkage.link`, whose result can be evaluated."""
-    return LinkedSearch.of(engine.link(*arguments, **settings))
+    return LinkedSearch.of(search.link(*arguments, **settings))
 
 
-link.__signature__ = signature(engine.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
+link.__signature__ = signature(search.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
 
 
 def linked_evaluation(
-    found: Linked, *, labels: Mapping[str, str] | None = None, options: Options | None = None
+    found: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options | None = None
 ) -> Evaluation:
     """`LinkedSearch.evaluate` of any search."""
     options = options or Options()

@@ -217,7 +217,7 @@ def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
 def _pair_metrics(view: ScoreView) -> dict[str, MeasureResult]:
     """Every one-to-one measure."""
     found = ((one, one.compute(view)) for one in measures_of("one-to-one"))
-    return {one.name: measured(one.name, value, one.method(view)) for one, value in found if value is not None}
+    return {one.name: measured(one.name, value, one.method_of(view)) for one, value in found if value is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,7 +251,7 @@ class _Job:
 
     def trusted(self, metrics: dict[str, MeasureResult], view: ScoreView, found: Search | None) -> _Trusted:
         """All measures with their intervals and nulls, and what these rest on."""
-        rules = {one.name: rule for one in measures_of("one-to-one") if (rule := one.interval(view)) is not None}
+        rules = {one.name: rule for one in measures_of("one-to-one") if (rule := one.interval_of(view)) is not None}
         if found is not None:
             metrics, rules = metrics | found.metrics, rules | search_rules()
         replicates, null = None, None

@@ -131,7 +131,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
         view = replace(view, prior_free=None)
     found = ((one, one.compute(view)) for one in measures_of("search"))
     return {
-        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method(view) or str(setup))
+        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method_of(view) or str(setup))
         for one, value in found
         if value is not None
     }
@@ -139,7 +139,7 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
 
 def search_rules() -> dict[str, IntervalRule]:
     """How the intervals of the measures of a search are made."""
-    rules = ((one.name, one.interval(None)) for one in measures_of("search"))
+    rules = ((one.name, one.interval_of(None)) for one in measures_of("search"))
     return {name: rule for name, rule in rules if rule is not None}
 
 

@@ -116,7 +116,7 @@ def _metrics(
     metrics = {}
     for name, value in values.items():
         entry = MEASURES[name]
-        method, low, high = entry.method(view), None, None
+        method, low, high = entry.method_of(view), None, None
         found = None if drawn is None else drawn.spreads[attack].get(name)
         if drawn is not None and found is not None:
             low, high = (float(one) for one in np.clip(found.limits(value), entry.low, entry.high))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.errors import ZeroEvidenceError
+from zeroevidence.linkage.engines.engine import Engine, EngineSettings, Linker, Requirements, best, register
+from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.optional import optional
-from zeroevidence.linkage.plan import Plan
-from zeroevidence.linkage.registry import Engine, Linker, Need, Request, best, register
-from zeroevidence.linkage.result import Linkage
 
 _ATTEMPTS = 5
 _LINKERS: dict[str, Linker] = {}  # of this process: what a worker prepared for the plan it works on
@@ -35,22 +35,26 @@ class DaskEngine(Engine):
     extra = "cluster"
     functions = True
 
-    def run(self, plan: Plan, runs: Sequence[tuple[int, int]], request: Request) -> Iterator[tuple[int, Linkage]]:
+    def run(
+        self, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
+    ) -> Iterator[tuple[int, TrialEvidence]]:
         """Results of runs of trials with their place in `runs`, in the order in which they are done."""
-        distributed = optional("distributed", "cluster", "the back-end dask")
+        distributed = optional("distributed", "cluster", "the engine dask")
         scheduler = request.scheduler
         given = hasattr(scheduler, "submit")
         client = scheduler if given else distributed.Client(scheduler) if scheduler else distributed.Client()
         try:
-            yield from _run(distributed, client, plan, runs, Request(request.dtype, threads=request.threads or 1))
+            yield from _run(
+                distributed, client, plan, runs, EngineSettings(request.dtype, threads=request.threads or 1)
+            )
         finally:
             if not given:
                 client.close()
 
 
 def _run(
-    distributed: Any, client: Any, plan: Plan, runs: Sequence[tuple[int, int]], request: Request
-) -> Iterator[tuple[int, Linkage]]:
+    distributed: Any, client: Any, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
+) -> Iterator[tuple[int, TrialEvidence]]:
     token = f"plan-{np.random.default_rng().integers(2**62)}"
     left = set(range(len(runs)))
     for attempt in range(_ATTEMPTS):
@@ -80,13 +84,13 @@ def _error(future: Any) -> BaseException | None:
     return error
 
 
-def work(plan: Plan, token: str, request: Request, start: int, stop: int) -> Linkage:
+def work(plan: SearchPlan, token: str, request: EngineSettings, start: int, stop: int) -> TrialEvidence:
     """One task, on a worker: with its GPU where it has one, else with its processors."""
     with _ONE_AT_A_TIME:  # several tasks of a worker begin at once
         linker = _LINKERS.get(token)
         if linker is None:
-            need = Need(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
-            linker = best(need, request).linker(plan, request)
+            requirements = Requirements(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
+            linker = best(requirements, request).linker(plan, request)
             _LINKERS.clear()
             _LINKERS[token] = linker
     return linker.rows(np.arange(start, stop))

@@ -17,13 +17,13 @@ from functools import partial
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.linkage.engines.engine import EngineSettings, Linker, LocalEngine, Requirements, register
+from zeroevidence.linkage.engines.exponentials import by_exp2, powers_of_two
 from zeroevidence.linkage.engines.whole_rows import WholeRowLinker
-from zeroevidence.linkage.exponentials import by_exp2, powers_of_two
+from zeroevidence.linkage.evidence.plan import SearchPlan, finish, row_terms
+from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
+from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.optional import one_blas_thread
-from zeroevidence.linkage.plan import Plan, finish, row_terms
-from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
-from zeroevidence.linkage.result import LN2, Linkage
-from zeroevidence.linkage.vectors import Side
 
 _ROWS = 1024  # trials multiplied at once, at most
 _SHARES = 4  # parts of blocks for each thread, at least, so that all have work until the end
@@ -43,13 +43,13 @@ _SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by byt
 class NumpyLinker:
     """Works out runs of trials of one plan; its answer does not depend on the number of threads."""
 
-    def __init__(self, plan: Plan, *, threads: int | None = None) -> None:
+    def __init__(self, plan: SearchPlan, *, threads: int | None = None) -> None:
         self.plan = plan
         self.threads = threads or os.cpu_count() or 1
         self.fold = plan.dtype == np.float32 and not (_few_digits(plan.trial) or _few_digits(plan.enrol))
         self._kept: dict[int, FloatArray] = {}
 
-    def rows(self, rows: IntArray) -> Linkage:
+    def rows(self, rows: IntArray) -> TrialEvidence:
         """Results of some trials."""
         plan = self.plan
         own = threading.local()
@@ -58,13 +58,13 @@ class NumpyLinker:
         share = min(_ROWS, max(-(-_LEAST // width), -(-len(rows) // (_SHARES * self.threads))))
         exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else by_exp2
 
-        def prepared(start: int) -> Block:
-            block = Block(plan, rows[start : start + step], exponential, fold=self.fold)
+        def prepared(start: int) -> NumpyBlock:
+            block = NumpyBlock(plan, rows[start : start + step], exponential, fold=self.fold)
             if plan.identities > width:
                 block.anchor()
             return block
 
-        def add(first: int, panel: FloatArray, part: tuple[Block, slice]) -> None:
+        def add(first: int, panel: FloatArray, part: tuple[NumpyBlock, slice]) -> None:
             if not hasattr(own, "buffer"):
                 own.buffer = np.empty(share * width, plan.dtype)
             block, here = part
@@ -76,7 +76,7 @@ class NumpyLinker:
             parts = [(block, here) for block in blocks for here in block.parts(share)]
             for first, panel in self._panels(width, pool):
                 list(pool.map(partial(add, first, panel), parts))
-            return Linkage.join(list(pool.map(Block.finish, blocks)))
+            return TrialEvidence.join(list(pool.map(NumpyBlock.finish, blocks)))
 
     def _panels(self, width: int, pool: ThreadPoolExecutor) -> Iterator[tuple[int, FloatArray]]:
         """Runs of centred enrolment vectors in the precision of the products."""
@@ -104,7 +104,7 @@ def _even(count: int, most: int, multiple: int = 1) -> int:
     return -(-count // (-(-count // most) * multiple)) * multiple
 
 
-def _few_digits(side: Side) -> bool:
+def _few_digits(side: VectorSet) -> bool:
     """Whether vectors (counts, signs, half precision) have so few digits that products of different ones can tie.
 
     A scale that is no power of two would then break the ties.
@@ -113,14 +113,16 @@ def _few_digits(side: Side) -> bool:
     return float(np.mean(some.view(np.uint32) & _LOW_BITS == 0)) > 0.5
 
 
-class Block:
+class NumpyBlock:
     """What is known so far about a block of trials.
 
     Where it may (`fold`), the scale of the exponents goes into the trial vectors, and the products are the exponents.
     What a trial gets does not depend on the others of its block.
     """
 
-    def __init__(self, plan: Plan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool) -> None:
+    def __init__(
+        self, plan: SearchPlan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool
+    ) -> None:
         self.plan, self.indices, self.exponential = plan, rows, exponential
         terms = row_terms(plan, rows)
         power = terms.slope / LN2  # exponentials are taken as powers of two
@@ -166,7 +168,7 @@ class Block:
         np.matmul(x, panel.T, out=products)
         self.begin(part, products, first)
         step = max(1, _GROUP_BYTES // products[0].nbytes)
-        flags = Flags(step, len(panel))
+        flags = ComparisonCounter(step, len(panel))
         for at in range(0, len(products), step):
             group = products[at : at + step]
             self.work(group, slice(part.start + at, part.start + at + len(group)), flags)
@@ -181,7 +183,7 @@ class Block:
         self.own[part.start + at] = products[at, column[at]]
         products[at, column[at]] = -np.inf
 
-    def work(self, products: FloatArray, group: slice, flags: Flags) -> None:
+    def work(self, products: FloatArray, group: slice, flags: ComparisonCounter) -> None:
         """Compare, count and sum a group of rows of the products, which are overwritten."""
         # few and small calls: while a thread is between two of them, others may wait for the interpreter
         own, leader = self.own[group, None], self.leader[group]
@@ -229,7 +231,7 @@ class Block:
             log_sums = np.log(self.sums[part].astype(np.float64)) + self.origin[part] * LN2
         self.log_others[part] = np.logaddexp(self.log_others[part], log_sums)
 
-    def finish(self) -> Linkage:
+    def finish(self) -> TrialEvidence:
         """Results, once all panels are in."""
         fires = None
         if self.limit is not None:
@@ -249,7 +251,7 @@ class Block:
         )
 
 
-class Flags:
+class ComparisonCounter:
     """Comparisons of a group of rows, counted by row.
 
     Flags are bytes of 0 and 1. Eight of them are added at a time, as one word; a run of 255 words cannot carry from
@@ -285,10 +287,10 @@ class NumpyEngine(LocalEngine):
     name = "numpy"
     functions = True
 
-    def goodness(self, need: Need) -> int:  # noqa: ARG002
+    def priority(self, requirements: Requirements) -> int:  # noqa: ARG002
         """Behind everything that is made for the search at hand."""
         return 10
 
-    def linker(self, plan: Plan, request: Request) -> Linker:
+    def linker(self, plan: SearchPlan, request: EngineSettings) -> Linker:
         """Works out runs of trials of a plan."""
         return NumpyLinker(plan, threads=request.threads) if plan.function is None else WholeRowLinker(plan)

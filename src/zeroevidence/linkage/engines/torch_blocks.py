@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import IntArray
-from zeroevidence.linkage.moments import Moments, sampled_centre
+from zeroevidence.linkage.engines.engine import EngineSettings, Linker, LocalEngine, Requirements, register
+from zeroevidence.linkage.evidence.moments import EnrolmentMoments, sampled_centre
+from zeroevidence.linkage.evidence.plan import RowTerms, SearchPlan, finish, row_terms
+from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
+from zeroevidence.linkage.gpu.staging import DeviceVectors, load_torch, parts, pick_device, room, sent, upload
+from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.optional import present
-from zeroevidence.linkage.plan import Plan, Terms, finish, row_terms
-from zeroevidence.linkage.registry import Linker, LocalEngine, Need, Request, register
-from zeroevidence.linkage.result import LN2, Linkage
-from zeroevidence.linkage.staging import DeviceSide, load_torch, parts, pick_device, room, sent, upload
-from zeroevidence.linkage.vectors import Side
 
 _PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # products held at once
 TERMS = ("offset", "score", "mean", "deviation", "slope", "doubtful")
@@ -25,22 +25,22 @@ _ROWS = {"cpu": 512, "cuda": 16384}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DeviceMoments(Moments):
+class DeviceMoments(EnrolmentMoments):
     """Moments with the enrolment they were taken from, which the first engine that asks takes over."""
 
-    held: list[DeviceSide]
+    held: list[DeviceVectors]
 
-    def hand_over(self, device: Any) -> DeviceSide | None:
+    def hand_over(self, device: Any) -> DeviceVectors | None:
         """The enrolment on its device; only once, so that nobody else keeps that memory."""
         return self.held.pop() if self.held and self.held[0].device == device else None
 
 
-def torch_moments(enrol: Side, device: str | None = None) -> DeviceMoments:
+def torch_moments(enrol: VectorSet, device: str | None = None) -> DeviceMoments:
     """The moments of the enrolment vectors, worked out on the device."""
     torch = load_torch()
     where = pick_device(device)
     centre = sampled_centre(enrol)
-    held = DeviceSide(enrol, where)
+    held = DeviceVectors(enrol, where)
     middle = torch.from_numpy(centre).to(where)
     first, second, longest = torch.zeros_like(middle), torch.outer(middle, middle) * 0.0, torch.zeros_like(middle[0])
     fine = torch.ones((), dtype=torch.bool, device=where)
@@ -61,7 +61,7 @@ def torch_moments(enrol: Side, device: str | None = None) -> DeviceMoments:
 class TorchLinker:
     """Works out runs of trials of one plan on one device."""
 
-    def __init__(self, plan: Plan, *, device: str | None = None) -> None:
+    def __init__(self, plan: SearchPlan, *, device: str | None = None) -> None:
         torch = load_torch()
         self.plan, self.device = plan, pick_device(device)
         self.dtype = torch.float32 if plan.dtype == np.float32 else torch.float64
@@ -70,13 +70,13 @@ class TorchLinker:
         self.mean = torch.from_numpy(plan.moments.mean).to(self.device)
         self.covariance = torch.from_numpy(plan.moments.covariance).to(self.device)
         held = plan.moments.hand_over(self.device) if isinstance(plan.moments, DeviceMoments) else None
-        self.enrol = held or DeviceSide(plan.enrol, self.device)
+        self.enrol = held or DeviceVectors(plan.enrol, self.device)
         self._kept: dict[int, Any] = {}
         kind = self.device.type
         self.block_rows = _ROWS.get(kind, 512)
         self.block_columns = max(1, _PRODUCTS.get(kind, 1 << 22) // self.block_rows)
 
-    def rows(self, rows: IntArray) -> Linkage:
+    def rows(self, rows: IntArray) -> TrialEvidence:
         """Results of some trials."""
         blocks = [
             TorchBlock(self, rows[start : start + self.block_rows]) for start in range(0, len(rows), self.block_rows)
@@ -85,7 +85,7 @@ class TorchLinker:
             for block in blocks:
                 for at in range(0, len(panel), self.block_columns):
                     block.add(panel[at : at + self.block_columns], first + at)
-        return Linkage.join([block.finish() for block in blocks])
+        return TrialEvidence.join([block.finish() for block in blocks])
 
     def panels(self) -> Iterator[tuple[int, Any]]:
         """Runs of prepared enrolment vectors on the device, kept there between calls where they fit."""
@@ -114,7 +114,7 @@ class TorchLinker:
         """A run of enrolment vectors as the products take them."""
         return (self.enrol.read(slice(start, stop))[0] - self.centre).to(self.dtype)
 
-    def terms_of(self, x: Any, own: Any, weight: Any) -> Terms:
+    def terms_of(self, x: Any, own: Any, weight: Any) -> RowTerms:
         """Closed-form terms of trials by their vectors and the centred ones of their true identities, all here."""
         plan = self.plan
         assert plan.moments is not None
@@ -122,9 +122,9 @@ class TorchLinker:
         square, variance = (x * x).sum(1), ((x @ self.covariance) * x).sum(1)
         mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.ddof, torch)
         offset, score = x @ self.centre, (x * own).sum(1)
-        return Terms.of(plan, weight, offset, score, mean, deviation, doubtful=doubtful, xp=torch)
+        return RowTerms.of(plan, weight, offset, score, mean, deviation, doubtful=doubtful, xp=torch)
 
-    def terms(self, rows: IntArray) -> tuple[Terms, Any, Any]:
+    def terms(self, rows: IntArray) -> tuple[RowTerms, Any, Any]:
         """Closed-form terms of some trials on the host; their vectors and those of their true identities here."""
         plan = self.plan
         x = upload(plan.trial, rows, self.device)
@@ -191,7 +191,7 @@ class TorchBlock:
         sums = torch.log(products.sum(1).double()) + high.double() * LN2
         self.log_others = torch.logaddexp(self.log_others, sums)
 
-    def finish(self) -> Linkage:
+    def finish(self) -> TrialEvidence:
         """Results, once all panels are in."""
         fires = None if self.limit is None else _host(self.fires + (self.own > self.limit))
         return finish(
@@ -249,18 +249,18 @@ class TorchEngine(LocalEngine):
     modules = ("torch",)
     extra = "torch"
 
-    def goodness(self, need: Need) -> int:
+    def priority(self, requirements: Requirements) -> int:
         """Only a GPU makes it faster than NumPy, and only in single precision."""
-        return 30 if not need.double and cuda_present() else 0
+        return 30 if not requirements.double and cuda_present() else 0
 
-    def moments(self, enrol: Side, request: Request) -> Moments:
+    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments:
         """Worked out on the device."""
         return torch_moments(enrol, request.device)
 
-    def device_rate(self, dim: int, request: Request) -> float | None:
+    def device_rate(self, dim: int, request: EngineSettings) -> float | None:
         """That of a 16-bit product where there is a GPU."""
         return product_rate(dim, request.device)
 
-    def linker(self, plan: Plan, request: Request) -> Linker:
+    def linker(self, plan: SearchPlan, request: EngineSettings) -> Linker:
         """Works out runs of trials of a plan."""
         return TorchLinker(plan, device=request.device)

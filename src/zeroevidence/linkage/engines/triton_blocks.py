@@ -15,15 +15,15 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
+from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
 from zeroevidence.linkage.engines.torch_blocks import TERMS, TorchLinker, cuda_present, product_rate, torch_moments
-from zeroevidence.linkage.kernels import Kernel, Work, pick_kernel
-from zeroevidence.linkage.moments import Moments
+from zeroevidence.linkage.evidence.moments import EnrolmentMoments
+from zeroevidence.linkage.evidence.plan import RowTerms, SearchPlan, finish
+from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, LN2, TrialEvidence
+from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
+from zeroevidence.linkage.gpu.staging import doubled, fetched, load_torch, on_device, parts, sent, staged
+from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.optional import optional
-from zeroevidence.linkage.plan import Plan, Terms, finish
-from zeroevidence.linkage.registry import LocalEngine, Need, Request, register
-from zeroevidence.linkage.result import ARRAYS, LN2, Linkage
-from zeroevidence.linkage.staging import doubled, fetched, load_torch, on_device, parts, sent, staged
-from zeroevidence.linkage.vectors import Side
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
 _MOST = 60.0  # taken off at most: the mean of the row, whose exponent is 0, must not vanish
@@ -36,17 +36,17 @@ class TritonLinker(TorchLinker):
     """Works out runs of trials of one plan on one CUDA device."""
 
     def __init__(
-        self, plan: Plan, *, device: str | None = None, kernel: Kernel | None = None, half: bool = True
+        self, plan: SearchPlan, *, device: str | None = None, kernel: Kernel | None = None, half: bool = True
     ) -> None:
-        optional("triton", "torch", "the back-end triton")
+        optional("triton", "torch", "the engine triton")
         super().__init__(plan, device=device)
         if plan.enrol.dim > LARGEST_DIM:
             raise UsageError(
-                f"the back-end triton takes vectors of at most {LARGEST_DIM} entries, got {plan.enrol.dim}; "
-                "use the back-end torch"
+                f"the engine triton takes vectors of at most {LARGEST_DIM} entries, got {plan.enrol.dim}; "
+                "use the engine torch"
             )
         if self.device.type != "cuda" and not _interpreted():
-            raise UsageError("the back-end triton needs a CUDA device, which is not here; use the back-end torch")
+            raise UsageError("the engine triton needs a CUDA device, which is not here; use the engine torch")
         assert plan.moments is not None
         torch = load_torch()
         self.half = half
@@ -85,16 +85,16 @@ class TritonLinker(TorchLinker):
                 self._marks[first] = marks
         return torch.searchsorted(marks, wanted, right=True) - torch.searchsorted(marks, wanted)
 
-    def rows(self, rows: IntArray) -> Linkage:
+    def rows(self, rows: IntArray) -> TrialEvidence:
         """Results of some trials."""
         step = _RUN_TRIALS
-        return Linkage.join(
+        return TrialEvidence.join(
             [part for _, part in self.stream([rows[at : at + step] for at in range(0, len(rows), step)])]
         )
 
-    def stream(self, runs: Iterable[IntArray]) -> Iterator[tuple[int, Linkage]]:
+    def stream(self, runs: Iterable[IntArray]) -> Iterator[tuple[int, TrialEvidence]]:
         """Results of runs of trials, in their order; the next are sent while the device works on those before."""
-        waiting: deque[tuple[int, Pending]] = deque()
+        waiting: deque[tuple[int, PendingRun]] = deque()
         for index, rows in enumerate(runs):
             waiting.append((index, self._begin(rows)))
             if len(waiting) > _AHEAD:
@@ -103,7 +103,7 @@ class TritonLinker(TorchLinker):
         for first, pending in waiting:
             yield first, pending.result()
 
-    def _begin(self, rows: IntArray) -> Pending:
+    def _begin(self, rows: IntArray) -> PendingRun:
         """Hand some trials to the device without waiting for it."""
         with on_device(self.device):
             block = TritonRows(self, rows)
@@ -112,7 +112,7 @@ class TritonLinker(TorchLinker):
                 found = block.launch(panel, first, min(self.plan.identities - first, len(panel)))
                 state = found if state is None else block.merged(state, found)
             assert state is not None
-            return Pending(self, rows, block, state)
+            return PendingRun(self, rows, block, state)
 
 
 class TritonRows:
@@ -157,7 +157,7 @@ class TritonRows:
 
     def launch(self, panel: Any, first: int, count: int) -> dict[str, Any]:
         """Run the kernel on one panel of `count` identities."""
-        from zeroevidence.linkage.triton_kernel import PIECE, leader_kernel
+        from zeroevidence.linkage.gpu.triton_kernel import PIECE, leader_kernel
 
         torch = load_torch()
         linker, kernel, device = self.linker, self.linker.kernel, self.linker.device
@@ -172,7 +172,7 @@ class TritonRows:
         for name in ("below", "fires", "tile"):
             state[name] = torch.empty(self.padded, dtype=torch.int32, device=device)
         kernel.launch(
-            Work(
+            KernelArguments(
                 x=self.x, y=panel, z=self.z, power=self.power32, shift=self.shift32, limit=self.limit, column=column,
                 low=low, high=high, identities=count, **state,
             )
@@ -201,7 +201,7 @@ class TritonRows:
         }
 
 
-class Pending:
+class PendingRun:
     """A run of trials that the device is working on, and what becomes of it on the host."""
 
     def __init__(self, linker: TritonLinker, rows: IntArray, block: TritonRows, state: dict[str, Any]) -> None:
@@ -220,7 +220,7 @@ class Pending:
             self.done = torch.cuda.Event()
             self.done.record()
 
-    def result(self) -> Linkage:
+    def result(self) -> TrialEvidence:
         """Results, once the device is done."""
         if self.done is not None:
             self.done.synchronize()
@@ -229,7 +229,7 @@ class Pending:
         if not found["good"].all():
             plan.trial.take(rows)  # the careful reader says what is wrong, if anything is
         none = np.zeros((0, 0))
-        terms = Terms(**{name: found[name] for name in TERMS}, x=none, own_vectors=none)
+        terms = RowTerms(**{name: found[name] for name in TERMS}, x=none, own_vectors=none)
         result = finish(
             plan,
             rows,
@@ -296,12 +296,12 @@ class TritonEngine(LocalEngine):
     precisions = ("float16", "float32")
     sums = np.float32
 
-    def goodness(self, need: Need) -> int:
+    def priority(self, requirements: Requirements) -> int:
         """The fastest wherever it runs and single precision holds the vectors."""
-        fits = not need.double and need.dim <= LARGEST_DIM
+        fits = not requirements.double and requirements.dim <= LARGEST_DIM
         return 40 if fits and cuda_present() else 0
 
-    def moments(self, enrol: Side, request: Request) -> Moments:
+    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments:
         """Worked out on the device."""
         return torch_moments(enrol, request.device)
 
@@ -309,14 +309,16 @@ class TritonEngine(LocalEngine):
         """As many as keep the device busy; what is sent meanwhile is the next run."""
         return _RUN_TRIALS
 
-    def device_rate(self, dim: int, request: Request) -> float | None:
+    def device_rate(self, dim: int, request: EngineSettings) -> float | None:
         """That of a 16-bit product."""
         return product_rate(dim, request.device)
 
-    def run(self, plan: Plan, runs: Sequence[tuple[int, int]], request: Request) -> Iterator[tuple[int, Linkage]]:
+    def run(
+        self, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
+    ) -> Iterator[tuple[int, TrialEvidence]]:
         """Results of runs of trials, in their order, one being sent while the device works on another."""
         return self.linker(plan, request).stream(np.arange(start, stop) for start, stop in runs)
 
-    def linker(self, plan: Plan, request: Request) -> TritonLinker:
+    def linker(self, plan: SearchPlan, request: EngineSettings) -> TritonLinker:
         """Works out runs of trials of a plan, with 16-bit inputs unless asked for single precision."""
         return TritonLinker(plan, device=request.device, half=request.dtype != np.float32)

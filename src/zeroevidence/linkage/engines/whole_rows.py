@@ -9,25 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.linkage.held_rows import centred, held_rows
-from zeroevidence.linkage.moments import Moments
-from zeroevidence.linkage.plan import Plan
-from zeroevidence.linkage.registry import LocalEngine, Need, Request, register
-from zeroevidence.linkage.result import LN2, Linkage
-from zeroevidence.linkage.vectors import Side
+from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
+from zeroevidence.linkage.evidence.moments import EnrolmentMoments
+from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.score_rows import centred, held_rows
+from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
+from zeroevidence.linkage.inputs.vectors import VectorSet
 
 
 class WholeRowLinker:
     """Works out runs of trials of a plan with any scoring."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
 
-    def rows(self, rows: IntArray) -> Linkage:
+    def rows(self, rows: IntArray) -> TrialEvidence:
         """Results of some trials."""
-        return Linkage.join([self._block(rows[part], scores) for part, scores in held_rows(self.plan, rows)])
+        return TrialEvidence.join([self._block(rows[part], scores) for part, scores in held_rows(self.plan, rows)])
 
-    def _block(self, rows: IntArray, scores: FloatArray) -> Linkage:
+    def _block(self, rows: IntArray, scores: FloatArray) -> TrialEvidence:
         plan = self.plan
         index, mated = np.arange(len(rows)), plan.mated[rows]
         own = scores[index, mated]
@@ -46,7 +46,7 @@ class WholeRowLinker:
         high = scores.max(axis=1)
         log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
         lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
-        return Linkage(
+        return TrialEvidence(
             plan.identities, own, mean, deviation, log_sum + plan.bias[rows], lid, greater, equal, best, top, fires
         )
 
@@ -60,14 +60,14 @@ class WholeRowEngine(LocalEngine):
     sums = np.float64
     functions = True
 
-    def goodness(self, need: Need) -> int:
+    def priority(self, requirements: Requirements) -> int:
         """What a scoring function needs."""
-        return 20 if need.function else 0
+        return 20 if requirements.function else 0
 
-    def moments(self, enrol: Side, request: Request) -> Moments | None:  # noqa: ARG002
+    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
         """None: they follow from the scores."""
         return None
 
-    def linker(self, plan: Plan, request: Request) -> WholeRowLinker:  # noqa: ARG002
+    def linker(self, plan: SearchPlan, request: EngineSettings) -> WholeRowLinker:  # noqa: ARG002
         """Works out runs of trials of a plan."""
         return WholeRowLinker(plan)

@@ -8,7 +8,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.measure.attribute.neighbours import information_by_column
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import attribute_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import AttributeView
 
@@ -32,21 +32,19 @@ def mutual_information(
     return found
 
 
-@measure(
+@attribute_measure(
     "mutual_information",
     "mutual information",
-    family="attribute",
     unit="bit per dimension",
-    range=(0.0, np.inf),
     high_note="log2 K",
-    discloses="up",
-    meaning="What a single entry of a vector tells about the attribute, averaged over the entries.",
-    references=("ross2014", "noe2022"),
     place=10,
     headline=70,
+    interval=None,
     method="k nearest neighbours",
+    references=("ross2014", "noe2022"),
 )
 def _mutual_information(view: Any) -> float | None:
+    """Mutual information of a single entry of a vector and the attribute, averaged over the entries."""
     if not isinstance(view, AttributeView):
         return None
     return float(mutual_information(view.vectors, view.labels, seed=view.seed).mean())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import attribute_measure
 from zeroevidence.measure.softplus import LN2
 
 
@@ -94,26 +94,25 @@ def class_bits(log_posteriors: FloatArray, labels: IntArray) -> FloatArray:
     return found
 
 
-@measure(
+@attribute_measure(
     "attribute_bits",
     "bits about the attribute",
-    family="attribute",
     unit="bit",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     high_note="log2 (people + 1), or log2 K",
-    discloses="up",
-    meaning="What an attacker learns about a number, or about several classes together: at least so many bits.",
-    references=("barber2003", "oord2018"),
     place=20,
     headline=72,
-    method="calibrated density of an attacker",
-    interval="smooth",
     null=True,
     tested=True,
-    null_note="densities that are sure of the wrong number cost more than knowing nothing",
+    method="calibrated density of an attacker",
+    references=("barber2003", "oord2018"),
+    null_note="Below 0 where nothing leaks: a density that is sure of the wrong number costs more than none.",
 )
 def attribute_bits(view: Any) -> float | None:
-    """Mean bits of the people, or of the weighted rows of classes; None for other views."""
+    """A lower bound of what an attacker learns about a number, or about several classes together.
+
+    Mean bits of the people, or of the weighted rows of classes; None for other views.
+    """
     if isinstance(view, NumberView):
         return float(view.told.bits(view.given)[view.people].mean())
     if isinstance(view, ClassView):
@@ -121,62 +120,59 @@ def attribute_bits(view: Any) -> float | None:
     return None
 
 
-@measure(
+@attribute_measure(
     "attribute_correlation",
     "correlation",
-    family="attribute",
     unit="fraction",
-    range=(-1.0, 1.0),
-    discloses="up",
-    meaning="How the attacker's guesses go with the true numbers (Pearson).",
-    references=("pearson1895",),
+    limits=(-1.0, 1.0),
     place=30,
-    interval="smooth",
     null=True,
+    references=("pearson1895",),
 )
 def attribute_correlation(view: Any) -> float | None:
-    """Pearson's correlation of guesses and numbers, people counting alike; 0 where all guesses are the same."""
+    """Pearson correlation of the attacker's guesses and the true numbers.
+
+    Pearson's correlation of guesses and numbers, people counting alike; 0 where all guesses are the same.
+    """
     if not isinstance(view, NumberView):
         return None
     return _correlation(view.told.guess, view.told.numbers, view)
 
 
-@measure(
+@attribute_measure(
     "attribute_rank_correlation",
     "rank correlation",
-    family="attribute",
     unit="fraction",
-    range=(-1.0, 1.0),
-    discloses="up",
-    meaning="How the order of the attacker's guesses goes with that of the true numbers (Spearman).",
-    references=("spearman1904",),
+    limits=(-1.0, 1.0),
     place=40,
-    interval="smooth",
     null=True,
+    references=("spearman1904",),
 )
 def attribute_rank_correlation(view: Any) -> float | None:
-    """Spearman's correlation, ranks being those among everybody."""
+    """Spearman correlation of the attacker's guesses and the true numbers.
+
+    Spearman's correlation, ranks being those among everybody.
+    """
     if not isinstance(view, NumberView):
         return None
     return _correlation(_ranks(view.told.guess), _ranks(view.told.numbers), view)
 
 
-@measure(
+@attribute_measure(
     "attribute_error",
     "mean absolute error",
-    family="attribute",
     unit="unit of the attribute",
-    range=(0.0, np.inf),
     high_note="any",
     discloses="down",
-    meaning="How far the attacker's guess is from the true number, on average.",
-    references=("willmott2005",),
     place=50,
-    interval="smooth",
     null=True,
+    references=("willmott2005",),
 )
 def attribute_error(view: Any) -> float | None:
-    """Mean distance of guesses from numbers, people counting alike."""
+    """Mean distance of the attacker's guess from the true number.
+
+    Mean distance of guesses from numbers, people counting alike.
+    """
     if not isinstance(view, NumberView):
         return None
     return float(view.told.errors(view.given)[view.people].mean())

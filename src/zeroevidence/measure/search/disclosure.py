@@ -23,7 +23,7 @@ from zeroevidence.calibrate.rows import (
 )
 from zeroevidence.data.names import rank_names
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
@@ -204,109 +204,62 @@ def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order], place[index])
 
 
-@measure(
+@search_measure(
     "alid",
     "ALID",
-    family="search",
     unit="bit",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="What one utterance tells a search about its speaker, on average over utterances; 0 is nothing.",
-    references=("sterns2026",),
     place=10,
     headline=16,
-    interval="smooth",
+    strength=10,
     null=True,
     tested=True,
-    strength=10,
+    references=("sterns2026",),
     null_note="Below 0 where nothing leaks: the attacker would trust the scores as much as now, and be misled.",
 )
 def _alid(view: SearchView) -> FloatArray:
+    """What one utterance reveals about its speaker in a search, averaged over utterances; 0 is nothing."""
     return view.lid / view.trials
 
 
-@measure(
-    "pdr",
-    "PDR",
-    family="search",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Share of utterances that make their speaker more likely than before.",
-    references=("sterns2026",),
-    place=20,
-    headline=90,
-    interval="smooth",
-)
+@search_measure("pdr", "PDR", unit="rate", place=20, headline=90, references=("sterns2026",))
 def _pdr(view: SearchView) -> FloatArray:
+    """Share of utterances that make their speaker more likely than before."""
     return view.positive / view.trials
 
 
-@measure(
-    "ndr",
-    "NDR",
-    family="search",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="down",
-    meaning="Share of utterances that tell nothing or point to somebody else.",
-    references=("sterns2026",),
-    place=30,
-    interval="smooth",
-)
+@search_measure("ndr", "NDR", unit="rate", discloses="down", place=30, references=("sterns2026",))
 def _ndr(view: SearchView) -> FloatArray:
+    """Share of utterances that reveal nothing or point to another speaker."""
     return 1.0 - view.positive / view.trials
 
 
-@measure(
-    "lid_pos",
-    "LID+",
-    family="search",
-    unit="bit",
-    range=(0.0, np.inf),
-    high_note="log2 N",
-    discloses="up",
-    meaning="How much an utterance gives away, on average over those that give anything away.",
-    references=("sterns2026",),
-    place=40,
-    interval="smooth",
-)
+@search_measure("lid_pos", "LID+", unit="bit", high_note="log2 N", place=40, references=("sterns2026",))
 def _lid_pos(view: SearchView) -> FloatArray:
+    """Mean disclosure of the utterances that reveal something."""
     return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), 0.0)
 
 
-@measure(
-    "lid_neg",
-    "LID-",
-    family="search",
-    unit="bit",
-    range=(-np.inf, 0.0),
-    discloses="up",
-    meaning="How strongly an utterance misleads the attacker, on average over those that do.",
-    references=("sterns2026",),
-    place=50,
-    interval="smooth",
-)
+@search_measure("lid_neg", "LID-", unit="bit", limits=(-np.inf, 0.0), place=50, references=("sterns2026",))
 def _lid_neg(view: SearchView) -> FloatArray:
+    """Mean disclosure of the utterances that mislead the attacker."""
     negative = view.trials - view.positive
     return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), nan)
 
 
-@measure(
+@search_measure(
     "lid_max",
     "LID_max",
-    family="search",
     unit="bit",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="The worst case: each bit doubles the attacker's chance of naming the speaker of that one utterance.",
-    references=("sterns2026",),
     place=60,
     headline=19,
     interval="extreme",
     null=True,
+    references=("sterns2026",),
 )
 def _lid_max(view: SearchView) -> FloatArray:
+    """Disclosure of the worst utterance: each bit doubles the attacker's chance of naming its speaker."""
     return view.highest

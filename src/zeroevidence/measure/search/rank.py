@@ -13,7 +13,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.views import SearchView
 
 RankMethod = Literal["histogram", "beta-binomial"]
@@ -115,22 +115,18 @@ def chance_words(view: SearchView) -> str:
     return f"chance {guessing(view.identities):.4g}"
 
 
-@measure(
+@search_measure(
     "top1",
     "top-1",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Share of utterances whose speaker scores highest in the search; ties count in equal parts.",
-    references=("sterns2026",),
     place=70,
     headline=14,
     method=chance_words,
     chance=guessing,
-    interval="smooth",
+    references=("sterns2026",),
 )
 def _top1(view: SearchView) -> FloatArray:
+    """Share of utterances whose speaker scores highest in the search; ties count in equal parts."""
     return view.first / view.trials
 
 
@@ -142,22 +138,19 @@ def _bits(view: SearchView) -> FloatArray | None:
         return np.where(view.ranks > 0.0, np.log2(view.identities * view.ranks), -np.inf)
 
 
-@measure(
+@search_measure(
     "mean_rank_disclosure",
     "mean rank disclosure",
-    family="search",
     unit="bit",
-    range=(0.0, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="What the place of the speaker in the sorted list tells, on average.",
-    references=("backstrom2026",),
     place=80,
-    method="histogram",
     interval="entropy",
     null=True,
+    method="histogram",
+    references=("backstrom2026",),
 )
 def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
+    """What the rank of the speaker in the sorted list reveals, on average."""
     bits = _bits(view)
     if bits is None or view.ranks is None:
         return None
@@ -166,39 +159,32 @@ def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
     return total
 
 
-@measure(
+@search_measure(
     "max_rank_disclosure",
     "max rank disclosure",
-    family="search",
     unit="bit",
-    range=(0.0, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="What the most telling place in the sorted list tells.",
-    references=("backstrom2026",),
     place=90,
-    method="histogram",
     interval="extreme",
     null=True,
+    method="histogram",
+    references=("backstrom2026",),
 )
 def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
+    """What the most informative rank in the sorted list reveals."""
     bits = _bits(view)
     return None if bits is None else bits.max(axis=1)
 
 
-@measure(
+@search_measure(
     "identification_rate",
     "identification rate",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Probability that the speaker stands first in the sorted list.",
-    references=("backstrom2026",),
     place=100,
     method=chance_words,
     chance=guessing,
-    interval="smooth",
+    references=("backstrom2026",),
 )
 def _identification_rate(view: SearchView) -> FloatArray:
+    """Probability that the speaker has rank 1 in the sorted list."""
     return view.first / view.trials

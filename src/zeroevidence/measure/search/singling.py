@@ -21,7 +21,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.search.rank import chance_words, guessing
 from zeroevidence.measure.views import SearchView
 
@@ -150,40 +150,31 @@ def _log_factorials(bits: int) -> FloatArray:
     return np.array([math.lgamma(i + 1.0) for i in range(1 << bits)])
 
 
-@measure(
+@search_measure(
     "link_probability",
     "link probability",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Linkability in the legal sense: the speaker scores strictly above everybody else; by chance once in N.",
-    references=("vauquier2025",),
     place=110,
     headline=120,
+    null=True,
     method=chance_words,
     chance=guessing,
-    interval="smooth",
-    null=True,
+    references=("vauquier2025",),
 )
 def _link_probability(view: SearchView) -> FloatArray:
+    """Linkability in the legal sense: the speaker scores strictly above everybody else; by chance once in N."""
     return view.linked / view.trials
 
 
-@measure(
+@search_measure(
     "singling_out",
     "singling out",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="How often a threshold picks exactly one person, right or not; by chance in 37 % of the searches, in more "
-    "of those through few people.",
-    references=("vauquier2025",),
     place=120,
     method=lambda view: f"chance {singling_out_by_chance(view.identities):.4g}",
     chance=singling_out_by_chance,
-    interval="smooth",
+    references=("vauquier2025",),
 )
 def _singling_out(view: SearchView) -> FloatArray | None:
+    """How often a threshold selects exactly one person, right or not; by chance in 37 % of searches among many."""
     return None if view.singled is None else view.singled / view.trials

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.tandem.cost import CostModel, as_model, priced, relative
 from zeroevidence.measure.tandem.tdcf import AsvRates, view_rates
 from zeroevidence.measure.tandem.thresholds import accepted, ordered, rejected
@@ -78,39 +78,33 @@ def _thresholds(view: TandemView) -> str:
     return f"CM at {view.model.cm_threshold:g}, ASV at {'its equal-error point' if asv is None else f'{asv:g}'}"
 
 
-@measure(
+@tandem_measure(
     "tdcf_act",
     "act t-DCF",
-    family="tandem",
     unit="relative cost",
-    range=(0.0, math.inf),
-    discloses="up",
-    meaning="Cost of verifier and countermeasure at the thresholds that were set beforehand; 1 is deciding blindly.",
-    references=("kinnunen2020",),
     place=12,
     headline=152,
     method=_thresholds,
-    interval="smooth",
+    references=("kinnunen2020",),
 )
 def _tdcf_act(view: TandemView) -> float | None:
+    """Cost of verifier and countermeasure at thresholds that were set beforehand; 1 is deciding blindly."""
     found = _found(view)
     return None if found is None else found.tdcf
 
 
-@measure(
+@tandem_measure(
     "tdcf_errors",
     "tandem errors",
-    family="tandem",
     unit="rate",
-    range=(0.0, 1.0),
     discloses="none",
-    meaning="The four ways in which a trial goes wrong: a the verifier rejects a target, b it accepts another speaker, "
-    "c both accept a spoof, d the countermeasure rejects a target.",
-    references=("kinnunen2020",),
     place=14,
+    interval=None,
     method=_thresholds,
+    references=("kinnunen2020",),
     several=True,
 )
 def _tdcf_errors(view: TandemView) -> dict[str, float] | None:
+    """Error rates: a ASV rejects a target, b it accepts a non-target, c both accept a spoof, d CM rejects a target."""
     found = _found(view)
     return None if found is None else {"a": found.p_a, "b": found.p_b, "c": found.p_c, "d": found.p_d}

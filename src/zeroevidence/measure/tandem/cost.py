@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
@@ -239,126 +239,77 @@ def relative(cost: FloatArray | float, default: float) -> FloatArray:
         return cost / default if default > 0 else np.where(cost > 0, np.inf, 1.0)
 
 
-@measure(
+@tandem_measure(
     "adcf_min",
     "min a-DCF",
-    family="tandem",
     unit="relative cost",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Cost of a single spoofing-robust verifier at its best threshold; 1 is deciding blindly.",
-    references=("shim2024",),
+    limits=(0.0, 1.0),
     place=60,
     headline=170,
-    method="best threshold",
-    interval="smooth",
     strength=40,
+    method="best threshold",
+    references=("shim2024",),
 )
 def _adcf_min(view: TandemView) -> float | None:
+    """Cost of a single spoofing-robust verifier at its best threshold; 1 is deciding blindly."""
     return None if view.sasv is None else adcf_min(*view.sasv, view.model).adcf
 
 
-@measure(
-    "sv_eer",
-    "SV-EER",
-    family="tandem",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="A single spoofing-robust verifier errs this often between targets and other speakers.",
-    references=("jung2022",),
-    place=70,
-    headline=200,
-    method="interpolated",
-    interval="smooth",
+@tandem_measure(
+    "sv_eer", "SV-EER", unit="rate", place=70, headline=200, method="interpolated", references=("jung2022",)
 )
 def _sv_eer(view: TandemView) -> float | None:
+    """Equal error rate of a single spoofing-robust verifier between targets and non-targets."""
     return None if view.sasv is None else eer(view.sasv[0], view.sasv[1])
 
 
-@measure(
-    "spf_eer",
-    "SPF-EER",
-    family="tandem",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="A single spoofing-robust verifier errs this often between targets and spoofs.",
-    references=("jung2022",),
-    place=80,
-    headline=210,
-    method="interpolated",
-    interval="smooth",
+@tandem_measure(
+    "spf_eer", "SPF-EER", unit="rate", place=80, headline=210, method="interpolated", references=("jung2022",)
 )
 def _spf_eer(view: TandemView) -> float | None:
+    """Equal error rate of a single spoofing-robust verifier between targets and spoofs."""
     return None if view.sasv is None else eer(view.sasv[0], view.sasv[2])
 
 
-@measure(
+@tandem_measure(
     "cm_eer",
     "CM EER",
-    family="tandem",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="The countermeasure alone errs this often between bona fide and spoofed speech.",
-    references=("wang2024",),
     place=90,
     headline=220,
-    method="interpolated",
-    interval="smooth",
     strength=60,
+    method="interpolated",
+    references=("wang2024",),
 )
 def _cm_eer(view: TandemView) -> float | None:
+    """Equal error rate of the countermeasure alone between bona fide and spoofed speech."""
     return None if view.cm is None else cm_eer(*view.cm)
 
 
-@measure(
-    "cm_cllr",
-    "CM Cllr",
-    family="tandem",
-    unit="bit",
-    range=(0.0, math.inf),
-    discloses="up",
-    meaning="Cost of taking the countermeasure's scores at face value as log-likelihood ratios; above 1 they mislead.",
-    references=("brummer2006",),
-    place=100,
-    interval="smooth",
-)
+@tandem_measure("cm_cllr", "CM Cllr", unit="bit", place=100, references=("brummer2006",))
 def _cm_cllr(view: TandemView) -> float | None:
+    """Cost of taking the countermeasure's scores as LLRs; 1 is no information, more than 1 misleads."""
     return None if view.cm is None else cm_cllr(*view.cm)
 
 
-@measure(
-    "cm_dcf",
-    "act CM DCF",
-    family="tandem",
-    unit="relative cost",
-    range=(0.0, math.inf),
-    discloses="up",
-    meaning="Cost of the countermeasure's decisions, scores taken as log-likelihood ratios; 1 is deciding blindly.",
-    references=("wang2024",),
-    place=110,
-    method="scores as LLRs",
-    interval="smooth",
+@tandem_measure(
+    "cm_dcf", "act CM DCF", unit="relative cost", place=110, method="scores as LLRs", references=("wang2024",)
 )
 def _cm_dcf(view: TandemView) -> float | None:
+    """Cost of the countermeasure's decisions, scores taken as log-likelihood ratios; 1 is deciding blindly."""
     return None if view.cm is None else cm_dcf(*view.cm, view.model).dcf
 
 
-@measure(
+@tandem_measure(
     "cm_dcf_min",
     "min CM DCF",
-    family="tandem",
     unit="relative cost",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="The same with the best threshold; 1 means that the countermeasure does not help.",
-    references=("wang2024",),
+    limits=(0.0, 1.0),
     place=120,
     headline=230,
     method="best threshold",
-    interval="smooth",
+    references=("wang2024",),
 )
 def _cm_dcf_min(view: TandemView) -> float | None:
+    """Cost of the countermeasure's decisions at the best threshold; 1 means that it does not help."""
     return None if view.cm is None else cm_dcf_min(*view.cm, view.model).dcf

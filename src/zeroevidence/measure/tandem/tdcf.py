@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.tandem.cost import (
     PRESETS,
     AgnosticCost,
@@ -317,82 +317,60 @@ def _behind(view: TandemView) -> str:
     return _at_equal_error(view) if view.model.asv is None else "ASV of the organisers"
 
 
-@measure(
+@tandem_measure(
     "tdcf_min",
     "min t-DCF",
-    family="tandem",
     unit="relative cost",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Cost of a fixed verifier with the countermeasure at its best threshold; at 1 it might as "
-    "well be left out.",
-    references=("kinnunen2020",),
+    limits=(0.0, 1.0),
     place=10,
     headline=150,
-    method=lambda view: f"{view.model.form}, {_behind(view)}",
-    interval="smooth",
     strength=30,
+    method=lambda view: f"{view.model.form}, {_behind(view)}",
+    references=("kinnunen2020",),
 )
 def _tdcf_min(view: TandemView) -> float | None:
+    """Cost of a fixed verifier with the countermeasure at its best threshold; 1 means that it does not help."""
     rates = constrained_rates(view)
     if rates is None or view.cm is None:
         return None
     return tdcf_min(*view.cm, rates, view.model).tdcf_min
 
 
-@measure(
+@tandem_measure(
     "tdcf_joint_min",
     "joint min t-DCF",
-    family="tandem",
     unit="relative cost",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Cost of verifier and countermeasure with both thresholds set together, the verifier's own errors "
-    "included; 1 is deciding blindly, which is another scale than that of min t-DCF.",
-    references=("kinnunen2020",),
+    limits=(0.0, 1.0),
     place=20,
     method="best threshold",
-    interval="smooth",
+    references=("kinnunen2020",),
 )
 def _tdcf_joint_min(view: TandemView) -> float | None:
+    """Cost of verifier and countermeasure with both thresholds optimised together; 1 is deciding blindly."""
     if view.asv is None or view.cm is None:
         return None
     return tdcf_joint_min(*view.asv, *view.cm, view.model).tdcf_min
 
 
-@measure(
-    "asv_eer",
-    "ASV EER",
-    family="tandem",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="The verifier alone errs this often between its targets and other speakers.",
-    references=("kinnunen2020",),
-    place=40,
-    headline=180,
-    method="interpolated",
-    interval="smooth",
+@tandem_measure(
+    "asv_eer", "ASV EER", unit="rate", place=40, headline=180, method="interpolated", references=("kinnunen2020",)
 )
 def _asv_eer(view: TandemView) -> float | None:
+    """Equal error rate of the verifier alone between targets and non-targets."""
     rates = view_rates(view)
     return None if rates is None else rates.eer
 
 
-@measure(
+@tandem_measure(
     "p_fa_spoof",
     "spoofs past ASV",
-    family="tandem",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Share of spoofs that the verifier alone accepts: what there is for a countermeasure to stop.",
-    references=("kinnunen2020",),
     place=50,
     headline=190,
     method=_at_equal_error,
-    interval="smooth",
+    references=("kinnunen2020",),
 )
 def _p_fa_spoof(view: TandemView) -> float | None:
+    """Share of spoofs that the verifier alone accepts, and that a countermeasure could stop."""
     rates = view_rates(view)
     return None if rates is None else rates.p_fa_spoof

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.tandem.thresholds import Convention, check_convention, merge, ordered, ratio, spread
 from zeroevidence.measure.tandem.view import TandemView
 
@@ -219,22 +219,18 @@ def _excess(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.where(bounded, low - np.where(bounded, high, 0.0), 0.0)
 
 
-@measure(
+@tandem_measure(
     "teer",
     "t-EER",
-    family="tandem",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="The equal rate at which the pair rejects targets, accepts other speakers and accepts spoofs.",
-    references=("kinnunen2023",),
     place=30,
     headline=160,
-    method=lambda view: f"concurrent ({view.model.convention})",
-    interval="smooth",
     strength=50,
+    method=lambda view: f"concurrent ({view.model.convention})",
+    references=("kinnunen2023",),
 )
 def _teer(view: TandemView) -> float | None:
+    """The equal rate at which the tandem rejects targets, accepts non-targets and accepts spoofs."""
     if view.asv is None or view.cm is None:
         return None
     return teer(*view.asv, *view.cm, convention=view.model.convention).teer

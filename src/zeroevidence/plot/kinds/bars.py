@@ -10,11 +10,11 @@ import numpy as np
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
-from zeroevidence.measure.measures import find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.plot.canvas import look
-from zeroevidence.plot.labelled import label_values, measure_scale
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import axis_title, measured, shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.labelled_points import label_values, measure_scale
+from zeroevidence.plot.names import axis_title, measured, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def bars(
     >>> ze.plot.bars(row, y="linkability").get_ylabel()
     'linkability'
     """
-    name = find_measure(y).name if y is not None else _first_measure(rows)
+    name = MEASURES.find(y).name if y is not None else _first_measure(rows)
     shown = [row for row in rows if row.number(name) is not None and np.isfinite(row.number(name) or 0.0)]
     if not shown:
         raise UsageError(f"no result has {name} as a finite number")

@@ -10,8 +10,8 @@ import numpy as np
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import GREY, legend, look, percent_ticks
 from zeroevidence.plot.curves import curve_arrays, has_curves
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import joined, row_names
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import joined, row_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

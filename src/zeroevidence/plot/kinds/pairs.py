@@ -13,8 +13,8 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.pairs.zebra import tag_odds
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import class_names, joined, measured, row_names, written
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import class_names, joined, measured, row_names, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ import numpy as np
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import GREY, VERMILION, legend, look, percent_ticks, plain_ticks
 from zeroevidence.plot.curves import curve_arrays, has_curves
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import joined, measured, row_names, written
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import joined, measured, row_names, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, look, percent_ticks, plain_ticks
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import joined, measured, row_names, shortened, written
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import joined, measured, row_names, shortened, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import colour_bar
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
-from zeroevidence.plot.labelled import labelled_points, measure_scale
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import axis_title, measured, row_names, shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.labelled_points import labelled_points, measure_scale
+from zeroevidence.plot.names import axis_title, measured, row_names, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def scatter(
     assert pair is not None
     first, second = x or pair[0], y or pair[1]
     for name in (first, second):
-        find_measure(name)
+        MEASURES.find(name)
     shown = [row for row in rows if _finite(row, first) and _finite(row, second)]
     if not shown:
         raise UsageError(f"no result has both {first} and {second} as finite numbers")

@@ -11,8 +11,8 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend, look
 from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import joined, row_names, written
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import joined, row_names, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

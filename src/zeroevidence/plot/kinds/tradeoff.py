@@ -11,12 +11,12 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.beside import utility_beside
-from zeroevidence.measure.measures import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import GREY, legend, look
-from zeroevidence.plot.fronts import interval_bar, mark_front, on_front
-from zeroevidence.plot.labelled import measure_scale
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import axis_title, shortened
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.labelled_points import measure_scale
+from zeroevidence.plot.names import axis_title, shortened
+from zeroevidence.plot.pareto import interval_bar, mark_front, on_front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ def tradeoff(
     """
     found = _both(rows)
     first, second = x or _useful(found[0])[0], y or _privacy(found)
-    useful, private = find_measure(first), find_measure(second)
+    useful, private = MEASURES.find(first), MEASURES.find(second)
     if useful.better == "none" or private.discloses == "none":
         raise UsageError("expected a measure of utility as x and one of privacy as y")
     signs = (1.0 if useful.better == "up" else -1.0, -1.0 if private.discloses == "up" else 1.0)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import GREY, legend, look, plain_ticks
-from zeroevidence.plot.registry import figure
-from zeroevidence.plot.words import row_names
+from zeroevidence.plot.kind import figure
+from zeroevidence.plot.names import row_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -161,7 +161,7 @@ class _Target:
         self.flags = point_mass_flags(attack.vectors)
         view = AttributeView(np.asarray(test.vectors), attribute_labels(test, attribute), seed)
         self.told: dict[str, MeasureResult] = {
-            name: measured(name, value, MEASURES[name].method(view))
+            name: measured(name, value, MEASURES[name].method_of(view))
             for name, value in compute_family("attribute", view).items()
         }
 

@@ -132,7 +132,7 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
     """Measures of what an attacker says of people, with intervals and nulls by person."""
     whole = NumberView.whole(told)
     found = {one: value for one in measures_of("attribute") if (value := one.compute(whole)) is not None}
-    metrics = {one.name: MeasureResult(value, one.unit, one.method(whole)) for one, value in found.items()}
+    metrics = {one.name: MeasureResult(value, one.unit, one.method_of(whole)) for one, value in found.items()}
     people = len(told.numbers)
     flags: list[Flag] = []
     intervals, null = None, None

@@ -10,7 +10,7 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import chosen, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
-from zeroevidence.plot.words import row_names
+from zeroevidence.plot.names import row_names
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.readable_curves import Panel, readable_panels
 

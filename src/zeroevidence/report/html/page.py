@@ -21,7 +21,7 @@ from zeroevidence._version import __version__
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.rows.printable import printable
-from zeroevidence.plot.words import row_names
+from zeroevidence.plot.names import row_names
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import content
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict

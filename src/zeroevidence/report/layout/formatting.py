@@ -16,7 +16,7 @@ from zeroevidence.evaluation.rows.evaluation import NO_VALUE
 from zeroevidence.evaluation.rows.flags import Severity
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.evaluation.rows.printable import printable
-from zeroevidence.measure.measures import MEASURES, find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 
 _UNITS = ("bit", "bit per dimension", "log10 LR", "dB")
 _SIDES = ("enrolment", "trial")
@@ -186,7 +186,7 @@ def _names_suffice(rows: Sequence[Evaluation]) -> bool:
 def chosen_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None) -> list[str]:
     """The named measures, each once; the headline measures that at least one row has where none are named."""
     if measures is not None:
-        return list(dict.fromkeys(find_measure(name).name for name in measures))
+        return list(dict.fromkeys(MEASURES.find(name).name for name in measures))
     return [name for name in headline_measures() if any(name in row.metrics for row in rows)]
 
 

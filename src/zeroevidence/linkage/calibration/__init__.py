@@ -1,0 +1,1 @@
+"""Calibration of a search, fitted by streaming over pairs."""

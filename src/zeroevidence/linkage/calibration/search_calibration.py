@@ -1,0 +1,111 @@
+"""The calibration of a search: given, fitted on other people, or cross-fitted over the speakers of the trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.preparing.name_order import name_ranks
+from zeroevidence.linkage.calibration.statistics import PairStatistics, pair_statistics
+from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
+from zeroevidence.linkage.inputs.scoring import Scoring
+from zeroevidence.linkage.result import CalibrationFacts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchCalibration:
+    """Weight, bias and threshold of each trial, and how they came about."""
+
+    weight: FloatArray
+    bias: FloatArray
+    threshold: FloatArray | None  # of singling out; None where nothing tells it
+    facts: CalibrationFacts
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything as arrays, as checkpoints take it."""
+        arrays: dict[str, NDArray[Any]] = {"weight": self.weight, "bias": self.bias}
+        if self.threshold is not None:
+            arrays["threshold"] = self.threshold
+        facts = {"method": np.array(self.facts.method), "cross_fitted": np.array(self.facts.cross_fitted)}
+        return arrays | facts
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> SearchCalibration:
+        """The same again."""
+        facts = CalibrationFacts(arrays["method"].item(), arrays["cross_fitted"].item())
+        return cls(arrays["weight"], arrays["bias"], arrays.get("threshold"), facts)
+
+
+def calibrate_search(
+    search: Pairing,
+    development: Pairing | None = None,
+    *,
+    weight: float | None = None,
+    scoring: Scoring = "cosine",
+    ddof: int = 0,
+    seed: int = 0,
+) -> SearchCalibration:
+    """Weight, bias and threshold of each trial.
+
+    Parameters
+    ----------
+    search
+        The trials to be calibrated.
+    development
+        A search among other people to fit on; without one, each speaker's trials are calibrated on those of the other
+        speakers, which is a second pass over all pairs.
+    weight
+        Taken as it is instead; nothing is fitted, and no threshold is known.
+    scoring, ddof
+        As in `link`.
+    seed
+        Of the folds of speakers.
+    """
+    if weight is not None:
+        trials = len(search.trial)
+        return SearchCalibration(np.full(trials, weight), np.zeros(trials), None, CalibrationFacts("given"))
+    if development is None:
+        return _cross_fitted(search, scoring, ddof, seed)
+    check_other_people(search, development)
+    return _developed(search, development, scoring, ddof)
+
+
+def _developed(search: Pairing, development: Pairing, scoring: Scoring, ddof: int) -> SearchCalibration:
+    """One fit for all; the threshold is the score that one pair in N exceeds, N being the identities of the search."""
+    trials, identities = len(search.trial), len(search.enrol)
+    wanted = len(development.trial) * len(development.enrol) // identities
+    (part,) = pair_statistics(
+        development.trial, development.enrol, development.mated, scoring=scoring, ddof=ddof, top=wanted + 1
+    )
+    fit = part.fit()
+    return SearchCalibration(
+        np.full(trials, fit.weight),
+        np.full(trials, fit.bias - fit.prior_log_odds),
+        np.full(trials, part.threshold(wanted)) if wanted else None,
+        CalibrationFacts("logistic"),
+    )
+
+
+def _cross_fitted(search: Pairing, scoring: Scoring, ddof: int, seed: int) -> SearchCalibration:
+    """For each fold of speakers the fit and the threshold of the other folds."""
+    # needs SciPy, which this package is imported without
+    from zeroevidence.calibrate.rows import speaker_folds
+
+    trials = len(search.trial)
+    weight, bias, threshold = (np.empty(trials) for _ in range(3))
+    folds = speaker_folds(name_ranks(search.people)[search.mated], seed=seed)
+    parts = pair_statistics(
+        search.trial, search.enrol, search.mated, scoring=scoring, ddof=ddof, folds=folds, top=trials + 1
+    )
+    for index, rows in enumerate(folds):
+        wanted = trials - len(rows)
+        rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=wanted + 1)
+        fit = rest.fit()
+        weight[rows], bias[rows] = fit.weight, fit.bias - fit.prior_log_odds
+        threshold[rows] = rest.threshold(wanted)
+    return SearchCalibration(weight, bias, threshold, CalibrationFacts("logistic", cross_fitted=True))

@@ -1,0 +1,225 @@
+"""Calibration fitted by streaming: statistics of pairs that add up over blocks and folds, then Newton's method.
+
+Standardised scores of other identities are kept as counts and means of narrow bins once there are many; those of true
+identities are kept as they are. Up to a million pairs nothing is binned and the fit is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic, newton
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.evidence.plan import plan_search
+from zeroevidence.linkage.evidence.score_rows import centred, held_rows
+from zeroevidence.linkage.inputs.scoring import Scoring
+
+_EXACT_BELOW = 1 << 20
+_PER_UNIT = 4096.0
+_INSIDE = 16.0
+_BINS = int(2 * _INSIDE * _PER_UNIT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairStatistics:
+    """Standardised scores of true identities and of others; `largest` are the highest raw scores, if asked for."""
+
+    target: FloatArray
+    others: FloatArray  # points: single scores, or means of bins
+    counts: FloatArray  # how many each point stands for
+    low: float
+    high: float  # of the others
+    largest: FloatArray
+
+    @staticmethod
+    def merge(parts: Sequence[PairStatistics], *, top: int = 0) -> PairStatistics:
+        """All pairs of several parts."""
+        if not parts:
+            raise InputError("no pairs to fit a calibration on")
+        largest = np.concatenate([part.largest for part in parts])
+        return PairStatistics(
+            np.concatenate([part.target for part in parts]),
+            np.concatenate([part.others for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            min(part.low for part in parts),
+            max(part.high for part in parts),
+            np.sort(largest)[::-1][:top] if top else largest,
+        )
+
+    def threshold(self, count: int) -> float:
+        """The score that `count` of all scores exceed, ties aside; `largest` must hold one more than that."""
+        largest = np.sort(self.largest)[::-1]
+        return float(largest[count]) if count < len(largest) else -np.inf
+
+    def fit(self, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
+        """Maximum-likelihood weight and bias, as `calibrate.logistic.fit_logistic` of the single pairs."""
+        if (self.counts == 1.0).all():
+            return fit_logistic(self.target, self.others, l2=l2, balanced=balanced)
+        n_target, n_other = float(len(self.target)), float(self.counts.sum())
+        n = n_target + n_other
+        weights = (n / (2.0 * n_target), n / (2.0 * n_other)) if balanced else (1.0, 1.0)
+        prior = float(np.log(weights[0] * n_target / (weights[1] * n_other)))
+        separable = l2 == 0.0 and bool(self.target.min() >= self.high or self.target.max() <= self.low)
+        labels = ((n_target + 1.0) / (n_target + 2.0), 1.0 / (n_other + 2.0)) if separable else (1.0, 0.0)
+        classes = (
+            (self.target, np.full(len(self.target), weights[0]), labels[0]),
+            (self.others, weights[1] * self.counts, labels[1]),
+        )
+
+        def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+            loss = 0.5 * l2 * float(theta[0]) ** 2
+            gradient, curvature = np.array([l2 * theta[0], 0.0]), np.diag([l2, 0.0])
+            for x, weight, label in classes:
+                logit = theta[0] * x + theta[1]
+                softplus = np.logaddexp(0.0, logit)
+                p = np.exp(logit - softplus)
+                error, variance = weight * (p - label), weight * (p * (1.0 - p))
+                loss += float(weight @ (softplus - label * logit))
+                gradient += (error @ x, error.sum())
+                cross = variance @ x
+                curvature += ((variance * x) @ x, cross), (cross, variance.sum())
+            return loss, gradient, curvature
+
+        weight, bias = newton(loss_and_slopes, np.array([0.0, prior]))
+        return LogisticFit(float(weight), float(bias), prior, separable)
+
+
+class _Collector:
+    """Takes in blocks of rows of one fold."""
+
+    def __init__(self, exact: bool, top: int) -> None:
+        self.exact, self.top = exact, top
+        self.target: list[FloatArray] = []
+        self.points: list[FloatArray] = []
+        self.largest: list[FloatArray] = []
+        self.floor, self.pending = -np.inf, 0
+        self.count, self.total = (np.zeros(0), np.zeros(0)) if exact else (np.zeros(_BINS), np.zeros(_BINS))
+        self.low, self.high = np.inf, -np.inf
+
+    def add_scores(self, scores: FloatArray) -> None:
+        """Remember the largest raw scores."""
+        if not self.top:
+            return
+        found = scores[scores > self.floor]
+        self.largest.append(found)
+        self.pending += len(found)
+        if self.pending > 4 * self.top + 65536:
+            self._prune()
+
+    def _prune(self) -> None:
+        together = np.concatenate(self.largest)
+        if len(together) > self.top:
+            together = np.partition(together, len(together) - self.top)[len(together) - self.top :]
+            self.floor = float(np.nextafter(together.min(), -np.inf))
+        self.largest, self.pending = [together], len(together)
+
+    def add(self, z: FloatArray, mated: IntArray) -> None:
+        """Take in standardised rows."""
+        index = np.arange(len(z))
+        self.target.append(z[index, mated])
+        keep = np.ones(z.shape, bool)
+        keep[index, mated] = False
+        others = z[keep]
+        self.low, self.high = min(self.low, float(others.min())), max(self.high, float(others.max()))
+        if self.exact:
+            self.points.append(others)
+            return
+        far = np.abs(others) >= _INSIDE
+        if far.any():
+            self.points.append(others[far])
+            others = others[~far]
+        bins = ((others + _INSIDE) * _PER_UNIT).astype(np.int64)
+        self.count += np.bincount(bins, minlength=_BINS)
+        self.total += np.bincount(bins, weights=others, minlength=_BINS)
+
+    def statistics(self) -> PairStatistics:
+        """What was taken in."""
+        used = self.count > 0.0
+        single = np.concatenate(self.points) if self.points else np.zeros(0)
+        if self.top:
+            self._prune()
+        return PairStatistics(
+            np.concatenate(self.target),
+            np.concatenate((self.total[used] / self.count[used], single)),
+            np.concatenate((self.count[used], np.ones(len(single)))),
+            self.low,
+            self.high,
+            np.concatenate(self.largest) if self.largest else np.zeros(0),
+        )
+
+
+def pair_statistics(
+    trial_vectors: Any,
+    enrol_vectors: Any,
+    mated: Any,
+    *,
+    scoring: Scoring = "dot",
+    ddof: int = 0,
+    folds: Sequence[IntArray] | None = None,
+    top: int = 0,
+) -> list[PairStatistics]:
+    """Statistics of all pairs, one for each fold of trials (one in all unless given).
+
+    `top` asks for that many of the largest raw scores of each fold, which set the threshold of singling out.
+
+    Examples
+    --------
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> (whole,) = pair_statistics(trials, people, [0, 1, 2], top=4)
+    >>> whole.target.round(2).tolist(), int(whole.counts.sum()), whole.threshold(3)
+    ([1.4, -1.22, 1.34], 6, 0.5)
+    """
+    plan = plan_search(
+        trial_vectors,
+        enrol_vectors,
+        mated,
+        weight=1.0,
+        scoring=scoring,
+        ddof=ddof,
+        dtype=np.float64,
+        moments=lambda _: None,
+    )
+    folds = [np.arange(plan.trials)] if folds is None else folds
+    exact = plan.trials * plan.identities < _EXACT_BELOW
+    found = []
+    for fold in folds:
+        collector = _Collector(exact, top)
+        for part, scores in held_rows(plan, fold):
+            collector.add_scores(scores)
+            _, deviation = centred(scores, ddof)
+            scores /= np.where(deviation > 0.0, deviation, np.inf)[:, None]
+            collector.add(scores, plan.mated[fold[part]])
+        found.append(collector.statistics())
+    return found
+
+
+def fit_link(
+    trial_vectors: Any,
+    enrol_vectors: Any,
+    mated: Any,
+    *,
+    scoring: Scoring = "dot",
+    ddof: int = 0,
+    l2: float = 0.0,
+    balanced: bool = False,
+) -> LogisticFit:
+    """Logistic calibration of standardised rows, from development embeddings, without the matrix of their scores.
+
+    ``link(..., weight=fit.weight, bias=fit.bias - fit.prior_log_odds)`` uses it.
+
+    Examples
+    --------
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> fit = fit_link(trials, people, [0, 1, 2])
+    >>> round(fit.weight, 2), round(fit.bias - fit.prior_log_odds, 2)
+    (0.78, -0.09)
+    """
+    (statistics,) = pair_statistics(trial_vectors, enrol_vectors, mated, scoring=scoring, ddof=ddof)
+    return statistics.fit(l2=l2, balanced=balanced)

@@ -1,0 +1,143 @@
+"""One side of a search: vectors in memory, memory-mapped, or at an address, read in checked blocks.
+
+An address is opened where it is used: a task sent to another machine carries the address, not the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.files.errors import is_file, reading_file
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.inputs.scoring import unit
+from zeroevidence.linkage.optional import optional
+
+_BLOCK_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where vectors lie: a .npy file (memory-mapped), .npz, Parquet, Kaldi, .pt; local, or at any fsspec address."""
+
+    location: str
+    _opened: list[Any] = field(default_factory=list, repr=False, compare=False)
+
+    def open(self) -> FloatArray:
+        """The vectors, opened once in each process."""
+        if not self._opened:
+            self._opened.append(_open(self.location))
+        vectors: FloatArray = self._opened[0]
+        return vectors
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Address, (self.location,)
+
+
+Vectors: TypeAlias = FloatArray | Address | str | Path
+
+
+def _open(location: str) -> FloatArray:
+    path = location.removeprefix("file://")
+    if "://" not in path and path.endswith(".npy"):
+        if not is_file(path):
+            raise InputError("no such file", path=path)
+        with reading_file(path, "NumPy npy"):
+            mapped: FloatArray = np.load(path, mmap_mode="r", allow_pickle=False)
+        return mapped
+    if "://" in path and path.endswith(".npy"):
+        fsspec = optional("fsspec", "cluster", f"{path}: reading from an address")
+        with reading_file(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
+            fetched: FloatArray = np.load(stream, allow_pickle=False)
+        return fetched
+    # other formats need the readers, and those a table library
+    from zeroevidence.data.formats.vectors.read import read_embeddings
+
+    return read_embeddings(path).vectors
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSet:
+    """Trials or enrolments, as the engines read them: blocks of finite vectors, of length one for cosine."""
+
+    source: FloatArray | Address
+    name: str  # "trial" or "enrolment", for messages
+    cosine: bool = False
+
+    @classmethod
+    def of(cls, source: Any, name: str, *, cosine: bool = False) -> VectorSet:
+        """A side from an array, `Embeddings`, a file name or an `Address`."""
+        source = source.source if isinstance(source, VectorSet) else getattr(source, "vectors", source)
+        if isinstance(source, str | Path):
+            source = Address(str(source))
+        if not isinstance(source, Address):
+            source = np.asanyarray(source)
+        side = cls(source, name, cosine)
+        vectors = side.vectors
+        if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype.kind not in "fiub":
+            raise InputError(
+                f"{name} vectors: {vectors.dtype} of shape {vectors.shape}; expected numbers, one vector per row"
+            )
+        return side
+
+    @property
+    def vectors(self) -> FloatArray:
+        """The array itself, opened if need be."""
+        return self.source.open() if isinstance(self.source, Address) else self.source
+
+    @property
+    def count(self) -> int:
+        """Number of vectors."""
+        return len(self.vectors)
+
+    @property
+    def dim(self) -> int:
+        """Length of each."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def single(self) -> bool:
+        """Whether single precision holds the values as stored."""
+        return self.vectors.dtype.kind == "f" and self.vectors.dtype.itemsize <= 4
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Vectors of a run of rows, in double precision."""
+        return self._checked(self.vectors[start:stop], np.arange(start, min(stop, self.count)))
+
+    def take(self, rows: IntArray) -> FloatArray:
+        """Vectors of some rows, in double precision."""
+        if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all():
+            return self.read(int(rows[0]), int(rows[-1]) + 1)
+        return self._checked(self.vectors[rows], rows)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[int, int]]:
+        """Runs of rows that fit a modest amount of memory."""
+        step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))
+        for start in range(0, self.count, step):
+            yield start, min(self.count, start + step)
+
+    def _checked(self, raw: FloatArray, rows: IntArray) -> FloatArray:
+        x = np.array(raw, dtype=np.float64, order="C")
+        # one number per row tells whether any entry is not finite, without a mask of the block
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = x @ np.ones(x.shape[1])
+        if not np.isfinite(sums).all():
+            for at in np.flatnonzero(~np.isfinite(sums)):
+                bad = np.flatnonzero(~np.isfinite(x[at]))
+                if len(bad):
+                    value = x[at, bad[0]]
+                    raise InputError(
+                        f"{self.name} {rows[at]}: entry {bad[0]} of its vector is {value}; expected finite"
+                    )
+        if not self.cosine:
+            return x
+        try:
+            return unit(x, side=self.name)
+        except InputError:
+            zero = int(rows[np.flatnonzero(~x.any(axis=1))[0]])
+            raise InputError(f"{self.name} {zero}: a zero vector has no direction; leave it out") from None

@@ -1,0 +1,1 @@
+"""A search that continues after an interruption: checkpoints in a folder."""

@@ -1,0 +1,86 @@
+"""The calibration of a search is that of its score matrix, fold by fold."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.calibrate.rows import fit_rows, speaker_folds
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
+from zeroevidence.linkage.inputs.pairing import pair
+from zeroevidence.linkage.result import CalibrationFacts
+from zeroevidence.measure.search.singling import firing_threshold
+
+
+def drawn(prefix, people, each, seed):
+    rng = np.random.default_rng(seed)
+    names = np.array([f"{prefix}{at:02d}" for at in range(people)])
+    voices = rng.standard_normal((people, 12)) + 0.5
+    trial = np.repeat(voices, each, axis=0) + 1.5 * rng.standard_normal((people * each, 12))
+    return pair(Embeddings(trial, speakers=np.repeat(names, each)), Embeddings(voices, names, names))
+
+
+def matrix(search, scoring):
+    x, y = search.trial.vectors, search.enrol.vectors
+    if scoring == "cosine":
+        x, y = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y))
+    return x @ y.T
+
+
+@pytest.fixture
+def search():
+    return drawn("p", 23, 3, 0)
+
+
+@pytest.mark.parametrize(("scoring", "ddof", "seed"), [("cosine", 0, 0), ("dot", 1, 5)])
+def test_each_fold_is_calibrated_on_the_others(search, scoring, ddof, seed):
+    found = calibrate_search(search, scoring=scoring, ddof=ddof, seed=seed)
+    assert found.facts == CalibrationFacts("logistic", cross_fitted=True)
+    scores = matrix(search, scoring)
+    folds = speaker_folds(search.mated, seed=seed)
+    assert len(folds) == 5
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(scores)), fold)
+        expected = fit_rows(scores[rest], search.mated[rest], ddof=ddof)
+        np.testing.assert_allclose(found.weight[fold], expected.weight, atol=1e-8)
+        np.testing.assert_allclose(found.bias[fold], expected.bias - expected.prior_log_odds, atol=1e-8)
+        np.testing.assert_allclose(found.threshold[fold], firing_threshold(scores[rest], 23), atol=1e-12)
+    assert len(np.unique(found.weight)) == 5
+
+
+def test_development_gives_one_calibration_for_all(search):
+    other = drawn("d", 31, 2, 1)
+    found = calibrate_search(search, other)
+    assert found.facts == CalibrationFacts("logistic", cross_fitted=False)
+    scores = matrix(other, "cosine")
+    expected = fit_rows(scores, other.mated)
+    np.testing.assert_allclose(found.weight, np.full(69, expected.weight), atol=1e-8)
+    np.testing.assert_allclose(found.bias, expected.bias - expected.prior_log_odds, atol=1e-8)
+    np.testing.assert_allclose(found.threshold, firing_threshold(scores, 23), atol=1e-12)
+
+
+def test_a_development_search_too_small_for_a_threshold_gives_none(search):
+    assert calibrate_search(search, drawn("d", 3, 2, 1)).threshold is None
+
+
+def test_a_weight_is_taken_as_it_is(search):
+    found = calibrate_search(search, weight=2.5)
+    assert found.facts == CalibrationFacts("given")
+    np.testing.assert_array_equal(found.weight, np.full(69, 2.5))
+    np.testing.assert_array_equal(found.bias, np.zeros(69))
+    assert found.threshold is None
+
+
+def test_the_people_searched_for_do_not_calibrate_their_own_search(search):
+    with pytest.raises(InputError, match="share 23 speaker"):
+        calibrate_search(search, search)
+
+
+@pytest.mark.parametrize("weight", [None, 2.0])
+def test_arrays_hold_all_of_it(search, weight):
+    one = calibrate_search(search, weight=weight)
+    other = SearchCalibration.from_arrays(one.to_arrays())
+    assert other.facts == one.facts
+    assert (other.threshold is None) == (one.threshold is None)
+    for name in ("weight", "bias") + (() if weight else ("threshold",)):
+        np.testing.assert_array_equal(getattr(other, name), getattr(one, name))

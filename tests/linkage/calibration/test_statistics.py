@@ -1,0 +1,67 @@
+"""The streamed fit is the fit of the matrix."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.linkage import PairStatistics, fit_link, pair_statistics
+from zeroevidence.linkage.calibration import statistics as module
+from zeroevidence.measure.search.singling import firing_threshold
+
+
+@pytest.mark.parametrize("scoring", ["dot", "cosine", "function"])
+@pytest.mark.parametrize("options", [{}, {"l2": 1.0}, {"balanced": True}, {"ddof": 1}])
+@pytest.mark.parametrize("binned", [False, True])
+def test_equals_the_fit_of_the_matrix(scoring, options, binned, monkeypatch, draw):
+    if binned:
+        monkeypatch.setattr(module, "_EXACT_BELOW", 0)
+    x, y, mated = draw(trials=250, identities=300)
+    scores = x @ y.T
+    if scoring == "cosine":
+        scores /= np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(y, axis=1)
+    how = (lambda a, b: a @ b.T) if scoring == "function" else scoring
+    expected = fit_rows(scores, mated, **options)
+    found = fit_link(x, y, mated, scoring=how, **options)
+    assert found.weight == pytest.approx(expected.weight, abs=1e-6)
+    assert found.bias == pytest.approx(expected.bias, abs=1e-6)
+    assert found.prior_log_odds == pytest.approx(expected.prior_log_odds, abs=1e-12)
+
+
+def test_equals_the_fit_of_the_matrix_on_real_x_vectors(shared):
+    arrays = np.load(shared / "embeddings" / "vpc2020_xvectors" / "samegender_f0orig.npz")
+    y, names = arrays["enrolls_orig_spkmean_x"], arrays["enrolls_orig_spkmean_spk"].tolist()
+    kept = [at for at, one in enumerate(arrays["trials_f_orig_spk"].tolist()) if one in names]
+    x = arrays["trials_f_orig_x"][kept]
+    mated = np.array([names.index(one) for one in arrays["trials_f_orig_spk"][kept].tolist()])
+    unit = [v.astype(np.float64) / np.linalg.norm(v.astype(np.float64), axis=1, keepdims=True) for v in (x, y)]
+    expected = fit_rows(unit[0] @ unit[1].T, mated)
+    found = fit_link(x, y, mated, scoring="cosine")
+    assert found.weight == pytest.approx(expected.weight, abs=1e-6)
+    assert found.bias == pytest.approx(expected.bias, abs=1e-6)
+
+
+@pytest.mark.parametrize("binned", [False, True])
+def test_separable_pairs_have_the_same_finite_answer(binned, monkeypatch):
+    if binned:
+        monkeypatch.setattr(module, "_EXACT_BELOW", 0)
+    y = np.eye(40)
+    mated = np.arange(40)
+    expected = fit_rows(y @ y.T, mated)
+    found = fit_link(y, y, mated)
+    assert found.separable
+    assert found.weight == pytest.approx(expected.weight, abs=1e-6)
+    assert found.bias == pytest.approx(expected.bias, abs=1e-6)
+
+
+def test_folds_merge_to_the_whole_and_know_the_threshold(monkeypatch, draw):
+    x, y, mated = draw(trials=250, identities=300)
+    scores = x @ y.T
+    folds = [np.arange(0, 250, 2), np.arange(1, 250, 2)]
+    parts = pair_statistics(x, y, mated, folds=folds, top=251)
+    together = PairStatistics.merge(parts, top=251)
+    expected = fit_rows(scores, mated)
+    assert together.fit().weight == pytest.approx(expected.weight, abs=1e-9)
+    assert together.threshold(250) == pytest.approx(firing_threshold(scores, 300), abs=1e-12)
+    rest = scores[folds[1]]
+    assert parts[1].fit().weight == pytest.approx(fit_rows(rest, mated[folds[1]]).weight, abs=1e-9)
+    assert parts[1].threshold(125) == pytest.approx(firing_threshold(rest, 300), abs=1e-12)

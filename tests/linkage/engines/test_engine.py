@@ -1,0 +1,130 @@
+"""The table of engines: what registers is known by name, and "auto" takes the best that can."""
+
+import pkgutil
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.linkage import engine_names, engines, link
+from zeroevidence.linkage.engines.engine import (
+    ENGINES,
+    EngineSettings,
+    LocalEngine,
+    Requirements,
+    best,
+    choose,
+    register,
+)
+from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
+
+SINGLE = Requirements(dim=8, double=False, function=False)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """A copy of the table, so that what a test registers is gone afterwards."""
+    table = dict(ENGINES)
+    yield table
+    ENGINES.clear()
+    ENGINES.update(table)
+
+
+def fake(**attributes):
+    """An engine that is NumPy's in all but name, and remembers the runs it did."""
+
+    class Fake(NumpyEngine):
+        name = "fake"
+
+        def __init__(self):
+            type(self).seen = []
+
+        def run(self, plan, runs, request):
+            self.seen.append((list(runs), request))
+            yield from super().run(plan, runs, request)
+
+    for name, value in attributes.items():
+        setattr(Fake, name, value)
+    return register(Fake)
+
+
+def test_every_module_of_the_package_registers_its_engine(registered):
+    modules = {f"{engines.__name__}.{one.name}" for one in pkgutil.iter_modules(engines.__path__)}
+    assert {type(engine).__module__ for engine in registered.values()} == modules
+    assert engine_names() == ("auto", *sorted(registered))
+    assert {"dask", "numpy", "rows", "torch", "triton"} <= set(registered)
+
+
+def test_a_registered_engine_is_used_by_name(draw, arrays):
+    x, y, mated = draw(trials=50, identities=40)
+    with pytest.raises(UsageError, match=r"unknown engine 'fake'; expected one of auto, .*numpy"):
+        link(x, y, mated, weight=3.0, engine="fake")
+    engine = fake()
+    found = link(x, y, mated, weight=3.0, engine="fake", chunk=20, threads=1)
+    ((runs, request),) = engine.seen
+    assert runs == [(0, 20), (20, 40), (40, 50)]
+    assert request.threads == 1
+    expected = link(x, y, mated, weight=3.0, engine="numpy", chunk=20)
+    for name in arrays:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert "fake" in engine_names()
+
+
+def test_auto_takes_the_best_that_is_here_and_can(draw):
+    x, y, mated = draw(trials=20, identities=30)
+    engine = fake(priority=lambda self, need: 99 if not need.double else 0)
+    assert best(SINGLE, EngineSettings()).name == "fake"
+    link(x.astype(np.float32), y.astype(np.float32), mated, weight=1.0)
+    assert len(engine.seen) == 1
+    link(x, y, mated, weight=1.0)  # double precision is not for it
+    assert len(engine.seen) == 1
+    assert best(SINGLE, EngineSettings(np.dtype(np.float64))).name == "fake"
+    engine.precisions = ("float32",)
+    assert best(SINGLE, EngineSettings(np.dtype(np.float64))).name != "fake"
+    engine.precisions, engine.functions = NumpyEngine.precisions, False
+    assert best(Requirements(8, False, function=True), EngineSettings()).name == "rows"
+    engine.modules = ("no_such_module",)
+    assert best(SINGLE, EngineSettings()).name != "fake"
+
+
+def test_an_engine_that_is_not_here_says_what_it_needs():
+    fake(modules=("no_such_module",), extra="cluster")
+    with pytest.raises(MissingExtra, match=r"engine fake needs .*zeroevidence\[cluster\]"):
+        choose("fake", SINGLE, EngineSettings())
+    fake(modules=("no_such_module",), needs="a machine of the future")
+    with pytest.raises(UsageError, match="engine fake needs a machine of the future"):
+        choose("fake", SINGLE, EngineSettings())
+
+
+def test_nothing_suits_what_nobody_can():
+    with pytest.raises(UsageError, match="expected products of float16 or float32 or float64 inputs, got int8"):
+        best(SINGLE, EngineSettings(np.dtype(np.int8)))
+    for name in [name for name, engine in ENGINES.items() if isinstance(engine, LocalEngine)]:
+        del ENGINES[name]
+    with pytest.raises(UsageError, match="no engine of this machine"):
+        best(SINGLE, EngineSettings())
+
+
+def test_whole_rows_give_what_blocks_give(draw, check):
+    x, y, mated = draw(trials=60, identities=50)
+    check(link(x, y, mated, weight=3.0, engine="rows"), x, y, mated, 3.0, bits=1e-9)
+    single = link(x.astype(np.float32), y.astype(np.float32), mated, weight=3.0, engine="rows")
+    check(single, x.astype(np.float32), y.astype(np.float32), mated, 3.0, bits=1e-9)
+    with pytest.raises(UsageError, match="products of float32 inputs need the engine dask or numpy"):
+        link(x, y, mated, weight=3.0, engine="rows", dtype=np.float32)
+
+
+def test_a_scoring_function_may_name_numpy(draw):
+    x, y, mated = draw(trials=30, identities=40)
+    options = {"weight": 3.0, "scoring": lambda a, b: a @ b.T}
+    by_name, auto = (link(x, y, mated, engine=one, **options) for one in ("numpy", "auto"))
+    np.testing.assert_array_equal(by_name.lid, auto.lid)
+
+
+def test_the_page_lists_what_is_registered(registered):
+    page = (Path(__file__).parents[3] / "docs" / "scale.md").read_text(encoding="utf-8")
+    table = page[page.index("| engine | needs |") :].partition("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \|", table, flags=re.MULTILINE)
+    assert dict(rows) == {name: engine.needs for name, engine in registered.items()}

@@ -1,0 +1,86 @@
+"""Which kernel a search on a GPU runs, and that the one in CUDA C++ compiles; its numbers are in `test_triton.py`."""
+
+import re
+import shutil
+import subprocess
+import warnings
+from contextlib import nullcontext
+from dataclasses import fields
+from types import SimpleNamespace
+
+import pytest
+
+from zeroevidence.linkage.gpu import kernels
+from zeroevidence.linkage.gpu.cuda_code import CudaError
+
+
+def test_both_kernels_take_what_work_holds_in_its_order():
+    """The kernel in CUDA C++ gets its arguments by position."""
+    names = [field.name for field in fields(kernels.KernelArguments)]
+    text = re.search(r"link_trials\((.*?)\) {", kernels.hopper_source(), re.DOTALL).group(1)
+    arguments = [one.split()[-1].lstrip("*").removesuffix("_at") for one in text.split(",")]
+    assert arguments == ["y", "z", "x", *names[3:]]
+
+
+@pytest.mark.parametrize(("dim", "width"), [(1, 64), (192, 192), (193, 256), (257, 384), (320, 384), (448, 512)])
+def test_vectors_are_padded_to_a_width_that_the_kernel_has(dim, width):
+    assert kernels.hopper_width(dim) == width
+
+
+@pytest.mark.parametrize(("width", "fires"), [(64, False), (192, True), (384, False), (512, True)])
+def test_the_source_compiles_without_spills(width, fires, tmp_path):
+    compiler = shutil.which("nvcc")
+    if compiler is None:
+        pytest.skip("no CUDA compiler")
+    source = tmp_path / "kernel.cu"
+    source.write_text(kernels.hopper_source())
+    options = [one for one in kernels.hopper_options(width, fires=fires) if one.startswith("-D")]
+    target = ["-gencode=arch=compute_90a,code=sm_90a", "-std=c++17", "-Xptxas", "-v"]
+    words = [compiler, *target, *options, "-cubin", "-o", str(tmp_path / "kernel.cubin"), str(source)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr
+    assert "serialized" not in done.stderr  # products would not run beside anything
+
+
+class _Device:
+    type = "cuda"
+
+
+def _pretend(monkeypatch, capability, cuda="13.0"):
+    cuda_calls = SimpleNamespace(get_device_capability=lambda device: capability)
+    torch = SimpleNamespace(cuda=cuda_calls, version=SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(kernels, "load_torch", lambda: torch)
+    monkeypatch.setattr(kernels, "compiled", lambda *arguments: b"code")
+    monkeypatch.setattr(kernels, "CudaFunction", lambda *arguments, **settings: "compiled")
+    monkeypatch.setattr(kernels, "on_device", lambda device: nullcontext())
+    return _Device()
+
+
+@pytest.mark.parametrize(
+    ("capability", "cuda", "half", "kind"),
+    [
+        ((9, 0), "13.0", True, kernels.HopperKernel),
+        ((9, 0), "13.0", False, kernels.TritonKernel),
+        ((8, 0), "13.0", True, kernels.TritonKernel),
+        ((9, 0), None, True, kernels.TritonKernel),
+    ],
+)
+def test_hopper_has_its_own_kernel_for_half_precision(monkeypatch, capability, cuda, half, kind):
+    device = _pretend(monkeypatch, capability, cuda)
+    assert type(kernels.pick_kernel(192, device, fires=False, half=half)) is kind
+
+
+def test_a_kernel_that_does_not_compile_is_replaced_and_said(monkeypatch):
+    device = _pretend(monkeypatch, (9, 0))
+
+    def refuse(*arguments):
+        raise CudaError("CUDA compiler: no such architecture")
+
+    monkeypatch.setattr(kernels, "compiled", refuse)
+    with pytest.warns(UserWarning, match="no such architecture"):
+        found = kernels.pick_kernel(192, device, fires=False, half=True)
+    assert isinstance(found, kernels.TritonKernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # once is enough
+        assert isinstance(kernels.pick_kernel(192, device, fires=False, half=True), kernels.TritonKernel)

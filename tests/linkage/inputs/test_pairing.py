@@ -1,0 +1,85 @@
+"""Trials find their speakers among the enrolled."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.inputs.pairing import check_other_people, pair, read_pairing
+
+
+def drawn(people, each, seed, dim=6):
+    rng = np.random.default_rng(seed)
+    names = np.repeat(people, each)
+    ids = [f"{name}-{at}" for at, name in enumerate(names)]
+    return Embeddings(rng.standard_normal((len(names), dim)), ids, names)
+
+
+@pytest.mark.parametrize("scoring", ["cosine", "dot"])
+def test_several_vectors_of_a_person_become_one(scoring):
+    enrol, trial = drawn(["cy", "ada", "bob"], 3, 0), drawn(["bob", "eve", "ada"], 2, 1)
+    found = pair(trial, enrol, scoring=scoring)
+    assert found.enrol.speakers.tolist() == ["ada", "bob", "cy"]
+    assert found.people.tolist() == ["ada", "bob", "cy"]
+    vectors = enrol.vectors
+    if scoring == "cosine":
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.enrol.vectors[0], vectors[3:6].mean(axis=0), atol=1e-12)
+    assert found.mated.tolist() == [1, 1, 0, 0]
+    assert found.trial.ids.tolist() == ["bob-0", "bob-1", "ada-4", "ada-5"]
+    np.testing.assert_array_equal(found.trial.vectors, trial.vectors[[0, 1, 4, 5]])
+    assert found.not_enrolled == 2
+
+
+def test_one_vector_each_is_left_alone():
+    enrol, trial = drawn(["cy", "ada", "bob"], 1, 0), drawn(["bob", "cy"], 1, 1)
+    found = pair(trial, enrol)
+    assert found.enrol is enrol
+    assert found.trial is trial
+    assert found.mated.tolist() == [2, 0]
+
+
+def test_enrolled_without_speakers_are_people_by_their_identifiers():
+    enrol = Embeddings(np.eye(2), ["ada", "bob"])
+    assert pair(drawn(["bob"], 1, 0, dim=2), enrol).mated.tolist() == [1]
+
+
+def test_what_cannot_be_paired_is_refused():
+    enrol = drawn(["ada", "bob"], 1, 0)
+    with pytest.raises(InputError, match="speakers are not known"):
+        pair(Embeddings(np.eye(6)), enrol)
+    with pytest.raises(InputError, match="no trial has its speaker"):
+        pair(drawn(["eve"], 2, 1), enrol)
+
+
+def test_development_is_of_other_people():
+    one, other = (pair(drawn(people, 2, 0), drawn(people, 1, 1)) for people in (["ada", "bob"], ["bob", "cy"]))
+    with pytest.raises(InputError, match=r"share 1 speaker.s., among them 'bob'"):
+        check_other_people(one, other)
+    check_other_people(one, pair(drawn(["cy", "dan"], 2, 0), drawn(["cy", "dan"], 1, 1)))
+
+
+def save(path, embeddings):
+    np.savez(path, vectors=embeddings.vectors, utterance=embeddings.ids, speaker=embeddings.speakers)
+
+
+def test_files_give_what_their_embeddings_give(tmp_path):
+    enrol, trial = drawn(["ada", "bob"], 2, 0), drawn(["bob", "eve"], 2, 1)
+    save(tmp_path / "e.npz", enrol)
+    save(tmp_path / "t.npz", trial)
+    found, expected = read_pairing(tmp_path / "t.npz", tmp_path / "e.npz"), pair(trial, enrol)
+    np.testing.assert_array_equal(found.enrol.vectors, expected.enrol.vectors)
+    np.testing.assert_array_equal(found.trial.vectors, expected.trial.vectors)
+    assert found.mated.tolist() == expected.mated.tolist()
+    assert found.not_enrolled == expected.not_enrolled == 2
+
+
+def test_the_file_with_the_fault_is_named(tmp_path):
+    enrol, trial = drawn(["ada", "bob"], 2, 0), drawn(["eve"], 2, 1)
+    save(tmp_path / "e.npz", enrol)
+    save(tmp_path / "t.npz", trial)
+    with pytest.raises(InputError, match=r"t\.npz: no trial has"):
+        read_pairing(tmp_path / "t.npz", tmp_path / "e.npz")
+    save(tmp_path / "zero.npz", Embeddings(np.zeros((4, 6)), enrol.ids, enrol.speakers))
+    with pytest.raises(InputError, match=r"zero\.npz: row 0 .* zero vector"):
+        read_pairing(tmp_path / "t.npz", tmp_path / "zero.npz")

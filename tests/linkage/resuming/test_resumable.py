@@ -1,0 +1,166 @@
+"""A search called from Python goes on where it was interrupted."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.linkage import LinkSettings, calibrate_search, link, link_resumable, pair
+from zeroevidence.linkage.engines.engine import ENGINES
+from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
+from zeroevidence.linkage.result import CalibrationFacts
+
+
+def drawn(prefix="p", people=20, seed=0):
+    rng = np.random.default_rng(seed)
+    names = np.array([f"{prefix}{at:02d}" for at in range(people)])
+    voices = rng.standard_normal((people, 8)) + 0.5
+    trial = np.repeat(voices, 3, axis=0) + 1.2 * rng.standard_normal((3 * people, 8))
+    speakers = np.repeat(names, 3)
+    speakers[-1] = "stranger"
+    ids = [f"{prefix}t{at}" for at in range(3 * people)]
+    return pair(Embeddings(trial, ids, speakers), Embeddings(voices, names, names))
+
+
+@pytest.fixture
+def search():
+    return drawn()
+
+
+class Counting(NumpyEngine):
+    """The engine of NumPy, which notes the trials it works out."""
+
+    name = "counting"
+
+    def __init__(self):
+        self.trials = []
+
+    def linker(self, plan, request):
+        linker = super().linker(plan, request)
+        work = linker.rows
+        linker.rows = lambda rows: self.trials.extend(rows.tolist()) or work(rows)
+        return linker
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    engine = Counting()
+    monkeypatch.setitem(ENGINES, engine.name, engine)
+    return engine
+
+
+class Interruption(Exception):
+    pass
+
+
+def interrupt_at(block):
+    def progress(done, total):
+        if done == block:
+            raise Interruption
+
+    return progress
+
+
+def test_what_was_done_before_an_interruption_is_not_done_again(search, counting, tmp_path, arrays, monkeypatch):
+    settings = LinkSettings(engine="counting", block=10)
+    with pytest.raises(Interruption):
+        link_resumable(search, tmp_path / "out", settings, progress=interrupt_at(4))
+    assert counting.trials == list(range(40))
+    said, seen = [], []
+    monkeypatch.setattr("zeroevidence.linkage.resuming.resumable.calibrate_search", None)  # kept as well
+    found = link_resumable(
+        search, tmp_path / "out", settings, say=said.append, progress=lambda *done: seen.append(done)
+    )
+    assert counting.trials == list(range(59))
+    assert said[0].startswith("59 trials x 20 identities, counting: 1.18e+03 pairs")
+    assert said[1] == "going on: 4 of 6 blocks are there"
+    assert seen == [(5, 6), (6, 6)]
+    fit = calibrate_search(search)
+    whole = link(
+        search.trial,
+        search.enrol,
+        search.mated,
+        weight=fit.weight,
+        bias=fit.bias,
+        threshold=fit.threshold,
+        scoring="cosine",
+        engine="numpy",
+    )
+    for name in arrays:
+        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-12, atol=1e-12)
+
+
+def test_the_result_knows_its_search(search, tmp_path):
+    found = link_resumable(search, tmp_path / "out")
+    assert found.trial.tolist() == search.trial.ids.tolist()
+    assert found.speaker.tolist() == search.trial.speakers.tolist()
+    assert found.not_enrolled == 1
+    assert found.scoring == "cosine"
+    assert found.calibration == CalibrationFacts("logistic", cross_fitted=True)
+    assert link_resumable(search, tmp_path / "dev", development=drawn("d", seed=1)).calibration == CalibrationFacts(
+        "logistic"
+    )
+    assert link_resumable(search, tmp_path / "given", LinkSettings(weight=2.0)).calibration == CalibrationFacts("given")
+
+
+def test_without_a_writer_the_blocks_stay_and_are_read(search, counting, tmp_path):
+    settings = LinkSettings(engine="counting")
+    first, second = (link_resumable(search, tmp_path / "out", settings) for _ in range(2))
+    assert len(counting.trials) == 59
+    np.testing.assert_array_equal(second.lid, first.lid)
+    assert second.digest == first.digest
+
+
+def test_what_is_written_is_done(search, counting, tmp_path):
+    settings = LinkSettings(engine="counting")
+    written = []
+
+    def fail(_):
+        raise Interruption
+
+    with pytest.raises(Interruption):
+        link_resumable(search, tmp_path / "out", settings, write=fail)
+    found = link_resumable(search, tmp_path / "out", settings, write=written.append)
+    assert written == [found]
+    assert len(counting.trials) == 59
+    assert not (tmp_path / "out" / "blocks").exists()
+    assert link_resumable(search, tmp_path / "out", settings, write=written.append) is None
+    assert len(written) == 1
+    assert link_resumable(search, tmp_path / "out", settings, write=written.append, overwrite=True) is not None
+    assert len(counting.trials) == 118
+
+
+def test_other_settings_or_data_are_refused(search, tmp_path):
+    link_resumable(search, tmp_path / "out")
+    with pytest.raises(UsageError, match="other scoring, seed"):
+        link_resumable(search, tmp_path / "out", LinkSettings(scoring="dot", seed=1))
+    with pytest.raises(UsageError, match="other trial, enrol"):
+        link_resumable(drawn(seed=3), tmp_path / "out")
+    with pytest.raises(UsageError, match="other note"):
+        link_resumable(search, tmp_path / "out", labels={"note": "second try"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "development", "error", "words"),
+    [
+        (LinkSettings(precision=16, engine="numpy"), None, UsageError, "need the engine triton"),
+        (LinkSettings(engine="gpu"), None, UsageError, "unknown engine"),
+        (LinkSettings(weight=2.0), drawn("d"), UsageError, "exclude each other"),
+        (LinkSettings(), drawn(), InputError, "share 20 speaker"),
+    ],
+)
+def test_what_cannot_work_leaves_no_folder_behind(search, tmp_path, settings, development, error, words):
+    with pytest.raises(error, match=words):
+        link_resumable(search, tmp_path / "out", settings, development=development)
+    assert not (tmp_path / "out").exists()
+
+
+def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_path, arrays):
+    """As when a folder that was begun on one machine goes on where another engine takes longer runs."""
+    settings = LinkSettings(engine="counting", weight=2.0)
+    expected = link_resumable(search, tmp_path / "whole", settings)
+    for trials in (20, 40, 20):
+        counting.run_trials = lambda _, trials=trials: trials
+        found = link_resumable(search, tmp_path / "work", settings)
+        for name in arrays:
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-12)

@@ -1,0 +1,103 @@
+"""The process that does one job, without a server around it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import zeroevidence
+from zeroevidence.errors import InputError, Problem
+from zeroevidence.web.job_process import JobRequest, ProblemList, Upload, _titles
+from zeroevidence.web.messages import on_the_page
+
+pytest.importorskip("jinja2")
+
+
+def test_a_request_comes_back_as_it_was(tmp_path):
+    one = Upload(str(tmp_path / "0"), "mine")
+    request = JobRequest((one, one), (one,), one, (), (), "title", True, False, True)
+    (tmp_path / "request.json").write_text(request.to_json())
+    assert JobRequest.from_file(tmp_path / "request.json") == request
+
+
+def test_a_request_that_is_none_is_refused(tmp_path):
+    for text in ('{"scores": [["a", "b"]]}', '{"scores": []', '{"scores": [], "hide": 1}', "[" * 9000):
+        (tmp_path / "request.json").write_text(text)
+        with pytest.raises(InputError, match=r"request\.json:"):
+            JobRequest.from_file(tmp_path / "request.json")
+
+
+def test_problems_carry_the_names_of_the_user(tmp_path):
+    place = str(tmp_path / "0.upload")
+    request = JobRequest((Upload(place, "mine.txt"),))
+    found = request.problems([Problem(place, 3, f"is in {place}")])
+    assert found == ProblemList(1, (Problem("mine.txt", 3, "is in mine.txt"),))
+
+
+def test_problems_speak_of_the_page(tmp_path):
+    request = JobRequest((Upload(str(tmp_path / "0"), "mine.txt"),))
+    (found,) = request.problems([Problem("", None, "no labels; expected a key (--key KEY) or a label column")]).problems
+    assert found.reason == "no labels; expected a key (the field “Key”) or a label column"
+
+
+def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
+    """What readers of scores and warnings on results tell people to do must be possible on the page."""
+    source = Path(zeroevidence.__file__).parent
+    files = [*(source / "data" / "formats" / "scores").glob("*.py"), source / "evaluation" / "rows" / "flags.py"]
+    said = {
+        option
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if '"' in line and "``" not in line
+        for option in re.findall(r"--[a-z][a-z-]+", line)
+    }
+    assert {"--key", "--negate", "--speakers"} <= said
+    for option in said:
+        assert "--" not in on_the_page(f"say {option} 10." if option == "--llr-base" else f"say {option}.")
+
+
+def test_systems_are_told_apart():
+    uploads = [Upload("0", "a/x.txt"), Upload("1", "x.csv"), Upload("2", "y")]
+    assert _titles(uploads) == ["x (1)", "x (2)", "y"]
+
+
+def test_the_process_ends_when_its_server_does(tmp_path):
+    (tmp_path / "0").write_text("e t 1.0 target\n" * 3)
+    request = JobRequest((Upload(str(tmp_path / "0"), "s"),))
+    (tmp_path / "request.json").write_text(request.to_json())
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        "import time, threading; from zeroevidence.web import job_process as work; "
+        "threading.Thread(target=work._end_with_server, daemon=True).start(); time.sleep(60)",
+    ]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    assert done.returncode == 1
+
+
+def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
+    for name in "0123":
+        (tmp_path / name).write_text("e t 1.0\n")
+    files = [Upload(str(tmp_path / name), name) for name in "0123"]
+    request = JobRequest((files[0],), (files[1], files[2]))
+    (tmp_path / "request.json").write_text(request.to_json())
+    command = [sys.executable, "-P", "-m", "zeroevidence.web.job_process", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        assert process.wait(60) == 3
+    document = json.loads((tmp_path / "problems.json").read_text())
+    assert "expected one key, or one for each of the 1 score files, got 2" in document["problems"][0]["reason"]
+
+
+def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
+    from zeroevidence.web.job_process import _problems
+
+    path = tmp_path / "0"
+    path.write_text("a x inf target\nb y -1.0 nontarget\na y -inf nontarget\nb x 2.0 target\n")
+    upload = Upload(str(path), "mine.txt")
+    refused = JobRequest((upload,)).problems(_problems(JobRequest((upload,)))).problems[0]
+    assert "the box for infinite scores" in refused.reason
+    assert _problems(JobRequest((upload,), infinite=True)) == []
