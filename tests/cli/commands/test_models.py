@@ -38,7 +38,7 @@ def card(tmp_path):
 def test_the_list_names_encoders_then_what_others_need(run):
     code, out, err = run("models")
     assert (code, err) == (0, "")
-    for words in ("campplus  (bundled, used unless another is named)", "CAM++", "Apache-2.0", "192 dimensions", MODEL):
+    for words in ("campplus  (bundled, the default)", "CAM++", "Apache-2.0", "192 dimensions", MODEL):
         assert str(words) in out
     for family in EXTRACTORS.values():
         assert f"{family.title}; needs pip install 'zeroevidence[{family.extra}]'" in out
@@ -84,7 +84,7 @@ def test_cards_that_do_not_fit(run, runs, home, card, change, reason):
 
 def test_wrong_usage(run, runs):
     for words, reason in (
-        (("ecapa",), "nothing is fetched; expected its file, too: models add ecapa FILE"),
+        (("ecapa",), "nothing is downloaded; expected its file, too: models add ecapa FILE"),
         (("wishful", MODEL), "unknown published encoder 'wishful'"),
         (("a", "b", "c"), "3 arguments; expected a file"),
         ((MODEL,), "'campplus' is an extractor already"),

@@ -37,10 +37,8 @@ def test_loss_and_development_eer_are_shown(called, run):
         "epoch 1: loss 4.500",
         "epoch 2: loss 3.250, development EER 12.3 %, 2.50 bits",
     ]
-    assert out.startswith(
-        "out/card.json: learned from 9 people and was stopped on 3, 36 recordings in all; development"
-    )
-    assert "2.50 bits to it, and 1.25 to the encoder that it started from" in out
+    assert out.startswith("out/card.json: trained on 9 people and stopped on 3, 36 recordings in all; development")
+    assert "2.50 bits to it, and 1.25 bits to the encoder that it started from" in out
     assert (called["encoder"], called["scope"], called["evaluation"]) == ("campplus", None, None)
     assert "epochs" not in called
 
@@ -59,4 +57,5 @@ def test_options_reach_the_training(called, run):
         "seed": 5,
         "device": "cpu",
         "workers": 2,
+        "overwrite": False,
     }

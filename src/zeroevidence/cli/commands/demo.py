@@ -35,27 +35,27 @@ def command(files: str | None, report: str | None, output: Output) -> None:
         return
     from zeroevidence.report.audit_folder import audit_text
     from zeroevidence.report.document import document
-    from zeroevidence.report.inputs import Material
+    from zeroevidence.report.inputs import ReportInputs
     from zeroevidence.sample import PROTECTIONS, THREEFOLD
     from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit, trained_audit
 
     output.reserve(report)
-    material = Material()
+    content = ReportInputs()
     audits = [
         sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(title, "attackers"))
         for kind, title in PROTECTIONS.items()
     ]
     audits.append(trained_audit(options=DEMO_OPTIONS, progress=terminal_progress(THREEFOLD, "attackers")))
     for audit in audits:
-        material.add_audit(audit)
+        content.add_audit(audit)
     if report is not None:
         title = "The bundled audit: how much do protected voices disclose?"
-        write_text(document(material, title=title, command="zeroevidence demo --report report.html"), report)
+        write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
     if output.format == "text" and output.path is None:
         for audit in audits:
             click.echo(audit_text(audit, signatures=output.signatures, measures=output.measures))
     else:
-        output.emit(output.render(material.rows))
+        output.emit(output.render(content.rows))
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:

@@ -112,7 +112,7 @@ def command(
     simulation: dict[str, Any],
     workers: int,
     output: Output,
-    **comparison: float,
+    **comparison: Any,
 ) -> None:
     """Predict how wide the intervals of a planned recording will be, what it will find, and how many people it takes.
 

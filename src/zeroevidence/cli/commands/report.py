@@ -54,27 +54,27 @@ def command(
     from zeroevidence.evaluation.reading.score_files import evaluate_files
     from zeroevidence.report.document import document
     from zeroevidence.report.html.figure_processes import figure_processes
-    from zeroevidence.report.inputs import Material
+    from zeroevidence.report.inputs import ReportInputs
 
     if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
-    material = Material()
+    content = ReportInputs()
     for path in inputs.finished:
-        material.add_result(path)
+        content.add_result(path)
     # Of finished results the first figure is drawn before other processes could be ready.
     parallel = output.format == "html" and not inputs.all_finished
     with figure_processes() if parallel else nullcontext(map) as each:
         if not inputs.all_finished:
             files = without_copies(inputs.files())
-            material.add_rows(
+            content.add_rows(
                 evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
             )
-            material.add_rows(inputs.utility(options))
+            content.add_rows(inputs.utility(options))
         with naming_file(" and ".join(inputs.scores)):
             page = document(
-                material,
+                content,
                 output.format,
                 title=title,
                 command=command_line(ctx),

@@ -46,11 +46,12 @@ def command(corpus: str, folder: str, extractor: str, epochs: int | None, thread
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.attack.training.attacker import train_attacker
 
+    if epochs is not None:
+        settings["epochs"] = epochs
     trained = train_attacker(
         corpus,
         folder,
         encoder=extractor,
-        **({} if epochs is None else {"epochs": epochs}),
         workers=threads,
         told=_print_epoch,
         progress=terminal_progress("reading speech", "recordings"),
