@@ -198,7 +198,7 @@ def test_strength_by_a_budget_or_a_target(files, zeroevidence):
     wrong = zeroevidence(*asked, "--budget", "d_ece=0.1", "-o", str(files / "n"))
     assert (wrong.exit_code, wrong.stderr.strip()) == (2, "--budget d_ece=0.1: expected eer=...")
     both = zeroevidence(*asked, "--budget", "eer=1%", "--target", "d_ece=0.1", "-o", str(files / "n"))
-    assert "give one of them" in both.stderr
+    assert "expected one of them" in both.stderr
     unreached = zeroevidence(*asked, "--target", "d_ece=0", "-o", str(files / "n"))
     assert "no protector stays within d_ece=0" in unreached.stderr
     assert not (files / "n").exists()
