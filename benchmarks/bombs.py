@@ -195,7 +195,7 @@ def result(path: Path) -> None:
 def nested(path: Path, size: int) -> None:
     """Lists in lists, each of 64 bytes in memory."""
     depth = size // 64
-    path.write_text('{"schema": "zeroevidence/evaluation/2", "rows": ' + "[" * depth + "]" * depth + "}")
+    path.write_text('{"schema": "zeroevidence/evaluation/3", "rows": ' + "[" * depth + "]" * depth + "}")
 
 
 _EVALUATE = ("evaluate", "FILE", "--intervals", "0", "--null", "0")

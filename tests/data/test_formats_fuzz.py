@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import repetitions
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.scores.reading.block_reader import read_located
 from zeroevidence.data.formats.scores.reading.detect import detect
@@ -309,7 +310,7 @@ def test_reading_by_parts_says_what_the_careful_reader_says(form):
 LINE = st.text(alphabet=" \t\r\"',.-+e01459anftrgio\0é\u00a0\u2028", max_size=12)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=repetitions(30, 200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINE, max_size=5), key=st.one_of(st.none(), st.lists(LINE, max_size=4)))
 def test_arbitrary_text(tmp_path, lines, key):
     (tmp_path / "s").write_bytes("\n".join(lines).encode())
@@ -326,7 +327,7 @@ def test_arbitrary_text(tmp_path, lines, key):
         assert not found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=repetitions(15, 60), deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_numbers_come_back_exactly(values):
     data = "".join(f"{value!r} 1\n" for value in values).encode()

@@ -30,7 +30,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.card import protector_card, unknown_protector
+from zeroevidence.protect.card import protector_card, unknown_protector_card
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 
@@ -118,7 +118,7 @@ def audit_corpora(
         workers=workers,
         progress=progress("attackers", "rows"),
     )
-    card = unknown_protector(Path(str(anonymised)).name) if protect is None else protector_card(protect)
+    card = unknown_protector_card(Path(str(anonymised)).name) if protect is None else protector_card(protect)
     return replace(found, left_out=(*found.left_out, *left_out), protector=card)
 
 

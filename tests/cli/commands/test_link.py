@@ -1,6 +1,7 @@
 """The command `link`: what it writes, what it refuses, and that a kill costs nothing but time."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -90,7 +91,7 @@ def test_results_are_those_of_the_matrix(files, dev):
     (found,) = from_json((files / "out" / "result.json").read_text())
     expected = search(matrix(files, "p"), matrix(files, "d") if dev else None, Options())
     for name, metric in expected.metrics.items():
-        assert found.metrics[name].uncorrected == pytest.approx(metric.value, abs=1e-8), name
+        assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
         assert found.metrics[name].method == metric.method
     assert found.counts["not_enrolled"] == 1
     assert found.labels["system"] == "ptrial"
@@ -191,7 +192,8 @@ def test_a_kill_at_any_moment_costs_nothing_but_time(files, tmp_path):
     killed = tmp_path / "killed"
     kills = 0
     for goal in (0, 5, 30, 60, 90):
-        process = start(*arguments, "-o", killed)
+        # Less urgent than this process, which so is not too late however busy the machine is.
+        process = start(*arguments, "-o", killed, preexec_fn=lambda: os.nice(19))
         while process.poll() is None and len(list((killed / "blocks").glob("trials-*"))) < goal:
             time.sleep(0.001)
         time.sleep(chance.uniform(0.0, 0.02))

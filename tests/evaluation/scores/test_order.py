@@ -21,7 +21,7 @@ from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.linkage.calibration.search_calibration import calibrate_search
 from zeroevidence.linkage.inputs.pairing import pair
 from zeroevidence.protect.assessment.roles import Roles
-from zeroevidence.protect.assessment.utility import verification
+from zeroevidence.protect.assessment.verification import verification
 
 
 def shuffled(path, into, seed):

@@ -117,7 +117,7 @@ def test_intervals_say_what_was_resampled():
         assert metric.low <= metric.high, name
         assert metric.method.endswith("interval by speaker"), name
     assert row.metrics["tdcf_min"].low < row.metrics["tdcf_min"].value < row.metrics["tdcf_min"].high
-    assert "|spk:20|ci:speaker20|seed:0|" in row.signature
+    assert "|spk:20|ci:speaker20|level:0.95|seed:0|" in row.signature
     assert row.flags == ()
     (alone,) = evaluate_tandem(without_speakers(scores), intervals=100)
     assert alone.metrics["teer"].method.endswith("interval by trial")

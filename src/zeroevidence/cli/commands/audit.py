@@ -21,7 +21,7 @@ from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.protect.voices import spellings
+from zeroevidence.protect.voices import spelling_help
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.utility import RecognitionInputs
@@ -38,7 +38,7 @@ cutting_options = option_group(
 @click.command("audit")
 @click.argument("corpus")
 @shared.anonymised()
-@click.option("--protect", metavar="NAME", help=f"Anonymise the speech with this voice protector: {spellings()}.")
+@click.option("--protect", metavar="NAME", help=f"Anonymise the speech with this voice protector: {spelling_help()}.")
 @shared.extractor(f"one of {expected_names()}", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option(
     "--extractor-anonymised",

@@ -14,6 +14,7 @@ from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision, link_resumable
+from zeroevidence.uncertainty.level import LEVEL
 
 if TYPE_CHECKING:
     from zeroevidence.linkage.inputs.pairing import Pairing
@@ -55,6 +56,7 @@ def _parse_bits(_context: click.Context, _parameter: click.Parameter, value: str
     help="Bits of the numbers that are multiplied.",
 )
 @click.option("--block", type=click.IntRange(1), help="Trials between two checkpoints.")
+@shared.level(default=LEVEL)
 @shared.seed()
 @shared.system("the name of the file of trials unless given")
 @click.option(
@@ -83,7 +85,11 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
 
     settings = LinkSettings(**{field.name: values[field.name] for field in fields(LinkSettings)})
     search, development = _read_pairings(values)
-    labels = {"table": values["table"], "system": values["system"] or Path(values["trial"]).stem}
+    labels = {
+        "table": values["table"],
+        "system": values["system"] or Path(values["trial"]).stem,
+        "level": str(values["level"]),
+    }
     with naming_file(f"{values['trial']} and {values['enrol']}"):
         linked = link_resumable(
             search,
@@ -122,6 +128,7 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkRe
     import polars as pl
 
     from zeroevidence.cli.options.output import write_frame, write_text
+    from zeroevidence.evaluation import Options
     from zeroevidence.evaluation.reading.linked import linked_evaluation
     from zeroevidence.evaluation.reading.results import to_json
 
@@ -143,5 +150,6 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkRe
         }
     )
     write_frame(table, str(folder / f"trials.{labels['table']}"))
-    evaluation = linked_evaluation(linked, labels={"system": labels["system"]})
+    options = Options(level=float(labels["level"]))
+    evaluation = linked_evaluation(linked, labels={"system": labels["system"]}, options=options)
     write_text(to_json([evaluation]), folder / "result.json")

@@ -16,6 +16,7 @@ from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
 from zeroevidence.evaluation.planning.two_systems import plan_comparison
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.uncertainty.level import LEVEL
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.output import Output
@@ -58,7 +59,7 @@ _bounds = option_group(
         "at_most",
         multiple=True,
         metavar="MEASURE=NUMBER",
-        help="Upper bound to be shown at the confidence level, as d_ece=0.1; computes how many people that takes.",
+        help="Upper bound to be shown at the confidence --level, as d_ece=0.1; computes how many people that takes.",
     ),
     click.option(
         "--show-at-least",
@@ -77,6 +78,7 @@ _simulation = option_group(
     derived_option(plan, "between", help="Share of the variance of scores that is between people."),
     derived_option(plan, "uneven", help="Most recordings are of a few people (Zipf's law)."),
     derived_option(plan, "simulations", help="Simulated data sets for each number of people."),
+    shared.level(default=LEVEL),
     shared.seed(),
 )
 

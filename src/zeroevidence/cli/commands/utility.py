@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="Speech that the recogniser and the classifier were applied to.",
 )
 @shared.system("unprotected for original speech unless given")
-@measuring_options("intervals", "seed", null=0)
+@measuring_options("intervals", "level", "seed", null=0)
 @gate_option("wer>0.1")
 @output_options
 def command(

@@ -45,7 +45,7 @@ class LabelledInputs:
     def read(self) -> Embeddings:
         """Return the embeddings with their labels: classes, bands of a number, or with --continuous the number."""
         from zeroevidence.data.formats.vectors.labels import read_labelled
-        from zeroevidence.protect.assessment.numbers import attribute_numbers, banded, refuse_many_numbers
+        from zeroevidence.protect.assessment.numbers import attribute_numbers, refuse_many_numbers, with_bands
 
         bands = self.bands
         data = read_labelled(self.embeddings, self.attribute, labels=self.labels, speakers=self.speakers)
@@ -53,7 +53,7 @@ class LabelledInputs:
             attribute_numbers(data, self.attribute)
             return data
         if bands is not None:
-            return banded(data, self.attribute, bands)
+            return with_bands(data, self.attribute, bands)
         refuse_many_numbers(data, self.attribute)
         return data
 

@@ -17,11 +17,12 @@ HELP = {
     "omega": "Ratio of the priors of mated and non-mated pairs that linkability assumes.",
     "dcf_prior": "Prior of a target in the detection cost.",
     "intervals": "Groups of people that are left out in turn for the intervals, at most; 0 for no intervals.",
+    "level": f"{shared.level.meaning}.",
     "null": "Permutations of the null distribution, to test against chance; 0 for no test.",
     "seed": f"{shared.seed.meaning}.",
 }
 ALL_OPTIONS = tuple(HELP)
-RESAMPLING = ("intervals", "null", "seed")
+RESAMPLING = ("intervals", "level", "null", "seed")
 
 
 def measuring_options(*names: str, **fixed: Any) -> Decorator:

@@ -79,6 +79,11 @@ protector = SharedOption("--protector", "Protector to fit")
 keep = SharedOption("--keep", "Further attribute that should survive", {"metavar": "NAME"})
 pitch = SharedOption("--pitch", "Compare the pitch of original and anonymised speech", _FLAG)
 
+level = SharedOption(
+    "--level",
+    "Confidence level of intervals, bounds and tests",
+    {"type": click.FloatRange(0, 1, min_open=True, max_open=True), "show_default": True},
+)
 seed = SharedOption(
     "--seed", "Seed of all random choices", {"type": click.IntRange(0), "default": 0, "show_default": True}
 )

@@ -9,12 +9,13 @@ from itertools import combinations
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparing.matching import Matched, matched
 from zeroevidence.evaluation.comparing.same_trials import check_same_people, check_same_search, check_same_trials
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
-from zeroevidence.uncertainty.level import ALPHA
+from zeroevidence.uncertainty.level import LEVEL, alpha
 
 USUAL = (
     "eer",
@@ -79,6 +80,8 @@ class Comparison:
         What the systems were compared on, where there are several such comparisons.
     paired
         Whether the trials were paired.
+    level
+        Confidence level of intervals and groups.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class Comparison:
     signature: str
     labels: Mapping[str, str] = field(default_factory=dict)
     paired: bool = True
+    level: float = LEVEL
 
 
 def compare(
@@ -178,8 +182,10 @@ def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> li
     drawn = [_replicates(row, name) for row, name in zip(results, names, strict=True)]
     first = results[0].setup
     for row, name in zip(results[1:], names[1:], strict=True):
-        if (row.setup.intervals, row.setup.seed) != (first.intervals, first.seed):
-            raise UsageError(f"{name} and {names[0]} left out other people; expected the same intervals and seed")
+        if (row.setup.intervals, row.setup.seed, row.setup.level) != (first.intervals, first.seed, first.level):
+            raise UsageError(
+                f"{name} and {names[0]} left out other people; expected the same intervals, level and seed"
+            )
     with_scores = [(name, one.scores) for name, one in zip(names, drawn, strict=True) if one.scores is not None]
     searches = [(name, one.search) for name, one in zip(names, drawn, strict=True) if one.search is not None]
     if with_scores and searches:
@@ -195,7 +201,10 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
     systems = group.names
     metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
     pairs = list(combinations(range(len(results)), 2))
-    found = [_paired(metrics, drawn, name, i, j) if drawn else _unpaired(metrics, name, i, j) for i, j in pairs]
+    level = results[0].setup.level
+    found = [
+        _paired(metrics, drawn, name, i, j, level) if drawn else _unpaired(metrics, name, i, j, level) for i, j in pairs
+    ]
     how = ("holm",) if drawn else ("holm", "unpaired")
     return ranked(
         name,
@@ -207,6 +216,7 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
         signature=joint_signature([row.signature for row in results], f"compare:{name}", *how),
         labels=group.labels,
         paired=bool(drawn),
+        level=level,
     )
 
 
@@ -224,6 +234,7 @@ def ranked(
     *,
     signature: str,
     labels: Mapping[str, str],
+    level: float,
     paired: bool = True,
 ) -> Comparison:
     """Systems in the order of what they disclose, the least first, in groups that are told apart; p-values by Holm."""
@@ -232,7 +243,9 @@ def ranked(
     order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
     places = {one.system: place for place, one in enumerate(placed)}
     significant = {
-        frozenset((places[one.first], places[one.second])) for one, p in zip(pairs, adjusted, strict=True) if p < ALPHA
+        frozenset((places[one.first], places[one.second]))
+        for one, p in zip(pairs, adjusted, strict=True)
+        if p < alpha(level)
     }
     groups = tie_groups(order, significant)
     return Comparison(
@@ -242,22 +255,24 @@ def ranked(
         signature,
         labels,
         paired,
+        level,
     )
 
 
-def _paired(metrics: Sequence[MeasureResult], drawn: Sequence[Replicates], name: str, i: int, j: int) -> Difference:
+def _paired(
+    metrics: Sequence[MeasureResult], drawn: Sequence[Replicates], name: str, i: int, j: int, level: float
+) -> Difference:
     """The difference from values of both systems without the same people."""
     if any(name not in drawn[place].left_out for place in (i, j)):
         raise UsageError(f"{name} is not a measure that can be compared")
     whose = drawn[0].people[name]
-    # few people flatter all systems alike, which cancels
-    plain = metrics[i].uncorrected, metrics[j].uncorrected
-    return difference(*plain, (drawn[i].left_out[name], drawn[j].left_out[name]), whose.shares, whose.effective)
+    left_out = drawn[i].left_out[name], drawn[j].left_out[name]
+    return difference(float(metrics[i]), float(metrics[j]), left_out, whose.shares, whose.effective, level)
 
 
-def _unpaired(metrics: Sequence[MeasureResult], name: str, i: int, j: int) -> Difference:
+def _unpaired(metrics: Sequence[MeasureResult], name: str, i: int, j: int, level: float) -> Difference:
     """The difference from the intervals of both systems."""
     one, other = metrics[i].spread, metrics[j].spread
     if one is None or other is None:
         raise UsageError(f"{name} has no interval in these results; expected a measure that can be compared")
-    return unpaired_difference(float(metrics[i]), float(metrics[j]), one, other)
+    return unpaired_difference(float(metrics[i]), float(metrics[j]), one, other, level)

@@ -21,6 +21,8 @@ from zeroevidence.evaluation.comparing.comparison import (
 from zeroevidence.evaluation.comparing.matching import matched
 from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import Sampled
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.measures import MEASURES
@@ -128,8 +130,9 @@ def _compared(
     MEASURES.find(name)
     if people is None:
         raise UsageError(f"{name} is not a measure that can be compared")
+    level = next(iter(trained.values()))[0].setup.level
     runs = {system: _runs(rows, name, system) for system, rows in trained.items()}
-    pairs = [_pair(one, other, runs, people) for one, other in combinations(trained, 2)]
+    pairs = [_pair(one, other, runs, people, level) for one, other in combinations(trained, 2)]
     sizes = "+".join(str(len(rows)) for rows in trained.values())
     signatures = [row.signature for rows in trained.values() for row in rows]
     return ranked(
@@ -138,6 +141,7 @@ def _compared(
         pairs,
         signature=joint_signature(signatures, f"compare:{name}", "holm", f"runs:{sizes}"),
         labels=labels,
+        level=level,
     )
 
 
@@ -146,8 +150,9 @@ def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
-    # few people flatter all systems alike, which cancels
-    return TrainingRuns(np.array([one.uncorrected for one in metrics]), np.stack([one.left_out[name] for one in drawn]))
+    return TrainingRuns(
+        np.array([float(result) for result in metrics]), np.stack([one.left_out[name] for one in drawn])
+    )
 
 
 def _sources(found: SpreadSources | None) -> Sources | None:
@@ -156,27 +161,26 @@ def _sources(found: SpreadSources | None) -> Sources | None:
 
 def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
     """The mean of one system, within the range of the measure."""
-    entry = MEASURES.find(name)
-    value = float(np.mean([float(row[name]) for row in rows]))
-    kinds = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
-    known = [one for one in kinds if one is not None]
-    unknown = float(np.mean(known)) if known else None
-    found = None
+    mean = MeasureResult.of(name, runs.mean)
+    unrecognised = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
+    changes = [change for change in unrecognised if change is not None]
+    spread = None
     if people.clusters >= LEAST_PEOPLE:
-        found = training_spread([runs], people.shares, people.effective, unknown)
-    if found is None:
-        return Placed(system, value, None, None, 0, len(rows))
-    most = min(entry.high, people.most_bits) if entry.unit == "bit" else entry.high
-    low, high = (float(limit) for limit in np.clip(found.both.limits(value), entry.low, most))
-    return Placed(system, value, low, high, 0, len(rows), _sources(found))
+        spread = training_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
+    if spread is None:
+        return Placed(system, runs.mean, None, None, 0, len(rows))
+    estimate = float(np.mean([row[name].corrected for row in rows]))
+    level = rows[0].setup.level
+    result = with_limits(mean, name, spread.both, level, estimate=estimate, most_bits=people.most_bits)
+    return Placed(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
 
 
-def _pair(one: str, other: str, runs: Mapping[str, TrainingRuns], people: Sampled) -> PairwiseDifference:
+def _pair(one: str, other: str, runs: Mapping[str, TrainingRuns], people: Sampled, level: float) -> PairwiseDifference:
     value = runs[one].mean - runs[other].mean
     found = training_spread([runs[one], runs[other]], people.shares, people.effective)
     if found is None:
         return PairwiseDifference(one, other, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
-    low, high = found.both.limits(value)
+    low, high = found.both.limits(value, level)
     # rounding must not make two equal systems differ
     alike = abs(value) <= 1e-12 * max(1.0, abs(runs[one].mean), abs(runs[other].mean))
     p_value = 1.0 if alike else found.both.p_value(value)

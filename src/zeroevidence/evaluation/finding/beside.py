@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 
 _DATA = ("dataset", "split")
 

@@ -1,10 +1,10 @@
 """Whether rows are more than chance.
 
 Chance is tested once for all attackers together. The measures of all rows that attack something are standardised by
-their nulls, and the largest is compared with the largest under each permutation (max-T, Westfall and Young 1993), so
-the chance that anything is called a leak where nothing leaks is at most `ALPHA` for the whole set of rows. Permutations
-with the same seed exchange the same people in every row, which keeps what the attackers have in common. Rows without
-stored permutations, and lists, are corrected by Holm's rule.
+their nulls, and the largest is compared with the largest under each permutation (max-T, Westfall and Young 1993). So
+where nothing leaks, the probability that anything is called a leak is at most one minus the confidence level for the
+whole set of rows. Permutations with the same seed exchange the same people in every row, which keeps the dependence
+between attackers. Rows without stored permutations, and lists, are corrected by Holm's rule.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import holm
-from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ def _judged(row: Evaluation, p_value: float, own: float, coarse: bool) -> Chance
     is no sign of privacy.
     """
     too_few = row.counts.get("speakers", LEAST_PEOPLE) < LEAST_PEOPLE
-    beaten = p_value <= ALPHA
-    unclear = not beaten and (too_few or (coarse and own <= ALPHA))
+    beaten = p_value <= alpha(row.setup.level)
+    unclear = not beaten and (too_few or (coarse and own <= alpha(row.setup.level)))
     return Chance(None if unclear else beaten, p_value, too_few)
 
 
@@ -109,11 +110,11 @@ def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
     for k, one in enumerate(tests):
         assert one.null is not None
         values = np.array(one.null.draws[:draws])
-        together = np.append(values, one.uncorrected)  # the observed value is one of the permutations
+        together = np.append(values, float(one))  # the observed value is one of the permutations
         finite = together[np.isfinite(together)]
         mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
         scale = spread if spread > 1e-12 * max(1.0, float(np.abs(finite).max(initial=0.0))) else 1.0
-        observed[k], permuted[k] = (one.uncorrected - mean) / scale, (values - mean) / scale
+        observed[k], permuted[k] = (float(one) - mean) / scale, (values - mean) / scale
     largest = np.nan_to_num(permuted, nan=np.inf, posinf=np.inf, neginf=-np.inf).max(axis=0)
     # A hair of tolerance: the identity permutation must count as equal after other roundings.
     return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
@@ -127,6 +128,6 @@ def _by_interval(row: Evaluation) -> Chance:
         if name in MEASURES
         and MEASURES[name].tested
         and one.low is not None
-        and (MEASURES[name].low < 0.0 or one.plain is not None)
+        and (MEASURES[name].low < 0.0 or one.estimate is not None)
     ]
     return Chance(max(lows) > 0.0) if lows else Chance(None)

@@ -22,7 +22,7 @@ def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 @dataclass(frozen=True, slots=True)
 class FrontPoint:
-    """A protector at one strength, by the rows that `front_rows` gave: its strongest attacker, and verification."""
+    """A protector at one strength, by the rows of `assess_strengths`: its strongest attacker, and verification."""
 
     protector: str
     strength: float

@@ -16,11 +16,11 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated, truth
-from zeroevidence.evaluation.rows.evaluation import MeasureResult
-from zeroevidence.evaluation.rows.replicates import one_sided
+from zeroevidence.evaluation.rows.limits import one_sided_limit as limit_on_scale
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
 from zeroevidence.uncertainty.resampling.draws import Progress, run_jobs
@@ -42,12 +42,12 @@ class Expected:
     measure, truth
         Its name, and its value in the population; of a pilot, the pilot's value.
     value, low, high, length
-        Mean value, mean 95 % interval, and its length.
+        Mean value, mean interval, and its length.
     limit
-        Mean one-sided 95 % limit on the side of the attacker: upper, or lower where the measure falls with what
+        Mean one-sided limit on the side of the attacker: upper, or lower where the measure falls with what
         attackers learn.
     power
-        How often the test at 5 % says that something leaks; None where the measure is not tested.
+        How often the test says that something leaks; None where the measure is not tested.
     bound, shown
         What is to be shown, and how often the limit shows it; None where nothing is.
     length_error
@@ -125,6 +125,8 @@ class Plan:
         Where the numbers come from.
     found
         How often the finding will be that something leaks; None where that was not simulated.
+    level
+        Confidence level of intervals, limits and tests.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class Plan:
     power: float
     basis: Simulation | Pilot
     found: float | None = None
+    level: float = LEVEL
 
     def __getitem__(self, name: str) -> Expected:
         for one in self.expected:
@@ -158,6 +161,7 @@ def plan(
     between: float = 0.5,
     uneven: bool = False,
     simulations: int = 20,
+    level: float = LEVEL,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
@@ -177,8 +181,12 @@ def plan(
         The probability with which it is to be shown.
     between, uneven
         How people differ, as in `Design`.
-    simulations, seed
+    simulations
         How many recordings are simulated for each number of people.
+    level
+        Confidence level of intervals, limits and tests.
+    seed
+        Seed of the simulations.
     workers, progress
         Processes, which change nothing; called with the number of simulations done and wanted.
 
@@ -195,18 +203,19 @@ def plan(
     shift = shift_of(design, measure, leak)
     true = truth(design, shift) | {measure: float(leak)}
     names = [name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true]
-    trial = _Trial(design, shift, seed, tuple(names))
+    trial = _Trial(design, shift, seed, tuple(names), level)
     jobs = [(people, number, _PERMUTATIONS) for number in range(simulations)]
     jobs += [(size, number, 0) for size in sizes_beside(design) for number in range(simulations) if bounds]
     outcomes = run_simulations(trial, jobs, workers, progress)
     here = outcomes[people]
     return Plan(
         people,
-        tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds) for name in names),
+        tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds, level) for name in names),
         tuple(Wanted(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
         power,
         Simulation(design, measure, float(leak), shift, simulations, seed),
         float(np.mean([one.beaten for one in here])),
+        level,
     )
 
 
@@ -259,10 +268,10 @@ def most_of(name: str, people: int) -> float:
     return min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
 
 
-def one_sided_limit(name: str, value: float, spread: Spread, people: int) -> float:
+def one_sided_limit(name: str, value: float, spread: Spread, people: int, level: float) -> float:
     """The one-sided limit on the side of the attacker."""
     one = MEASURES[name]
-    limit = one_sided(spread, value, one.discloses, (one.low, most_of(name, people)))
+    limit = limit_on_scale(spread, value, level, one.discloses, (one.low, most_of(name, people)))
     return value if limit is None else limit
 
 
@@ -293,10 +302,11 @@ class _Trial:
     shift: float
     seed: int
     names: tuple[str, ...]
+    level: float
 
     def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
-        row = evaluate(data, null=permutations, seed=number)
+        row = evaluate(data, null=permutations, seed=number, level=self.level)
         found = {name: _one(row.metrics[name]) for name in self.names}
         return _Outcome(found, chances([row])[0].beaten is True)
 
@@ -308,12 +318,12 @@ def _one(found: MeasureResult) -> _One:
     return _One(float(found), found.low, found.high, found.bound, found.p_value)
 
 
-def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float]) -> Expected:
+def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float], level: float) -> Expected:
     value, low, high, limit = (
         float(np.mean([getattr(one, field) for one in found])) for field in ("value", "low", "high", "limit")
     )
     p_values = [one.p_value for one in found if one.p_value is not None]
-    power = float(np.mean([p <= ALPHA for p in p_values])) if p_values else None
+    power = float(np.mean([p <= alpha(level) for p in p_values])) if p_values else None
     bound, shown = bounds.get(name), None
     if bound is not None:
         shown = float(np.mean([sign_of_leak(name) * one.limit <= sign_of_leak(name) * bound for one in found]))
@@ -340,7 +350,7 @@ def _needed(
     sign = sign_of_leak(name)
     limits = {size: sign * np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
     true = true_by_people(trial.design, trial.shift, name)
-    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed)
+    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed, trial.level)
 
 
 def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:

@@ -87,7 +87,7 @@ def linked_evaluation(
     replicates = None
     if options.intervals:
         replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
-        metrics = with_intervals(metrics, search_rules(), replicates)
+        metrics = with_intervals(metrics, search_rules(), replicates, options.level)
     return Evaluation(
         metrics=metrics,
         counts=counts,
@@ -95,6 +95,7 @@ def linked_evaluation(
             families=("search",),
             search=setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            level=options.level,
             seed=options.seed,
             data=found.digest,
         ),
@@ -104,7 +105,7 @@ def linked_evaluation(
             if replicates is None
             else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         ),
-        curves=evidence_curves(evidence) | exposed_curves(table),
+        curves=evidence_curves(evidence) | exposed_curves(table, options.level),
         trials=table,
         people=exposure_by_person(table),
         replicates=replicates,

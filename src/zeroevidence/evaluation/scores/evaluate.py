@@ -24,11 +24,13 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult, People, Recordings, Trials, measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags, resampling_flags
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
 from zeroevidence.evaluation.scores.bases import base_flags
 from zeroevidence.evaluation.scores.calibrated import Calibrated, as_llrs
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
@@ -69,8 +71,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
 
-    Every scalar comes with a 95 % interval, by leaving speakers out where speakers are known, and disclosures with
-    their null: the same measure when speakers are exchanged.
+    Every scalar comes with an interval at the confidence `level`, by leaving out speakers where speakers are known.
+    Disclosures come with their null: the same measure when speakers are exchanged.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def _measured(
         labels=labels,
         about=about,
         flags=(*job.flags(replicates, counts, loosened), *_base_flags(loosened, view, metrics)),
-        curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
+        curves=curves if found is None else curves | found.curves | exposed_curves(found.trials, job.options.level),
         trials=None if found is None else found.trials,
         people=job.people(found),
         recordings=job.recordings(found, metrics),
@@ -217,7 +219,9 @@ def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
 def _pair_metrics(view: ScoreView) -> dict[str, MeasureResult]:
     """Every one-to-one measure."""
     found = ((one, one.compute(view)) for one in measures_of("one-to-one"))
-    return {one.name: measured(one.name, value, one.method_of(view)) for one, value in found if value is not None}
+    return {
+        one.name: MeasureResult.of(one.name, value, one.method_of(view)) for one, value in found if value is not None
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,7 +268,7 @@ class _Job:
                 begun = other.submit(copy_context().run, begun).result
             if options.intervals:
                 replicates = replicate(told, view, self.rows, found, options, **running)
-                metrics = with_intervals(metrics, rules, replicates)
+                metrics = with_intervals(metrics, rules, replicates, options.level)
             if options.null:
                 metrics, null = with_nulls(metrics, begun(), self.rows, found, options, **running)
         return _Trusted(metrics, replicates, null)
@@ -310,6 +314,7 @@ class _Job:
             omega=None if options.omega == 1.0 else options.omega,
             search=None if found is None else found.setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            level=options.level,
             null=trusted.null,
             seed=options.seed,
             loosened=loosened,

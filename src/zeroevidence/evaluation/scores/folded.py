@@ -9,9 +9,9 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.folded_scores import FoldedScores, column_speakers
-from zeroevidence.evaluation.rows.evaluation import Curve, People
+from zeroevidence.evaluation.rows.curves import Curve, as_curve
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.curves import as_curve
+from zeroevidence.evaluation.rows.trials import People
 from zeroevidence.evaluation.scores.people import exposure_by_person
 from zeroevidence.evaluation.scores.search import (
     Fold,

@@ -14,8 +14,9 @@ from zeroevidence._typing import BoolArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.names import row_numbers
-from zeroevidence.evaluation.rows.evaluation import Curve, Evaluation, People, Trials
-from zeroevidence.evaluation.scores.curves import as_curve, thinned
+from zeroevidence.evaluation.rows.curves import Curve, as_curve, thinned
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.trials import People, Trials
 from zeroevidence.uncertainty.exposure import exposure_shares
 
 _MOST_PEOPLE = 1000
@@ -70,9 +71,9 @@ def exposure_by_person(
     )
 
 
-def exposed_curves(trials: Trials) -> dict[str, Curve]:
+def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:
     """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    found = exposure_shares(trials.by_speaker.mean, choose=thinned)
+    found = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
     return {
         "people_above": as_curve(found.level, found.share),
         "people_above_bound": as_curve(found.level, found.bound),
@@ -80,11 +81,11 @@ def exposed_curves(trials: Trials) -> dict[str, Curve]:
 
 
 def most_people_above(row: Evaluation, level: float) -> float | None:
-    """With 95 % confidence at most this share of people like these is exposed to more than a level of bits.
+    """Upper limit of the share of people like these who are exposed to more than a number of bits.
 
     Examples
     --------
-    >>> from zeroevidence.evaluation.rows.evaluation import Curve
+    >>> from zeroevidence.evaluation.rows.curves import Curve
     >>> row = Evaluation({}, curves={"people_above_bound": Curve((0.1, 0.2, 3.0), (0.99, 0.75, 0.53))})
     >>> [most_people_above(row, level) for level in (0.0, 1.0, 3.0)]
     [1.0, 0.75, 0.53]

@@ -11,9 +11,10 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.rows.evaluation import MeasureResult, Recordings
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
+from zeroevidence.evaluation.rows.trials import Recordings
 from zeroevidence.evaluation.scores.folded import held_in_folds, name_codes
 from zeroevidence.evaluation.scores.resampling import search_replicates
 from zeroevidence.evaluation.scores.search import Search, calibrated, calibrated_rows, search_metrics, search_rules
@@ -108,8 +109,11 @@ def _intervals(
     rules = search_rules()
     for name in _WITH_INTERVALS:
         together = _rising_replicates(drawn, name)
-        found_bounds = [one.bounds(name, float(v), rules[name]) for one, v in zip(together, values[name], strict=True)]
-        ends = [(metrics[name].low, metrics[name].high), *((one.low, one.high) for one in found_bounds[1:])]
+        results = [
+            replicates.with_interval(MeasureResult.of(name, float(value)), name, rules[name], options.level)
+            for replicates, value in zip(together, values[name], strict=True)
+        ]
+        ends = [(result.low, result.high) for result in (metrics[name], *results[1:])]
         if all(low is not None and high is not None for low, high in ends):
             bounds[f"{name}_low"], bounds[f"{name}_high"] = (tuple(side) for side in zip(*ends, strict=True))
     return bounds

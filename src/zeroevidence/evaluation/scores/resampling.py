@@ -13,7 +13,7 @@ from zeroevidence.calibrate.pav import RankedScores
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.rows.evaluation import MeasureResult
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates, Sampled, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Resampling
@@ -23,7 +23,6 @@ from zeroevidence.measure.measures import MEASURES, IntervalRule
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.singling import firing_threshold
-from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.null import (
     ROWS_LIMIT,
     HypotheticalEvidence,
@@ -31,8 +30,8 @@ from zeroevidence.uncertainty.null import (
     Null,
     PairNull,
     SearchNull,
-    nulls,
     pair_null,
+    permutation_p_value,
 )
 from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
 from zeroevidence.uncertainty.resampling.clusters import Clusters, find_clusters
@@ -155,17 +154,15 @@ def _gathered(
 
 
 def with_intervals(
-    metrics: Mapping[str, MeasureResult], rules: Mapping[str, IntervalRule], replicates: Replicates
+    metrics: Mapping[str, MeasureResult], rules: Mapping[str, IntervalRule], replicates: Replicates, level: float
 ) -> dict[str, MeasureResult]:
-    """The measures corrected for few people, with the bounds of their intervals."""
-    result = dict(metrics)
-    for name, one in metrics.items():
-        if name in replicates.left_out and name in rules and isinstance(one.value, float):
-            found = replicates.bounds(name, one.value, rules[name])
-            plain = one.value if is_biased(rules[name]) and found.low is not None else None
-            limits = {"low": found.low, "high": found.high, "spread": found.spread, "bound": found.bound}
-            result[name] = replace(one, value=found.value, plain=plain, **limits)  # type: ignore[arg-type]
-    return result
+    """The measures with estimates, intervals and bounds."""
+    resampled = {name for name, result in metrics.items() if isinstance(result.value, float)}
+    resampled &= set(replicates.left_out) & set(rules)
+    return {
+        name: replicates.with_interval(result, name, rules[name], level) if name in resampled else result
+        for name, result in metrics.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +191,38 @@ def with_nulls(
     progress: Progress | None = None,
 ) -> tuple[dict[str, MeasureResult], Resampling]:
     """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
-    observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
-    tested = frozenset(name for name in observed if MEASURES[name].tested)
+    observed = {name: float(result) for name, result in metrics.items() if isinstance(result.value, float)}
     pairs = begun.pairs
     if isinstance(pairs, ListNull):
-        drawn = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), progress)
-        found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
+        draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), progress)
+        nulls = {
+            name: (Null.from_draws(values, options.level, tested_by="area"), pairs.p_value)
+            for name, values in draws.items()
+            if name in observed
+        }
     else:
-        drawn = _gathered(pairs.draw, options.null, workers, progress)
-        found_nulls = nulls(observed, drawn, tested)
-    times = len(next(iter(drawn.values())))
+        draws = _gathered(pairs.draw, options.null, workers, progress)
+        nulls = _permutation_nulls(observed, draws, options.level)
+    times = len(next(iter(draws.values())))
     if found is not None and rows is not None and sum(part.scores.size for part in rows.parts) <= ROWS_LIMIT:
-        supposed = _supposed(rows, found, options)
-        drawn = _gathered(SearchNull(supposed, found.evidence.identities, options.seed).draw, options.null)
-        found_nulls |= nulls(observed, drawn, tested)
-    known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
-    return {**metrics, **known}, Resampling(pairs.unit, times)
+        permuted = SearchNull(_supposed(rows, found, options), found.evidence.identities, options.seed)
+        nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), options.level)
+    tested = {name: replace(metrics[name], null=null, p_value=p_value) for name, (null, p_value) in nulls.items()}
+    return {**metrics, **tested}, Resampling(pairs.unit, times)
+
+
+def _permutation_nulls(
+    observed: Mapping[str, float], draws: Mapping[str, FloatArray], level: float
+) -> dict[str, tuple[Null, float]]:
+    """Null and p-value of each measure; those that enter the test against chance keep their permuted values."""
+    return {
+        name: (
+            Null.from_draws(values, level, keep=MEASURES[name].tested),
+            permutation_p_value(observed[name], values),
+        )
+        for name, values in draws.items()
+        if name in observed
+    }
 
 
 def _list_sizes(most: int) -> list[int]:

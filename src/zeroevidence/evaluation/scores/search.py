@@ -14,10 +14,11 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.rows.evaluation import Curve, MeasureResult, Trials, measured
+from zeroevidence.evaluation.rows.curves import POINTS, Curve, as_curve, bin_edges, binned, thinned
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
-from zeroevidence.evaluation.scores.curves import POINTS, as_curve, bin_edges, binned, thinned
+from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.pairs.zebra import LOG_ODDS_GRID
 from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, check_prior, row_evidence
@@ -131,7 +132,9 @@ def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: Searc
         view = replace(view, prior_free=None)
     found = ((one, one.compute(view)) for one in measures_of("search"))
     return {
-        one.name: measured(one.name, nan if np.isnan(value[0]) else float(value[0]), one.method_of(view) or str(setup))
+        one.name: MeasureResult.of(
+            one.name, nan if np.isnan(value[0]) else float(value[0]), one.method_of(view) or str(setup)
+        )
         for one, value in found
         if value is not None
     }

@@ -12,11 +12,10 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.spread import LEVEL
 from zeroevidence.uncertainty.variation import VariationBetweenPeople, variation_between_people
 
-_TAIL = (1.0 - LEVEL) / 2.0
 _COLUMNS = (
     *("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive"),
     *("targets", "nontargets", "eer", "eer_low", "eer_high"),
@@ -32,7 +31,7 @@ class OwnErrors:
     speaker, targets, nontargets
         The speaker, and how many mated and other comparisons involve them, as enrolled or as heard.
     eer, low, high
-        Their EER, and its 95 % interval for other recordings of the same speaker.
+        Their EER, and its interval for other recordings of the same speaker.
     passed, whose
         Of each target, the share of its speaker's other comparisons that score as high, and the speaker's place.
     """
@@ -47,7 +46,7 @@ class OwnErrors:
     whose: IntArray
 
 
-def own_errors(scores: Scores) -> OwnErrors | None:
+def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
     """EERs by speaker; None where nobody said who was compared with whom.
 
     The interval is Clopper and Pearson's for as many trials as there are targets, as though a speaker's recordings were
@@ -76,7 +75,7 @@ def own_errors(scores: Scores) -> OwnErrors | None:
     known = sorted(set(target) & set(nontarget))
     rates = np.array([eer(target[one], nontarget[one]) for one in known])
     numbers = np.array([len(target[one]) for one in known])
-    low, high = _limits(rates, numbers)
+    low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
     passed = [_passed(scores.target, clusters.target.enrolment, one, nontarget[one]) for one in known]
     return OwnErrors(
         clusters.names[known],
@@ -92,11 +91,11 @@ def own_errors(scores: Scores) -> OwnErrors | None:
 
 def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     """One line per speaker, the most exposed first: disclosure in a search, and their own EER; None without names."""
-    own = None if row.scores is None else own_errors(row.scores)
+    own = None if row.scores is None else own_errors(row.scores, row.setup.level)
     found: dict[str, dict[str, object]] = {}
     if row.trials is not None:
         risk = row.trials.by_speaker
-        error = _mean_errors(row.trials.lid, row.trials.speaker)
+        error = _mean_errors(row.trials.lid, row.trials.speaker, (1.0 - row.setup.level) / 2.0)
         for i, name in enumerate(risk.speaker.tolist()):
             mean, half = float(risk.mean[i]), error[name]
             found[name] = {
@@ -128,7 +127,7 @@ def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetwe
     if row.trials is not None:
         _, whose = np.unique(row.trials.speaker, return_inverse=True)
         found["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
-    own = None if row.scores is None else own_errors(row.scores)
+    own = None if row.scores is None else own_errors(row.scores, row.setup.level)
     if own is not None:
         found["eer"] = variation_between_people(own.passed, own.whose, seed=seed)
     return {name: one for name, one in found.items() if one is not None}
@@ -147,17 +146,17 @@ def _passed(values: FloatArray, whose: IntArray, one: int, others: FloatArray) -
     return passed
 
 
-def _limits(rates: FloatArray, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """Clopper and Pearson's limits of rates over numbers of trials."""
     errors = rates * numbers
     with np.errstate(invalid="ignore"):
-        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, _TAIL), 0.0)
+        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail), 0.0)
         rest = np.maximum(numbers - errors, 1e-9)
-        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - _TAIL), 1.0)
+        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - tail), 1.0)
     return low, high
 
 
-def _mean_errors(lid: FloatArray, speakers: StrArray) -> Mapping[str, float | None]:
+def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[str, float | None]:
     """Half the width of the interval of each speaker's mean; None of a single trial."""
     names, whose = np.unique(speakers, return_inverse=True)
     held = np.bincount(whose)
@@ -165,5 +164,5 @@ def _mean_errors(lid: FloatArray, speakers: StrArray) -> Mapping[str, float | No
     squares = np.bincount(whose, weights=(lid - mean[whose]) ** 2)
     halves: list[float | None] = []
     for n, total in zip(held.tolist(), squares.tolist(), strict=True):
-        halves.append(None if n < 2 else float(-stdtrit(n - 1, _TAIL) * np.sqrt(total / (n - 1) / n)))
+        halves.append(None if n < 2 else float(-stdtrit(n - 1, tail) * np.sqrt(total / (n - 1) / n)))
     return dict(zip(names.tolist(), halves, strict=True))

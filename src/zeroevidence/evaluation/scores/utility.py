@@ -13,11 +13,13 @@ from zeroevidence.data.speech.corpus import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
-from zeroevidence.measure.measures import MEASURES, compute_family
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups
@@ -222,11 +224,22 @@ def utility_row(
         spreads = _spreads(values, without, shares, people)
     counted = counts | ({"speakers": clusters} if unit == "speaker" else {})
     return Evaluation(
-        metrics={name: _measured(name, value, spreads.get(name), unit) for name, value in values.items()},
+        metrics={
+            name: with_limits(
+                MeasureResult.of(name, value),
+                name,
+                spreads.get(name),
+                how.options.level,
+                bound=False,
+                method=f"interval by {unit}",
+            )
+            for name, value in values.items()
+        },
         counts=counted,
         setup=Setup(
             families=("utility",),
             intervals=Resampling(unit, number) if most else None,
+            level=how.options.level,
             seed=seed,
             data=digest([columns.ravel()]),
         ),
@@ -244,14 +257,6 @@ def _spreads(
         for name, value in values.items()
     }
     return {name: one for name, one in found.items() if one is not None}
-
-
-def _measured(name: str, value: float, spread: Spread | None, unit: str) -> MeasureResult:
-    entry = MEASURES[name]
-    if spread is None:
-        return MeasureResult(value, entry.unit)
-    low, high = (float(one) for one in np.clip(spread.limits(value), entry.low, entry.high))
-    return MeasureResult(value, entry.unit, f"interval by {unit}", low, high, spread=spread)
 
 
 def _flags(unit: str, clusters: int, people: float) -> list[Flag]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence.data.tandem import KINDS
-from zeroevidence.evaluation.rows.evaluation import Curve, Surface
-from zeroevidence.evaluation.scores.curves import as_curve, histograms, thinned
+from zeroevidence.evaluation.rows.curves import Curve, Surface, as_curve, histograms, thinned
 from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.view import TandemView

@@ -13,13 +13,16 @@ from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
-from zeroevidence.protect.assessment.classifiers import find_classifier
-from zeroevidence.protect.assessment.regressors import find_regressor
-from zeroevidence.protect.attributes import names
-from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, keeping_protectors, load_protectors
-from zeroevidence.protect.tradeoff.people_curve import refits, with_people_curves
-from zeroevidence.protect.tradeoff.strengths import front_rows, quick_kinds
+from zeroevidence.protect.assessment.class_attacks import assess
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.assessment.maps import MapMethod
+from zeroevidence.protect.assessment.number_attacks import assess_number
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, load_protectors, protectors_that_keep
+from zeroevidence.protect.tradeoff.people_curve import add_people_curves, protector_fits
+from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_protectors
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
@@ -30,12 +33,12 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @labelled_inputs
 @shared.keep(
-    f"is reported, may be repeated; the first one is preserved by {', '.join(keeping_protectors())}", multiple=True
+    f"is reported, may be repeated; the first one is preserved by {', '.join(protectors_that_keep())}", multiple=True
 )
 @shared.protector(
     "may be repeated [default: all that conceal classes, with --continuous all that conceal a number]",
     name="kinds",
-    type=click.Choice(names()),
+    type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
     multiple=True,
 )
 @click.option(
@@ -56,12 +59,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also fit on fewer people, and estimate how many are needed for the D_ECE of --people-for.",
 )
-@derived_option(with_people_curves, "wanted", "--people-for", "wanted", help="D_ECE that may remain.")
+@derived_option(add_people_curves, "target", "--people-for", "target", help="D_ECE that may remain.")
 @derived_option(
     assess,
-    "mapped",
+    "map_method",
     "--map",
-    "mapped",
+    "map_method",
     choices=get_args(MapMethod),
     help="Method of the two-dimensional map, which `zeroevidence plot map` draws.",
 )
@@ -69,8 +72,8 @@ if TYPE_CHECKING:
 @click.option(
     "--front",
     is_flag=True,
-    help=f"Try each protector (by default {', '.join(quick_kinds())}) at all its strengths, and mark the Pareto front, "
-    "which `zeroevidence plot front` draws.",
+    help=f"Try each protector (by default {', '.join(quick_protectors())}) at all its strengths, and mark the Pareto "
+    "front, which `zeroevidence plot front` draws.",
 )
 @measuring_options(*RESAMPLING)
 @output_options
@@ -83,8 +86,8 @@ def command(
     parameters: dict[str, Any],
     classifiers: tuple[str, ...],
     people_curve: bool,
-    wanted: float,
-    mapped: MapMethod,
+    target: float,
+    map_method: MapMethod,
     no_verification: bool,
     front: bool,
     options: Options,
@@ -109,7 +112,7 @@ def command(
     if parameters and len(kinds) != 1:
         raise UsageError("--set: name the one --protector that it is for")
     for name in classifiers:
-        (find_regressor if inputs.continuous else find_classifier)(name)
+        (REGRESSORS if inputs.continuous else CLASSIFIERS).find(name)
     if inputs.continuous:
         refuse_with("--continuous", front=front, keep=keep, people_curve=people_curve, paper=paper)
     if front:
@@ -122,7 +125,7 @@ def command(
         "dataset": inputs.name,
         "progress": terminal_progress("attacking", "attacks"),
     }
-    shown: dict[str, Any] = {"verification": not no_verification, "mapped": mapped}
+    shown: dict[str, Any] = {"verification": not no_verification, "map_method": map_method}
     fit: dict[str, Any] = {"parameters": parameters, "seed": options.seed}
     with naming_file(inputs.embeddings):
         if inputs.continuous:
@@ -131,7 +134,7 @@ def command(
         else:
             roles = Roles.split(inputs.read(), inputs.attribute, seed=options.seed)
             if front:
-                points = front_rows(
+                points = assess_strengths(
                     roles,
                     inputs.attribute,
                     kinds or None,
@@ -144,7 +147,7 @@ def command(
                 fit |= {"keep": keep[0] if keep else None, "preset": "paper" if paper else None}
                 attack |= {"keep": keep, "classifiers": classifiers or None, **shown}
                 rows = _evaluate_classes(
-                    roles, inputs.attribute, kinds, models, fit, attack, wanted if people_curve else None
+                    roles, inputs.attribute, kinds, models, fit, attack, target if people_curve else None
                 )
                 text = render_attribute_classes(rows, output.format, signatures=output.signatures)
     output.emit(text)
@@ -184,12 +187,12 @@ def _evaluate_classes(
     rows = assess(protectors, roles, attribute, **attack)
     if people_for is None:
         return rows
-    return with_people_curves(
+    return add_people_curves(
         rows,
-        refits(protectors, attribute, **fit),
+        protector_fits(protectors, attribute, **fit),
         roles,
         attribute,
-        wanted=people_for,
+        target=people_for,
         seed=fit["seed"],
         progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
     )

@@ -17,9 +17,14 @@ from zeroevidence.cli.options.labelled_embeddings import (
 from zeroevidence.cli.options.output import print_written, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.attributes import find, names
-from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
-from zeroevidence.protect.tradeoff.strengths import quick_kinds
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.fitting import (
+    DEFAULT_NUMBER_PROTECTOR,
+    DEFAULT_PROTECTOR,
+    fit_protector,
+    protectors_that_keep,
+)
+from zeroevidence.protect.tradeoff.strengths import quick_protectors
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
@@ -28,12 +33,12 @@ if TYPE_CHECKING:
 
 @click.command("fit")
 @labelled_inputs
-@shared.keep(f"{', '.join(keeping_protectors())} only")
+@shared.keep(f"{', '.join(protectors_that_keep())} only")
 @shared.protector(
-    f"{USUAL_PROTECTOR} unless given ({USUAL_OF_NUMBERS} with --continuous), or with --budget or --target the best of "
-    f"{', '.join(quick_kinds())}",
+    f"{DEFAULT_PROTECTOR} unless given ({DEFAULT_NUMBER_PROTECTOR} with --continuous), or with --budget or --target "
+    f"the best of {', '.join(quick_protectors())}",
     name="kind",
-    type=click.Choice(names()),
+    type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
 )
 @limit_options
 @paper_option
@@ -54,13 +59,13 @@ def command(
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON."""
     from zeroevidence.data.files.locking import lock_folder
-    from zeroevidence.protect.assessment import point_mass_flags
+    from zeroevidence.protect.assessment.class_attacks import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
 
     check_new(output, overwrite=overwrite)
     if inputs.continuous:
         kind = _number_protector(kind, inputs)
-        refuse_with("--continuous", budget_or_target=limit, keep=keep, paper=paper)
+        refuse_with("--continuous", **{"budget or --target": limit}, keep=keep, paper=paper)
     data = inputs.read()
     with lock_folder(output), naming_file(inputs.embeddings):
         model = fit_protector(
@@ -84,7 +89,7 @@ def command(
         )
     if data.speakers is None:
         click.echo("speakers are not known: early stopping used vectors of people that it was trained on", err=True)
-    for flag in point_mass_flags(data.vectors):
+    for flag in zero_entry_flags(data.vectors):
         click.echo(str(flag), err=True)
     history = getattr(protector, "history_", None)
     if history is not None:
@@ -95,9 +100,11 @@ def command(
 
 def _number_protector(kind: str | None, inputs: LabelledInputs) -> str:
     """Return the protector of a number; one of classes is refused."""
-    kind = kind or USUAL_OF_NUMBERS
-    if find(kind).conceals != "number":
-        raise UsageError(f"{kind} conceals classes: give --bands instead of --continuous, or use {USUAL_OF_NUMBERS}")
+    kind = kind or DEFAULT_NUMBER_PROTECTOR
+    if ATTRIBUTE_PROTECTORS.find(kind).conceals != "number":
+        raise UsageError(
+            f"{kind} conceals classes: give --bands instead of --continuous, or use {DEFAULT_NUMBER_PROTECTOR}"
+        )
     if inputs.bands is not None:
         raise UsageError("--bands and --continuous: a protector is fitted to one of them")
     return kind

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @tandem_inputs
 @cost_options
-@measuring_options("intervals", "seed", null=0)
+@measuring_options("intervals", "level", "seed", null=0)
 @shared.system("the name of the score file unless given")
 @gate_option("tdcf_min>0.1")
 @table_options
@@ -56,6 +56,7 @@ def command(
         inputs.by,
         model=cost_model,
         intervals=options.intervals,
+        level=options.level,
         seed=options.seed,
         labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
     )
