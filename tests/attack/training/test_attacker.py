@@ -114,6 +114,16 @@ def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
         train(tmp_path / "few", used)
 
 
+def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, tmp_path):
+    first = train(speech, tmp_path / "out", epochs=1)
+    card = first.card.read_text()
+    with pytest.raises(UsageError, match="out: holds a trained encoder; --overwrite replaces it"):
+        train(speech, tmp_path / "out", epochs=1, seed=1)
+    assert first.card.read_text() == card
+    second = train(speech, tmp_path / "out", epochs=1, seed=1, overwrite=True)
+    assert second.card.read_text() != card
+
+
 def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
     with pytest.raises(InputError, match="2 of its people will be evaluated, among them 'p00'; expected other people"):
         train(speech, tmp_path / "out", evaluation=voices(tmp_path / "evaluated", 2))

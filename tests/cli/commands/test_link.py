@@ -143,7 +143,7 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
     [
         (["--enrol", "penrol.npz", "--trial", "nowhere.npz"], 3, "nowhere.npz: no such file"),
         (["--enrol", "denrol.npz", "--trial", "ptrial.npz"], 3, "no trial has its speaker"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "go together"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "belong together"),
         (
             [
                 "--enrol",

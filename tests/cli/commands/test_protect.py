@@ -46,6 +46,17 @@ def files(tmp_path):
     return tmp_path
 
 
+def test_a_fitted_model_is_replaced_only_with_overwrite(files, zeroevidence):
+    asked = ("protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear")
+    assert zeroevidence(*asked, "-o", str(files / "m")).exit_code == 0
+    again = zeroevidence(*asked, "--set", "shrinkage=0.5", "-o", str(files / "m"))
+    assert (again.exit_code, again.stderr) == (2, f"{files / 'm'}: exists and holds a model; --overwrite replaces it\n")
+    assert zeroevidence(*asked, "--set", "shrinkage=0.5", "-o", str(files / "m"), "--overwrite").exit_code == 0
+    assert json.loads((files / "m" / "model.json").read_text())["parameters"]["shrinkage"] == 0.5
+    (files / "m" / "mine.txt").touch()
+    assert zeroevidence(*asked, "-o", str(files / "m"), "--overwrite").exit_code == 2
+
+
 def test_fit_apply_evaluate(files, zeroevidence):
     fitted = zeroevidence(
         "protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--set", "epochs=2", "-o", str(files / "m")
