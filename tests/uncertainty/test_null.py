@@ -75,6 +75,22 @@ def test_strangers_stay_others():
     assert sorted(null.pooled[-3:]) == [5.0, 5.0, 6.0]
 
 
+def test_classes_are_permuted_over_people(monkeypatch):
+    """With two people of one class among five, all ten pairs of people are drawn, each with all of its scores."""
+    people = np.array([4, 4, 1]), np.array([0, 2, 2, 2, 3, 0])
+    whose = np.concatenate(people)
+    null = PairNull(np.arange(3.0), np.arange(6.0), None, people=people)
+    drawn, counts = [], PooledLabels.counts
+    monkeypatch.setattr(PooledLabels, "counts", lambda labels, at: drawn.append(at) or counts(labels, at))
+    null.draw(0, 400)
+    pairs = [frozenset(whose[at].tolist()) for at in drawn]
+    assert {len(pair) for pair in pairs} == {2}
+    assert len(set(pairs)) == 10
+    assert min(pairs.count(pair) for pair in set(pairs)) > 20
+    assert all(len(at) == np.isin(whose, list(pair)).sum() for at, pair in zip(drawn, pairs, strict=True))
+    assert null.unit == "speaker"
+
+
 def test_permutations_keep_the_trials_of_a_speaker_together():
     data = matrix()
     mated = permute_mated(data.mated, 12, np.random.default_rng(0))

@@ -12,7 +12,8 @@ from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.by_attack import by_attack
-from zeroevidence.measure.tandem.tdcf import AsvRates, CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, tdcf_min
+from zeroevidence.measure.tandem.cost import CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min
+from zeroevidence.measure.tandem.tdcf import AsvRates, tdcf_min
 from zeroevidence.report import FORMATS, render
 
 

@@ -129,11 +129,11 @@ def card_parts(name: str) -> tuple[str, str | None]:
     return file, model or None
 
 
-def card_text(card: EncoderCard) -> str:
-    """A card as its file says it, the front end by its name."""
+def card_text(card: EncoderCard, **extra: Any) -> str:
+    """Return a card as its file holds it, without empty fields; `extra` are further fields, for people."""
     names = tuple(name for name in EncoderCard.__dataclass_fields__ if name != "file")
-    words = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names}
-    return json.dumps({key: value for key, value in words.items() if value}, indent=1, ensure_ascii=False) + "\n"
+    content = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names} | extra
+    return json.dumps({key: value for key, value in content.items() if value}, indent=1, ensure_ascii=False) + "\n"
 
 
 def _beside(card: Path, name: str, fields: _Fields) -> Path:

@@ -11,9 +11,10 @@ import click
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends.backend import BACKENDS
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, expected_names
+from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.declare import derived_option, option_group
+from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
 from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
@@ -63,6 +64,12 @@ cutting_options = option_group(
     multiple=True,
     type=click.Choice(list(BACKENDS)),
     help="Scoring back-end, may be repeated [default: as many as the effort allows].",
+)
+@assignments_option(
+    "training",
+    TrainingSettings,
+    leave_out=("seed",),
+    text="Setting of the fine-tuning of speaker encoders, such as epochs=3, may be repeated",
 )
 @cutting_options
 @click.option(

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
-from zeroevidence.attack.training.settings import Scope, TrainingSettings
+from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import settings_options
 from zeroevidence.cli.options.output import terminal_progress
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
-
-_EPOCHS = ", ".join(f"{TrainingSettings.usual(scope).epochs} for {scope}" for scope in get_args(Scope))
 
 
 @click.command("train-attacker")
 @click.argument("corpus")
 @shared.extractor("the one to start from, by name or by its card", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option("--evaluation", metavar="CORPUS", help="Corpus to be evaluated later; training on its people is refused.")
-@click.option(
-    "--scope",
-    type=click.Choice(get_args(Scope)),
-    help="Train all weights, or only pooling and last layers [default: all on a GPU, last without one].",
-)
-@click.option("--epochs", type=click.IntRange(1), help=f"Passes over the speech, at most [default: {_EPOCHS}].")
-@shared.seed()
+@settings_options("settings", TrainingSettings)
 @shared.device()
 @shared.threads("those that read speech [default: one for each core]")
 @shared.output("a folder for the encoder and its card", name="folder", required=True, metavar="FOLDER")
 @shared.overwrite()
-def command(corpus: str, folder: str, extractor: str, epochs: int | None, threads: int | None, **settings: Any) -> None:
+def command(corpus: str, folder: str, extractor: str, threads: int | None, **arguments: Any) -> None:
     """Fine-tune a speaker encoder on protected speech, to attack the protection with it.
 
     CORPUS is protected speech of people who will not be evaluated: a folder speaker/utterance.wav, a Kaldi data folder
@@ -46,17 +39,15 @@ def command(corpus: str, folder: str, extractor: str, epochs: int | None, thread
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.attack.training.attacker import train_attacker
 
-    if epochs is not None:
-        settings["epochs"] = epochs
     trained = train_attacker(
         corpus,
         folder,
         encoder=extractor,
         workers=threads,
-        told=_print_epoch,
+        on_epoch=_print_epoch,
         progress=terminal_progress("reading speech", "recordings"),
         say=partial(click.echo, err=True),
-        **settings,
+        **arguments,
     )
     click.echo(
         f"{trained.card}: trained on {trained.people} people and stopped on {trained.development_people}, "
