@@ -115,12 +115,12 @@ def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
 
 
 def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, tmp_path):
-    first = train(speech, tmp_path / "out", epochs=1)
+    first = train(speech, tmp_path / "out")
     card = first.card.read_text()
     with pytest.raises(UsageError, match="out: holds a trained encoder; --overwrite replaces it"):
-        train(speech, tmp_path / "out", epochs=1, seed=1)
+        train(speech, tmp_path / "out", replace(QUICK, seed=1))
     assert first.card.read_text() == card
-    second = train(speech, tmp_path / "out", epochs=1, seed=1, overwrite=True)
+    second = train(speech, tmp_path / "out", replace(QUICK, seed=1), overwrite=True)
     assert second.card.read_text() != card
 
 
