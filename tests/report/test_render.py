@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.typed import plain
+from zeroevidence.data.files.json_values import plain
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ pytest.importorskip("onnx")
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
+from tests.effort import slow  # noqa: E402
 from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
 from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
 from zeroevidence.attack.encoders.training_speakers import refuse_shared, shared_people  # noqa: E402
@@ -183,6 +185,7 @@ def test_without_torch_it_says_what_is_lost(speech, tmp_path, monkeypatch):
         train(speech, tmp_path / "out")
 
 
+@slow
 @pytest.mark.skipif(not ECAPA.is_file(), reason="ECAPA-TDNN is not there")
 @pytest.mark.parametrize("scope", SCOPES)
 def test_the_published_ecapa_learns_too(tmp_path, monkeypatch, scope):
