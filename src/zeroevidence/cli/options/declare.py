@@ -137,7 +137,7 @@ def assignments_option(name: str, owner: type[Any], *, leave_out: Sequence[str] 
     )
 
 
-def _field_type(owner: type[Any], field: Field[Any]) -> click.ParamType:
+def _field_type(owner: type[Any], field: Field[Any]) -> click.ParamType[Any]:
     """Return the type of a field as click checks it."""
     choices, least, above, below = (field.metadata[key] for key in ("choices", "least", "above", "below"))
     if choices:
