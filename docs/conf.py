@@ -58,9 +58,8 @@ def _table(family: str) -> str:
 
     lines = ["| measure | name | unit | range | direction |", "| --- | --- | --- | --- | --- |"]
     for measure in measures_of(family):
-        lines.append(
-            f"| [{measure.title}]({measure.name}.md) | `{measure.name}` | {measure.unit} | {measure.range} | {direction(measure)} |"
-        )
+        cells = (f"[{measure.title}]({measure.name}.md)", f"`{measure.name}`", measure.unit, measure.range)
+        lines.append(f"| {' | '.join(cells)} | {direction(measure)} |")
     return "\n".join(lines)
 
 

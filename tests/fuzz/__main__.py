@@ -10,23 +10,16 @@ from tests.fuzz.running import Outcome, case_files, run_case, run_cases, summary
 from tests.fuzz.seeds import targets
 
 
-def _told(outcomes: list[Outcome]) -> None:
-    """One example of each fault by the place where it happened."""
+def _print_faults(outcomes: list[Outcome]) -> None:
+    """Print an example of each fault by the place where it happened."""
     seen: dict[tuple[str, str, str], list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.is_fault:
-            seen.setdefault(
-                (
-                    outcome.command,
-                    outcome.kind,
-                    outcome.message.strip().splitlines()[-1][:100] if outcome.message else "",
-                ),
-                [],
-            ).append(outcome)
+            last_line = outcome.message.strip().splitlines()[-1][:100] if outcome.message else ""
+            seen.setdefault((outcome.command, outcome.kind, last_line), []).append(outcome)
     for (command, kind, _), examples in sorted(seen.items(), key=lambda item: -len(item[1])):
-        print(
-            f"\n{command}: {kind}, {len(examples)} times, such as case {examples[0].case}\n{examples[0].message.strip()}"
-        )
+        first = examples[0]
+        print(f"\n{command}: {kind}, {len(examples)} times, such as case {first.case}\n{first.message.strip()}")
 
 
 def main() -> int:
@@ -48,9 +41,8 @@ def main() -> int:
         return 0
     start, outcomes = time.monotonic(), []
     try:
-        for outcome in run_cases(
-            commands, arguments.seed, range(arguments.first, arguments.first + arguments.cases), arguments.workers
-        ):
+        cases = range(arguments.first, arguments.first + arguments.cases)
+        for outcome in run_cases(commands, arguments.seed, cases, arguments.workers):
             outcomes.append(outcome)
             if outcome.is_fault:
                 print(f"case {outcome.case}: {outcome.command}: {outcome.kind}", file=sys.stderr, flush=True)
@@ -60,7 +52,7 @@ def main() -> int:
         print("interrupted", file=sys.stderr)
     outcomes.sort(key=lambda outcome: outcome.case)
     print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s\n\n{summary(outcomes)}")
-    _told(outcomes)
+    _print_faults(outcomes)
     return int(any(outcome.is_fault for outcome in outcomes))
 
 

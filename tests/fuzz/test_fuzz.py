@@ -30,9 +30,9 @@ def made():
 
 @pytest.fixture(scope="module")
 def lane(made):
-    made_lane = Lane(made, 1)
-    yield made_lane
-    made_lane.close()
+    worker = Lane(made, 1)
+    yield worker
+    worker.close()
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -67,10 +67,9 @@ def test_a_case_is_the_same_each_time(made):
 
 def test_any_number_of_processes_gives_the_same(made):
     cheap = [target for target in made if target.command in ("doctor", "models")]
-    one, three = (sorted(run_cases(cheap, 3, range(60), workers), key=lambda one: one.case) for workers in (1, 3))
-    assert [(each.case, each.command, each.kind) for each in one] == [
-        (each.case, each.command, each.kind) for each in three
-    ]
+    alone, shared = (sorted(run_cases(cheap, 3, range(60), workers), key=lambda each: each.case) for workers in (1, 3))
+    alone, shared = ([(each.case, each.command, each.kind) for each in outcomes] for outcomes in (alone, shared))
+    assert alone == shared
 
 
 @pytest.mark.parametrize("gone", [False, True])
