@@ -20,7 +20,7 @@ from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.search import search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.inputs.scoring import ScoringName
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
@@ -89,7 +89,7 @@ def test_results_are_those_of_the_matrix(files, dev):
     assert out == ""
     assert "120 trials x 40 identities, numpy: 4.8e+03 pairs" in err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = search(matrix(files, "p"), matrix(files, "d") if dev else None, Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None).run(Options())
     for name, metric in expected.metrics.items():
         assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
         assert found.metrics[name].method == metric.method
@@ -110,7 +110,7 @@ def test_a_weight_may_be_given_and_the_table_be_csv(files):
     code, _, err = run(*arguments, "--table", "csv", "-o", files / "out")
     assert code == 0, err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = search(matrix(files, "p"), matrix(files, "d"), Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d")).run(Options())
     assert found.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
     assert "singling_out" not in found.metrics
     assert len(pl.read_csv(files / "out" / "trials.csv")) == 120
