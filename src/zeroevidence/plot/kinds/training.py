@@ -1,4 +1,4 @@
-"""Figures over what protectors were fitted on, and over their training."""
+"""Figures of protectors over the people they were fitted on, and over epochs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, legend, look, plain_ticks
+from zeroevidence.plot.canvas import GREY, legend, plain_ticks
+from zeroevidence.plot.curves import named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import row_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,12 +38,12 @@ def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ze.plot.over_training(result).get_xlabel()
     'people that the protector was fitted on'
     """
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves[_CURVE], look(number)
-        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=name)
+    for row, name, look in named_looks(rows):
+        curve = row.curves[_CURVE]
+        ax.plot(curve.x, curve.y, **look.marked_curve, label=name)
         null = row.metrics["d_ece"].null
         if null is not None:
-            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label=None if number else "chance")
+            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label="chance" if row is rows[0] else None)
     ax.set_xscale("log", base=2)
     plain_ticks(ax.xaxis)
     ax.set(xlabel="people that the protector was fitted on", ylabel="D_ECE (bits)")
@@ -72,9 +72,9 @@ def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ze.plot.over_epochs(result).get_xlabel()
     'epochs'
     """
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves[_MU], look(number)
-        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, label=name)
+    for row, name, look in named_looks(rows):
+        curve = row.curves[_MU]
+        ax.plot(curve.x, curve.y, **look.curve, label=name)
     ax.set_yscale("log")
     plain_ticks(ax.yaxis)
     ax.set(xlabel="epochs", ylabel="mu (nats)")
