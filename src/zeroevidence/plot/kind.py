@@ -29,12 +29,7 @@ class FigureFunction(Protocol):
     __name__: str
 
     def __call__(
-        self,
-        results: Results | ArrayLike,
-        nontarget: ArrayLike | None = None,
-        *,
-        ax: Axes | None = None,
-        **options: Any,
+        self, results: Results | ArrayLike, nontarget: ArrayLike | None = ..., *, ax: Axes | None = ..., **options: Any
     ) -> Axes:
         """Draw."""
 

@@ -1,4 +1,4 @@
-"""Which rows a figure is of: results, two arrays of scores, and a choice among them by number and label."""
+"""Rows of a figure: results or two arrays of scores, and a choice among them by number and label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def evaluate_scores(target: ArrayLike, nontarget: ArrayLike) -> Evaluation:
 
 
 def as_rows(results: Any, nontarget: Any = None) -> list[Evaluation]:
-    """What was handed to a figure as a list of rows."""
+    """Return the argument of a figure as a list of rows."""
     if nontarget is not None:
         if any(_holds_results(argument) for argument in (results, nontarget)):
             raise UsageError("expected several results as one list, as in ece([a, b])")

@@ -35,8 +35,8 @@ def _zebra(row: Evaluation) -> str:
     "Evidence profile (ECE)",
     place=110,
     needs=_NEEDS,
-    caption="How uncertain the attacker remains, whatever they believed before: the further a line lies below that of "
-    "zero evidence, the more these voices give away.",
+    caption="How uncertain the attacker remains, for every prior: the further a line lies below that of zero evidence, "
+    "the more these voices disclose.",
     has=has_curves("ece", baseline=True),
     from_scores=True,
 )
@@ -262,8 +262,8 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Local linkability",
     place=160,
     needs=_NEEDS,
-    caption="Which scores give a person away: where the red line rises towards 1, a score that high links two "
-    "recordings to one person.",
+    caption="Which scores link two recordings to one person: where the red line rises towards 1, scores of that size "
+    "come from mated pairs only.",
     has=has_curves("local_linkability", "histogram_target", "histogram_nontarget"),
     together=False,
     from_scores=True,

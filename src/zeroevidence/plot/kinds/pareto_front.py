@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     place=330,
     needs="protectors at several strengths (`protect evaluate --front`)",
     caption="What the strongest attacker learns about the attribute, against how well speakers are still recognised: "
-    "ringed points are not beaten by any other.",
+    "ringed points are the Pareto front, which no other point beats in both.",
     has=lambda row: row.about.strength is not None and row.about.role != "training",
     height=3.2,
     most=None,
@@ -39,8 +39,8 @@ def front(
 ) -> None:
     """D_ECE of the strongest attacker against verification, a line per protector over its strengths.
 
-    Rings and the stepped line mark the Pareto front over all protectors. Bars are 95 % intervals where there are any; the
-    dotted line is the mean D_ECE under the null.
+    Rings and the stepped line mark the Pareto front over all protectors. Bars are confidence intervals where there are
+    any; the dotted line is the mean D_ECE under the null.
 
     Examples
     --------

@@ -92,8 +92,8 @@ def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Disclosure over prior beliefs",
     place=238,
     needs=_NEEDS,
-    caption="What a recording tells on average an attacker who suspected the right person before, from not at all to "
-    "surely: who is sure already learns nothing more.",
+    caption="What an attacker learns on average from a recording, over the prior probability of the right person: who "
+    "is sure already learns nothing more.",
     has=has_curves("lid_over_priors"),
 )
 def lid_over_priors(rows: Sequence[Evaluation], ax: Axes) -> None:

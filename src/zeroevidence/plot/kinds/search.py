@@ -36,8 +36,8 @@ _MOST_BANDS = 3  # intervals that can be told apart
     "Disclosure per recording",
     place=220,
     needs=_NEEDS,
-    caption="How many bits each recording tells about who spoke: to the right of zero it points to the right person, "
-    "to the left it misleads.",
+    caption="How many bits each recording discloses about who spoke: to the right of zero it points to the right "
+    "person, to the left it misleads.",
     has=has_curves("lid_histogram"),
     together=False,
 )
@@ -72,8 +72,8 @@ def lid_histogram(row: Evaluation, ax: Axes) -> None:
     "Recordings that disclose more than a level",
     place=230,
     needs=_NEEDS,
-    caption="What share of recordings gives away more than a number of bits: the further right a line reaches, the "
-    "more the most exposed recordings disclose.",
+    caption="What share of recordings discloses more than a number of bits: the further right a line reaches, the more "
+    "the most exposed recordings disclose.",
     has=has_curves("lid_ccdf"),
 )
 def lid_ccdf(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -140,8 +140,8 @@ def cmc(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Disclosure by rank",
     place=250,
     needs=_NEEDS,
-    caption="What a place in the attacker's list tells about the true person, in bits: a flat line at zero means that "
-    "the order of the list says nothing.",
+    caption="What each rank in the attacker's list discloses about the true person, in bits: a flat line at zero means "
+    "that the order of the list carries no information.",
     has=has_curves("rank_disclosure"),
 )
 def rank_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -218,7 +218,7 @@ def over_identities(
     place=270,
     needs="a search with several recordings of the same person",
     caption="What the attacker learns from several recordings of the same unknown person. Recordings of one person are "
-    "alike, so each further one tells less than the first.",
+    "alike, so each further one discloses less than the first.",
     has=lambda row: row.recordings is not None and len(row.recordings.held) > 1,
 )
 def over_utterances(
@@ -229,7 +229,7 @@ def over_utterances(
 ) -> None:
     """Disclosure, or another measure, over the number of recordings of one person that the attacker holds.
 
-    What recordings of one person have in common was fitted on other people. Bands are 95 % intervals.
+    The dependence between recordings of one person was fitted on other people. Bands are confidence intervals.
 
     Examples
     --------

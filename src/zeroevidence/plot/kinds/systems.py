@@ -67,7 +67,7 @@ def scatter(
     colour: Annotated[str | None, "The label that colours stand for, such as system."] = None,
     marker: Annotated[str | None, "The label that markers stand for, such as attacker."] = None,
 ) -> None:
-    """Two measures of each result as a point; bars are 95 % intervals where there are any.
+    """Two measures of each result as a point; bars are confidence intervals where there are any.
 
     Many results are told apart by system or another label that puts them into few groups.
 
@@ -118,7 +118,7 @@ def _labelled_points(
 
 
 def _not_too_close(axis: Any, least: float) -> None:
-    """Show at least so much of an axis, without an offset beside it: values that only rounding tells apart are one."""
+    """Show at least so much of an axis, without an offset, so that differences due to rounding do not show."""
     axis.get_major_formatter().set_useOffset(False)
     low, high = axis.get_view_interval()
     if high - low < least:
@@ -137,7 +137,7 @@ def _not_too_close(axis: Any, least: float) -> None:
     per_row=0.3,
 )
 def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """EER beside ALID and LID_max (bits, on an axis of their own), with 95 % intervals where there are any.
+    """EER beside ALID and LID_max (bits, on an axis of their own), with intervals where there are any.
 
     Bars of few results stand, those of many lie, so that their names have room.
 

@@ -1,4 +1,4 @@
-"""Figures of tandem cost: a countermeasure before a verifier."""
+"""Figures of a tandem of countermeasure and verifier: cost and scores."""
 
 from __future__ import annotations
 

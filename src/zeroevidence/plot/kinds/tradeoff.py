@@ -25,10 +25,8 @@ _PEOPLE = ("dataset", "split", "sex")
 
 def _useful(row: Evaluation) -> list[str]:
     """Measures of utility that a row has as finite numbers, those of headlines first."""
-    measures = [
-        measure for measure in MEASURES.values() if measure.family == "utility" and is_finite(row, measure.name)
-    ]
-    return [measure.name for measure in sorted(measures, key=lambda item: (item.headline is None, item.place))]
+    names = [name for name, measure in MEASURES.items() if measure.family == "utility" and is_finite(row, name)]
+    return sorted(names, key=lambda name: (MEASURES[name].headline is None, MEASURES[name].place))
 
 
 def _both(rows: Sequence[Evaluation]) -> list[Evaluation]:
@@ -40,8 +38,8 @@ def _both(rows: Sequence[Evaluation]) -> list[Evaluation]:
     "Privacy against utility of speech",
     place=335,
     needs="attackers on protected speech and its utility, such as a word error rate",
-    caption="What the strongest attacker learns of each system's speech, against what that speech is still good for: "
-    "ringed points are not beaten by any other.",
+    caption="What the strongest attacker learns of each system's speech, against its utility: ringed points are the "
+    "Pareto front, which no other point beats in both.",
     has=lambda row: row.about.speech is not None or (row.about.threat is not None and row.about.question == "identity"),
     whole=lambda rows: bool(_both(rows)),
     height=3.0,
@@ -54,10 +52,10 @@ def tradeoff(
     x: Annotated[str | None, "The measure of utility on the horizontal axis; WER where there is one."] = None,
     y: Annotated[str | None, "The measure of privacy on the vertical axis; of ALID, D_ECE and EER the first."] = None,
 ) -> None:
-    """What the strongest attacker learns against utility, a point for each system; bars are 95 % intervals.
+    """Disclosure to the strongest attacker against utility, a point for each system; bars are confidence intervals.
 
-    Rings and the stepped line mark the Pareto front. Groups of people who were attacked apart have markers and a front of
-    their own; a star is unprotected speech.
+    Rings and the stepped line mark the Pareto front. Groups of people who were attacked separately have markers and a
+    front of their own; a star is unprotected speech.
 
     Examples
     --------

@@ -18,11 +18,11 @@ _MU = "mu_over_epochs"
 
 
 @figure(
-    "What protectors leave over the people they were fitted on",
+    "Remaining disclosure over the number of people in the fit",
     place=620,
     needs="protectors that were fitted on fewer people too",
-    caption="How much of the attribute is left when the protector knows more people: where a line still falls, more "
-    "people would help; where it is level, they would not.",
+    caption="How much of the attribute is left when the protector is fitted on more people: where a line still falls, "
+    "more people would help; where it is level, they would not.",
     has=lambda row: _CURVE in row.curves,
 )
 def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -55,8 +55,8 @@ def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Mean evidence of a flow over its training",
     place=630,
     needs="a flow that was trained for these results",
-    caption="What the flow takes the mean evidence to be, epoch by epoch: where lines from several starts meet, the "
-    "start does not matter.",
+    caption="The flow's estimate of the mean evidence, epoch by epoch: where lines from several starts meet, the start "
+    "does not matter.",
     has=lambda row: _MU in row.curves,
 )
 def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
