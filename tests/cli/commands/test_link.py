@@ -236,7 +236,7 @@ def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
     (out / "blocks" / ".trials-x.1").write_bytes(b"half")
     code, _, err = run(*arguments, "-o", out)
     assert code == 0, err
-    assert "going on: 7 of 12 blocks are there" in err
+    assert "continuing: 7 of 12 blocks are there" in err
     assert content(out)[0] == content(tmp_path / "whole")[0]
     assert content(out)[1].equals(content(tmp_path / "whole")[1])
 
