@@ -268,10 +268,8 @@ class ComparisonCounter:
         compare(products, limit, out=self.used[:rows])
         if rare and not self.padded[:rows].any():
             return 0
-        sums_of_words = np.add.reduce(self.words[: rows * self.runs], axis=1)
-        sums: IntArray = np.add.reduce(
-            sums_of_words.view(np.uint8).reshape(rows, 8 * self.runs), axis=1, dtype=np.int64
-        )
+        packed = np.add.reduce(self.packed[: rows * self.runs], axis=1)
+        sums: IntArray = np.add.reduce(packed.view(np.uint8).reshape(rows, 8 * self.runs), axis=1, dtype=np.int64)
         return sums
 
 
