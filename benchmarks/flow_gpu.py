@@ -17,8 +17,14 @@ import time
 import torch
 
 from zeroevidence.protect.attributes.flows.couplings import make_couplings
-from zeroevidence.protect.attributes.flows.latent import Evidence
-from zeroevidence.protect.attributes.flows.training import ClassDensities, Data, Recipe, held_out_loss, train
+from zeroevidence.protect.attributes.flows.latent import LatentClasses
+from zeroevidence.protect.attributes.flows.training import (
+    ClassDensities,
+    FlowTrainingSettings,
+    TensorData,
+    held_out_loss,
+    train,
+)
 
 
 def curved(count, dim, device):
@@ -82,12 +88,12 @@ def main():
     held_count = 20_000
     x, labels = curved(options.vectors + held_count, options.dim, device)
     weights = torch.ones(len(x), device=device)
-    data = Data(x[:-held_count], labels[:-held_count], weights[:-held_count])
-    held = Data(x[-held_count:], labels[-held_count:], weights[-held_count:])
+    data = TensorData(x[:-held_count], labels[:-held_count], weights[:-held_count])
+    held = TensorData(x[-held_count:], labels[-held_count:], weights[-held_count:])
 
     def fresh():
         network = make_couplings(options.dim, 6, 2 * options.dim, seed=0).to(device)
-        evidence = Evidence.binary(10.0)
+        evidence = LatentClasses.binary(10.0)
         return network, ClassDensities([(evidence.means, evidence.variance)], device)
 
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.vectors} x {options.dim}")
@@ -109,10 +115,12 @@ def main():
 
     for batch in options.batch:
         for rate in options.rate:
-            recipe = Recipe(epochs=options.epochs, batch=batch, learning_rate=rate, decay_rate=True, bfloat16=True)
+            recipe = FlowTrainingSettings(
+                epochs=options.epochs, batch=batch, learning_rate=rate, decay_rate=True, bfloat16=True
+            )
             timed(f"captured, bfloat16, batch {batch}, rate {rate:g}", recipe)
     if options.reference:
-        timed("captured, float32, batch 64, rate 1e-4", Recipe(epochs=options.epochs))
+        timed("captured, float32, batch 64, rate 1e-4", FlowTrainingSettings(epochs=options.epochs))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def table(world, options):
         roles,
         "class",
         verification=False,
-        mapped="none",
+        map_method="none",
         options=Options(intervals=0, null=50, seed=options.seed),
     )
     tested = roles.test.attributes["class"] == "b"

@@ -32,7 +32,7 @@ VARIANTS = {
     "adversarial, strength 0.3": ("adversarial", {"strength": 0.3}),
     "flow, stopped early": ("flow", {"held_out": 0.2}),
     "flow, own covariances": ("flow", {"covariances": "classes"}),
-    "flow, pca front": ("flow", {"front": "pca", "learning_rate": 3e-4, "epochs": 50}),
+    "flow, pca front": ("flow", {"linear_map": "pca", "learning_rate": 3e-4, "epochs": 50}),
 }
 THREE = ("logistic", "perceptron", "boosting")
 ZEROS = "no protection, only which entries are zero"
@@ -76,7 +76,7 @@ def tags(rows):
 
 def settings():
     """Every kind of protector with its defaults, and other settings: kind and parameters by name."""
-    return {kind.name: (kind.name, {}) for kind in attributes.kinds()} | VARIANTS
+    return {kind.name: (kind.name, {}) for kind in attributes.protectors_of("classes")} | VARIANTS
 
 
 def measured(cut):

@@ -19,8 +19,9 @@ import numpy as np
 from zeroevidence import Options
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.formats.vectors.read import read_embeddings
-from zeroevidence.protect.assessment import REGRESSORS, Roles, assess_number
-from zeroevidence.protect.assessment.numbers import banded, cuts_by_number
+from zeroevidence.protect import Roles, assess_number
+from zeroevidence.protect.assessment.numbers import splits_by_number, with_bands
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.protect.fitting import fit_protector
 from zeroevidence.protect.tradeoff.strengths import set_strength
@@ -50,7 +51,7 @@ def main() -> None:
         data = read_embeddings(DATA / name)
         found: dict[tuple[str, float], list[list[float]]] = {}
         chosen: dict[tuple[str, float], list[str]] = {}
-        for number, roles in enumerate(cuts_by_number(data, "age", options.cuts, seed=options.first)):
+        for number, roles in enumerate(splits_by_number(data, "age", options.cuts, seed=options.first)):
             for system, values, attacker in measured(roles, options.attacker or ATTACKERS, options.first + number):
                 found.setdefault(system, []).append(values)
                 chosen.setdefault(system, []).append(attacker)
@@ -65,7 +66,7 @@ def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[
     systems: dict[str, tuple[str, float]] = {"unprotected": ("unprotected", 0.0)}
     protectors = {}
     for kind, levels in NOISE.items():
-        train: Embeddings = roles.train if kind == "conditional" else banded(roles.train, "age", BANDS)
+        train: Embeddings = roles.train if kind == "conditional" else with_bands(roles.train, "age", BANDS)
         fitted = fit_protector(train, "age", kind, parameters={"noise_seed": seed}).protector
         for noise in levels:
             name = f"{kind} {noise:g}"
@@ -79,7 +80,7 @@ def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[
         row = next(one for one in rows if one.labels["system"] == system)
         bits = row["attribute_bits"]
         assert bits.null is not None
-        values = [float(bits), bits.null.q95]
+        values = [float(bits), bits.null.quantile]
         values += [float(row[f"attribute_{name}"]) for name in ("correlation", "rank_correlation", "error")]
         found.append((key, [*values, errors[system]], row.labels["attacker"]))
     return found

@@ -32,10 +32,16 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import assess
-from zeroevidence.protect.assessment.utility import verification
-from zeroevidence.protect.attributes import kinds
+from zeroevidence.protect.assessment.verification import verification
+from zeroevidence.protect.attributes import protectors_of
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
-from zeroevidence.protect.tradeoff.strengths import Limit, Tradeoff, at_strengths, choose, cuts
+from zeroevidence.protect.tradeoff.strengths import (
+    Limit,
+    Tradeoff,
+    choose_tradeoff,
+    cross_validation_roles,
+    fit_at_strengths,
+)
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 # Kind of protector, and parameters.
@@ -63,7 +69,7 @@ class Task:
 
     def roles(self):
         """Who is used for what."""
-        return next(cuts(SETS[self.name].read(self.home, LEAST_AGE), "sex", seed=self.seed))
+        return next(cross_validation_roles(SETS[self.name].read(self.home, LEAST_AGE), "sex", seed=self.seed))
 
     def fitted(self, train):
         """The protector at each strength; None for unprotected vectors."""
@@ -75,7 +81,7 @@ class Task:
         given = {"seed": self.seed, "strengths": self.strengths, "parameters": parameters}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return at_strengths(kind, train, "sex", **given)
+            return fit_at_strengths(kind, train, "sex", **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ def numbers(roles, protector, task):
     people = max(quick_attacks(*map(of_people, sides.values()), "sex").values())
     if task.full:
         given = {} if protector is None else {task.protector: protector}
-        rows = assess(given, roles, "sex", mapped="none", verification=False, options=Options(intervals=0, null=0))
+        rows = assess(given, roles, "sex", map_method="none", verification=False, options=Options(intervals=0, null=0))
         most = next(float(row["d_ece"]) for row in rows if row.labels["system"] == task.protector)
     return Numbers(most, people, float(verified["eer"]), float(verified["top1"]))
 
@@ -151,7 +157,7 @@ def chosen_strengths(names, protectors, limit, home, workers):
         for protector in protectors:
             own = [one for one in points if one.protector in (UNPROTECTED, protector)]
             try:
-                chosen[name, protector] = choose(own, limit).strength
+                chosen[name, protector] = choose_tradeoff(own, limit).strength
             except InputError:
                 chosen[name, protector] = None
     return chosen
@@ -171,7 +177,10 @@ def means(values):
 
 def budget_table(names, options, seeds, home):
     """Protectors at the strengths within the budget."""
-    protectors = options.protector or [*(kind.name for kind in kinds() if kind.name not in LEFT_OUT), *VARIANTS]
+    protectors = options.protector or [
+        *(kind.name for kind in protectors_of("classes") if kind.name not in LEFT_OUT),
+        *VARIANTS,
+    ]
     limit = Limit.parse(options.budget)
     print("| embeddings | protector | noise | D_ECE | null | people | EER [%] | top-1 [%] |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)

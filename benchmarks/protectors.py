@@ -20,7 +20,7 @@ from timing import best_of_each
 
 from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.voices import kinds
+from zeroevidence.protect.voices import VOICE_PROTECTORS
 
 RATE, SECONDS, FLOOR = 16_000, 2.6, "mcadams"
 
@@ -45,7 +45,7 @@ def voice():
 
 def names():
     """One spelling of each kind; what a program of the user's takes is the program's."""
-    return [kind.spellings[0].text for kind in kinds().values() if kind.name != "command"]
+    return [kind.spellings[0].text for kind in VOICE_PROTECTORS.values() if kind.name != "command"]
 
 
 def first_call(name, file):

@@ -22,8 +22,8 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
-from zeroevidence.protect.assessment import MapMethod, attribute_labels
-from zeroevidence.protect.assessment.maps import training_curves
+from zeroevidence.protect.assessment.maps import MapMethod, training_curves
+from zeroevidence.protect.assessment.roles import attribute_labels
 from zeroevidence.sample import sample_sets
 
 _TAGS = "0ABCDEF"
@@ -61,7 +61,7 @@ def make(sheet: Sheet, data: Path | None) -> None:
 
 
 def _assessed(
-    name: str, embeddings: ze.Embeddings, mapped: MapMethod
+    name: str, embeddings: ze.Embeddings, map_method: MapMethod
 ) -> tuple[list[ze.Evaluation], Mapping[str, ze.Evaluation], Mapping[str, float]]:
     """Rows of three classifiers as they are; for each protection the row of the attacker chosen from all, and MI.
 
@@ -79,12 +79,12 @@ def _assessed(
         "sex",
         classifiers=_THREE,
         cross_validated=False,
-        mapped=mapped,
+        map_method=map_method,
         options=options,
         dataset=name,
     )
     stronger: dict[str, ze.Evaluation] = {}
-    for row in assess(protectors, roles, "sex", verification=False, mapped="none", options=options):
+    for row in assess(protectors, roles, "sex", verification=False, map_method="none", options=options):
         stronger.setdefault(row.labels["system"], row)  # the chosen one comes first
     sex = attribute_labels(train, "sex")
     x = np.asarray(train.vectors, dtype=np.float64)
@@ -149,12 +149,12 @@ def _same_attack(row: ze.Evaluation, other: ze.Evaluation) -> bool:
 
 
 def _draw(sheet: Sheet, rows: Sequence[ze.Evaluation]) -> None:
-    mapped = {row.labels["system"]: row for row in rows if row.maps}
-    original, flow = mapped[UNPROTECTED], mapped["flow"]
+    map_method = {row.labels["system"]: row for row in rows if row.maps}
+    original, flow = map_method[UNPROTECTED], map_method["flow"]
     both = {"original": original.maps["vectors"], "latent": flow.maps["latent"]}
     sheet.figure("attribute-fig1", "map", replace(flow, maps=both))
     panels = [
-        replace(row, labels={"system": name}, maps={"vectors": row.maps["vectors"]}) for name, row in mapped.items()
+        replace(row, labels={"system": name}, maps={"vectors": row.maps["vectors"]}) for name, row in map_method.items()
     ]
     sheet.figure("attribute-fig2", "map", panels)
 

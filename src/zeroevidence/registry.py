@@ -36,6 +36,8 @@ class Registry(Mapping[str, T]):
         The package whose modules add entries; None where all are added by hand.
     order
         Sort key of the entries; by default they keep the order in which they were added.
+    recursive
+        Whether modules in the package's own packages add entries too.
 
     Examples
     --------
@@ -50,8 +52,16 @@ class Registry(Mapping[str, T]):
     zeroevidence.errors.UsageError: unknown colour 'blue'; expected red
     """
 
-    def __init__(self, noun: str, *, package: str | None = None, order: Callable[[T], Any] | None = None) -> None:
+    def __init__(
+        self,
+        noun: str,
+        *,
+        package: str | None = None,
+        order: Callable[[T], Any] | None = None,
+        recursive: bool = False,
+    ) -> None:
         self._noun, self._package, self._order = noun, package, order
+        self._modules = pkgutil.walk_packages if recursive else pkgutil.iter_modules
         self._entries: dict[str, T] = {}
 
     def add(self, entry: T) -> T:
@@ -88,6 +98,6 @@ class Registry(Mapping[str, T]):
         """Import the modules of the package once, and return the entries."""
         package, self._package = self._package, None
         if package is not None:
-            for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-                importlib.import_module(f"{package}.{module.name}")
+            for module in self._modules(importlib.import_module(package).__path__, f"{package}."):
+                importlib.import_module(module.name)
         return self._entries

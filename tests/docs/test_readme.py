@@ -9,7 +9,8 @@ import pytest
 
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.cli import cli
-from zeroevidence.protect.attributes import find
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.sample import sample_rows, sample_sets
 
 soundfile = pytest.importorskip("soundfile")
@@ -69,8 +70,9 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **words: audit_corpora(*a, **words | few)
     )
-    monkeypatch.setattr("zeroevidence.protect.assessment.attacks.CLASSIFIERS", ("logistic",))
-    monkeypatch.setattr("zeroevidence.protect.fitting.kinds", lambda: [find("linear")])
+    logistic = {"logistic": CLASSIFIERS["logistic"]}
+    monkeypatch.setattr(CLASSIFIERS, "_entries", logistic)
+    monkeypatch.setattr("zeroevidence.protect.fitting.protectors_of", lambda target: [ATTRIBUTE_PROTECTORS["linear"]])
     _, ignorant, informed = sample_rows("eval")
     dev = sample_rows("dev")[1]
     copies = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.protect.assessment import CLASSIFIERS
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "docs" / "gallery"

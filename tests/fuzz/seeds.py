@@ -19,7 +19,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.published import read_published
 from zeroevidence.evaluation.reading.results import read_results, save_results
 from zeroevidence.plot.kind import available
-from zeroevidence.protect.attributes import kinds
+from zeroevidence.protect.attributes import protectors_of
 
 Files = dict[str, bytes]
 _POINTS = 8  # of a curve
@@ -238,7 +238,7 @@ def _models(home: Path) -> list[Target]:
     vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
     np.savez(home / "voices.npz", vectors=vectors, speaker=people, sex=sex)
     found = []
-    for protector in (kind.name for kind in kinds()):
+    for protector in (kind.name for kind in protectors_of("classes")):
         more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
         _done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
         files = _read(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")

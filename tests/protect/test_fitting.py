@@ -9,9 +9,9 @@ from zeroevidence.protect import Roles, save_model
 from zeroevidence.protect.fitting import (
     fit_protector,
     fit_protectors,
-    keeping_protectors,
     load_protectors,
     protect_embeddings,
+    protectors_that_keep,
 )
 
 
@@ -44,7 +44,7 @@ def test_the_attribute_goes_and_everything_else_stays():
 
 
 def test_what_a_protector_cannot_do_is_said_before_it_is_fitted():
-    assert "flow" in keeping_protectors()
+    assert "flow" in protectors_that_keep()
     with pytest.raises(UsageError, match=r"linear cannot keep a second attribute; .*flow"):
         fit_protector(voices(), "sex", "linear", keep="accent")
     with pytest.raises(UsageError, match="no preset"):

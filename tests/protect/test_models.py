@@ -1,32 +1,27 @@
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.protect.attributes import classes
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import LinearNuller, load_model, make_protector, new_model, save_model
-from zeroevidence.protect.attributes import find, names
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-_spec = importlib.util.spec_from_file_location("classes", Path(__file__).with_name("classes.py"))
-classes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(classes)
 
-
-@pytest.fixture(params=[*names(), "flow-three", "flow-keep"])
+@pytest.fixture(params=[*ATTRIBUTE_PROTECTORS, "flow-three", "flow-keep"])
 def fitted(request):
     kind, _, more = request.param.partition("-")
     rng = np.random.default_rng(0)
     x, y = classes.three(rng, 300) if more == "three" else classes.gaussian(rng, 300)[:2]
     keep = {"keep": rng.integers(0, 2, len(x))} if more == "keep" else {}
-    quick = {"epochs": 2} if "epochs" in find(kind).parameters else {}
-    return make_protector(kind, quick).fit(x, classes.target(find(kind).conceals, y), **keep), x
+    quick = {"epochs": 2} if "epochs" in ATTRIBUTE_PROTECTORS.find(kind).parameters else {}
+    return make_protector(kind, quick).fit(x, classes.target(ATTRIBUTE_PROTECTORS.find(kind).conceals, y), **keep), x
 
 
 def test_a_saved_model_gives_the_same_vectors(fitted, tmp_path):

@@ -7,8 +7,8 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, read_results
-from zeroevidence.protect.card import protector_card, unknown_protector
-from zeroevidence.protect.voices import kinds
+from zeroevidence.protect.card import protector_card, unknown_protector_card
+from zeroevidence.protect.voices import VOICE_PROTECTORS
 from zeroevidence.report.audit_folder import audit_text, save_audit, summary
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
@@ -98,7 +98,7 @@ def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path):
 
 
 def test_protectors_that_are_not_known_say_so():
-    assert unknown_protector("b5").utility == "Not known here: the speech was protected elsewhere."
-    with pytest.raises(UsageError, match="no protector is called 'shout'"):
+    assert unknown_protector_card("b5").utility == "Not known here: the speech was protected elsewhere."
+    with pytest.raises(UsageError, match="unknown voice protector 'shout'"):
         protector_card("mcadams+shout")
-    assert "Not said." not in {text for kind in kinds().values() for text in (kind.keeps, kind.needs)}
+    assert "Not stated." not in {text for kind in VOICE_PROTECTORS.values() for text in (kind.keeps, kind.needs)}

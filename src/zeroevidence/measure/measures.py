@@ -1,26 +1,26 @@
-"""The registry of measures: what each is called, means and is computed from, in the module that defines it.
+"""The measures: what each is called, means and is computed from.
 
-A measure is registered by the decorator `measure` on a function of a view (see `views`). The same function gives the
-value, every value on fewer people and every permutation of the null, because each of these is a view of the same kind.
-Modules of this package are imported when the registry is first asked, so a new measure is one new module.
+A measure is a function of a view (see `views`), decorated with `Measure` or with the decorator of its family. The same
+function gives the value, every value on fewer people and every permutation of the null, because each of these is a view
+of the same kind. A new measure is one new module, wherever it lies below this package.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from math import inf
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.errors import UsageError
+from zeroevidence.registry import Registry
 
 Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity", "utility"]
 Direction: TypeAlias = Literal["up", "down", "none"]
-# smooth: as it is. oracle: calibrated on the scores it is judged on, which flatters the attacker on few people;
-# kernel: the same with a density. # entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
+# smooth: no bias to correct. oracle: calibrated on the scores it is judged on, which flatters the attacker on few
+# people. kernel: the same with a density. entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
 IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme"]
 Unit: TypeAlias = Literal[
     "rate",
@@ -34,224 +34,188 @@ Unit: TypeAlias = Literal[
     "bit per dimension",
     "unit of the attribute",
 ]
+F = TypeVar("F", bound=Callable[[Any], Any])
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreCost:
-    """A cost of single scores whose class means a measure is made of, so that replicates need only sums of it."""
+    """Costs of single scores whose class means a measure is made of, so that replicates need only sums of them.
+
+    Parameters
+    ----------
+    target
+        Costs of targets, given their scores and the settings.
+    nontarget
+        The same of non-targets.
+    limits
+        The lowest and the highest cost.
+    mean
+        Mean costs of targets and non-targets over all scores, where there is a quicker way.
+    most
+        The cost is not computed of more scores than this.
+    """
 
     target: Callable[[FloatArray, Any], FloatArray]
     nontarget: Callable[[FloatArray, Any], FloatArray]
     limits: tuple[float, float] = (-inf, inf)
-    mean: Callable[[FloatArray, FloatArray, Any], tuple[float, float]] | None = None  # a quicker way over all scores
-    most: float = inf  # scores; of more it is not computed
+    mean: Callable[[FloatArray, FloatArray, Any], tuple[float, float]] | None = None
+    most: float = inf
+
+
+def _undefined(view: Any) -> Any:
+    raise NotImplementedError("the measure has not decorated a function yet")
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One named measure.
+    """A named measure, and the decorator that registers the function which computes it.
 
     Parameters
     ----------
-    name, title
-        What files and functions call it, and what people read.
+    name
+        The name in files, options and functions.
+    title
+        The name in tables and figures.
     family
-        Which kind of view it is computed from.
-    unit, low, high, high_note
-        What its numbers are, and their range; `high_note` where the upper end depends on the data.
+        The kind of view that it is computed from.
+    unit
+        The unit of its values.
     discloses
         The direction in which the attacker learns more.
-    meaning, meaning_of_attribute
-        One plain sentence; the second where the two kinds of scores are of classes of an attribute.
     references
         Keys of the bibliography.
-    compute
-        The measure of a view; None where the view lacks what it needs.
+    place
+        Position in tables, within the family.
+    limits
+        Lowest and highest value; those of the unit unless given: 0 to 1 for rates and fractions, else 0 to infinity.
+    high_note
+        Description of the upper limit where it depends on the data.
+    headline
+        Position in short tables; None where it is not shown there.
     method
-        How it was estimated, in words, given the view.
+        How it was estimated: a description, or a function of the view that returns one.
     interval
-        How its interval is made, given the view; None for none.
+        How its interval is made: a rule, or a function of the view that returns one; None for no interval.
     null
         Whether its value under permutation is reported.
     tested
         Whether it enters the test against chance.
     strength
-        Its place among the measures that order attackers; None where it does not.
-    place
-        Its place in tables within the family.
-    headline
-        Its place among the few measures of a short table; None where it is not one.
+        Position among the measures that order attackers; None where it does not order them.
+    meaning_of_attribute
+        The meaning where the two kinds of scores are of classes of an attribute.
     per_score
-        The cost of single scores that it averages, where it does.
+        The costs of single scores that it averages, where it does.
     chance
-        What guessing gives in a search, by the number of identities; None where that is not known beforehand.
+        The value of guessing in a search, by the number of identities; None where that is not known beforehand.
     null_note
-        Why its value where nothing leaks may be below 0.
+        Why its value may be below 0 where nothing leaks.
     better
-        For measures of utility, the direction in which speech is of more use.
+        For measures of utility, the direction in which speech is more useful.
     categories
-        What each category means, in words, where the values are categories.
+        Description of each category, where the values are categories.
     several
-        Whether its value is several numbers by name instead of one.
+        Whether its value is several numbers by name.
+    compute
+        The measure of a view; None where the view lacks what it needs.
+    meaning
+        One plain sentence: the first paragraph of the docstring of the function.
     """
 
     name: str
     title: str
+    _: KW_ONLY
     family: Family
     unit: Unit
-    low: float
-    high: float
     discloses: Direction
-    meaning: str
     references: tuple[str, ...]
-    compute: Callable[[Any], Any]
-    method: Callable[[Any], str | None]
-    interval: Callable[[Any], IntervalRule | None]
-    null: bool
-    tested: bool
-    strength: int | None
     place: int
-    headline: int | None
-    high_note: str | None
-    meaning_of_attribute: str | None
-    per_score: ScoreCost | None
-    chance: Callable[[int], float] | None
-    null_note: str | None
-    better: Direction
-    categories: Mapping[str, str] | None
-    several: bool
+    limits: tuple[float, float] | None = None
+    high_note: str | None = None
+    headline: int | None = None
+    method: str | Callable[[Any], str | None] | None = None
+    interval: IntervalRule | Callable[[Any], IntervalRule | None] | None = None
+    null: bool = False
+    tested: bool = False
+    strength: int | None = None
+    meaning_of_attribute: str | None = None
+    per_score: ScoreCost | None = None
+    chance: Callable[[int], float] | None = None
+    null_note: str | None = None
+    better: Direction = "none"
+    categories: Mapping[str, str] | None = None
+    several: bool = False
+    compute: Callable[[Any], Any] = _undefined
+    meaning: str = ""
+
+    def __call__(self, compute: F) -> F:
+        """Register a function of a view as this measure, and return the function."""
+        meaning = " ".join(inspect.cleandoc(compute.__doc__ or self.title).split("\n\n")[0].split())
+        MEASURES.add(replace(self, compute=compute, meaning=meaning))
+        return compute
+
+    @property
+    def low(self) -> float:
+        """The lowest value."""
+        return 0.0 if self.limits is None else self.limits[0]
+
+    @property
+    def high(self) -> float:
+        """The highest value."""
+        if self.limits is None:
+            return 1.0 if self.unit in ("rate", "fraction") else inf
+        return self.limits[1]
 
     @property
     def range(self) -> str:
-        """The range in words."""
+        """Lowest and highest value as text."""
         if self.unit == "category":
             return str(self.high_note)
         return f"{self.low:.4g} to {self.high_note or f'{self.high:.4g}'}"
 
+    def method_of(self, view: Any) -> str | None:
+        """Describe how it is estimated from a view."""
+        return self.method(view) if callable(self.method) else self.method
 
-_entries: dict[str, Measure] = {}
-_loaded = False
-
-
-def measure(
-    name: str,
-    title: str,
-    *,
-    family: Family,
-    unit: Unit,
-    range: tuple[float, float],
-    discloses: Direction,
-    meaning: str,
-    references: tuple[str, ...],
-    place: int,
-    headline: int | None = None,
-    method: str | Callable[[Any], str | None] | None = None,
-    interval: IntervalRule | Callable[[Any], IntervalRule | None] | None = None,
-    null: bool = False,
-    tested: bool = False,
-    strength: int | None = None,
-    high_note: str | None = None,
-    meaning_of_attribute: str | None = None,
-    per_score: ScoreCost | None = None,
-    chance: Callable[[int], float] | None = None,
-    null_note: str | None = None,
-    better: Direction = "none",
-    categories: Mapping[str, str] | None = None,
-    several: bool = False,
-) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Enter a function of a view into the registry; see `Measure` for the parameters."""
-
-    def enter(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        _entries[name] = Measure(
-            name,
-            title,
-            family,
-            unit,
-            *range,
-            discloses,
-            meaning,
-            references,
-            compute,
-            method if callable(method) else lambda _: method,
-            interval if callable(interval) else lambda _: interval,
-            null,
-            tested,
-            strength,
-            place,
-            headline,
-            high_note,
-            meaning_of_attribute,
-            per_score,
-            chance,
-            null_note,
-            better,
-            categories,
-            several,
-        )
-        return compute
-
-    return enter
+    def interval_of(self, view: Any) -> IntervalRule | None:
+        """Return the rule of its interval for a view; None for no interval."""
+        return self.interval(view) if callable(self.interval) else self.interval
 
 
-def remove_measure(name: str) -> None:
-    """Take a measure out again, after trying it out."""
-    MEASURES[name]  # all are loaded, so that it does not come back
-    del _entries[name]
+MEASURES: Registry[Measure] = Registry(
+    "measure",
+    package="zeroevidence.measure",
+    order=lambda measure: (get_args(Family).index(measure.family), measure.place),
+    recursive=True,
+)
 
-
-class _Measures(Mapping[str, Measure]):
-    """All measures by name, ordered by family and place; modules are imported on first use."""
-
-    def _all(self) -> dict[str, Measure]:
-        global _loaded
-        if not _loaded:
-            _loaded = True
-            package = importlib.import_module("zeroevidence.measure")
-            for module in pkgutil.walk_packages(package.__path__, "zeroevidence.measure."):
-                importlib.import_module(module.name)
-        return _entries
-
-    def __getitem__(self, name: str) -> Measure:
-        return self._all()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        families = get_args(Family)
-        entries = self._all()
-        return iter(sorted(entries, key=lambda name: (families.index(entries[name].family), entries[name].place)))
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-
-MEASURES: Mapping[str, Measure] = _Measures()
-
-
-def find_measure(name: str) -> Measure:
-    """The measure of that name."""
-    try:
-        return MEASURES[name]
-    except KeyError:
-        raise UsageError(f"unknown measure {name!r}; `zeroevidence metrics` lists them") from None
+# Decorators with what the measures of a family have in common.
+pair_measure = partial(Measure, family="one-to-one")
+search_measure = partial(Measure, family="search", discloses="up", interval="smooth")
+tandem_measure = partial(Measure, family="tandem", discloses="up", interval="smooth")
+attribute_measure = partial(Measure, family="attribute", discloses="up", interval="smooth")
+similarity_measure = partial(Measure, family="similarity")
+utility_measure = partial(Measure, family="utility", discloses="none")
 
 
 def measures_of(family: Family) -> list[Measure]:
-    """The measures of one family, in the order of tables."""
-    return [one for one in MEASURES.values() if one.family == family]
+    """Return the measures of one family, in the order of tables."""
+    return [measure for measure in MEASURES.values() if measure.family == family]
 
 
 def compute_family(family: Family, view: Any) -> dict[str, Any]:
-    """Every measure of a family that a view allows."""
-    found = ((one.name, one.compute(view)) for one in measures_of(family))
-    return {name: value for name, value in found if value is not None}
+    """Return the value of every measure of a family that the view allows, by name."""
+    values = ((measure.name, measure.compute(view)) for measure in measures_of(family))
+    return {name: value for name, value in values if value is not None}
 
 
 def headline_measures() -> list[str]:
-    """Names of the measures of a short table, in its order."""
-    shown = [one for one in MEASURES.values() if one.headline is not None]
-    return [one.name for one in sorted(shown, key=lambda one: one.headline or 0)]
+    """Return the names of the measures of a short table, in its order."""
+    places = {measure.name: measure.headline for measure in MEASURES.values() if measure.headline is not None}
+    return sorted(places, key=lambda name: places[name])
 
 
 def ordering_measures() -> list[Measure]:
-    """The measures that order attackers by what they learn, the most telling first."""
-    ranked = [one for one in MEASURES.values() if one.strength is not None]
-    return sorted(ranked, key=lambda one: one.strength or 0)
+    """Return the measures that order attackers by what they learn, the most important first."""
+    ordering = [measure for measure in MEASURES.values() if measure.strength is not None]
+    return sorted(ordering, key=lambda measure: measure.strength or 0)

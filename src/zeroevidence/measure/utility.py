@@ -1,4 +1,4 @@
-"""What protected speech is still good for: words that recognisers get wrong, emotions that classifiers get right."""
+"""Utility of protected speech: word error rate, recall of classes such as emotions, length and pitch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from math import inf
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import utility_measure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TranscriptView:
-    """Errors of a recogniser, and the words that were said."""
+    """Numbers of errors of a speech recogniser, and of words that were spoken."""
 
     substitutions: float
     deletions: float
@@ -29,107 +29,47 @@ class RecallView:
     total: FloatArray
 
 
-@measure(
-    "wer",
-    "WER",
-    family="utility",
-    unit="rate",
-    range=(0.0, inf),
-    discloses="none",
-    better="down",
-    meaning="Word error rate: wrong, lost and added words of a recogniser, over the words that were said.",
-    references=("morris2004",),
-    place=10,
-    headline=200,
+@utility_measure(
+    "wer", "WER", unit="rate", limits=(0.0, inf), place=10, headline=200, references=("morris2004",), better="down"
 )
 def _wer(view: object) -> float | None:
+    """Word error rate: substituted, deleted and inserted words of a recogniser, over the words that were spoken."""
     if not isinstance(view, TranscriptView):
         return None
     return (view.substitutions + view.deletions + view.insertions) / view.words
 
 
-@measure(
-    "wer_substitutions",
-    "wrong words",
-    family="utility",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="none",
-    better="down",
-    meaning="Words that were taken for others, over the words that were said.",
-    references=("morris2004",),
-    place=11,
-)
+@utility_measure("wer_substitutions", "substitutions", unit="rate", place=11, references=("morris2004",), better="down")
 def _substitutions(view: object) -> float | None:
+    """Words that were recognised as other words, over the words that were spoken."""
     return view.substitutions / view.words if isinstance(view, TranscriptView) else None
 
 
-@measure(
-    "wer_deletions",
-    "lost words",
-    family="utility",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="none",
-    better="down",
-    meaning="Words that were not recognised at all, over the words that were said.",
-    references=("morris2004",),
-    place=12,
-)
+@utility_measure("wer_deletions", "deletions", unit="rate", place=12, references=("morris2004",), better="down")
 def _deletions(view: object) -> float | None:
+    """Words that were not recognised at all, over the words that were spoken."""
     return view.deletions / view.words if isinstance(view, TranscriptView) else None
 
 
-@measure(
-    "wer_insertions",
-    "added words",
-    family="utility",
-    unit="rate",
-    range=(0.0, inf),
-    discloses="none",
-    better="down",
-    meaning="Words that nobody said, over the words that were said.",
-    references=("morris2004",),
-    place=13,
+@utility_measure(
+    "wer_insertions", "insertions", unit="rate", limits=(0.0, inf), place=13, references=("morris2004",), better="down"
 )
 def _insertions(view: object) -> float | None:
+    """Words that were recognised but not spoken, over the words that were spoken."""
     return view.insertions / view.words if isinstance(view, TranscriptView) else None
 
 
-@measure(
-    "uar",
-    "UAR",
-    family="utility",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="none",
-    better="up",
-    meaning="Unweighted average recall: the share of recordings whose class, such as an emotion, was recognised, "
-    "averaged over the classes.",
-    references=("schuller2009",),
-    place=20,
-    headline=210,
-)
+@utility_measure("uar", "UAR", unit="rate", place=20, headline=210, references=("schuller2009",), better="up")
 def _uar(view: object) -> float | None:
+    """Unweighted average recall: share of recordings whose class was recognised, averaged over the classes."""
     if not isinstance(view, RecallView) or not (view.total > 0).all():
         return None
     return float(np.mean(view.right / view.total))
 
 
-@measure(
-    "recall",
-    "recall",
-    family="utility",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="none",
-    better="up",
-    meaning="Share of the recordings of one class, such as an emotion, that were recognised.",
-    references=("schuller2009",),
-    place=21,
-    headline=220,
-)
+@utility_measure("recall", "recall", unit="rate", place=21, headline=220, references=("schuller2009",), better="up")
 def _recall(view: object) -> float | None:
+    """Share of the recordings of one class, such as an emotion, that were recognised."""
     if not isinstance(view, RecallView) or len(view.total) != 1 or not view.total[0]:
         return None
     return float(view.right[0] / view.total[0])
@@ -143,19 +83,17 @@ class LengthView:
     total: float
 
 
-@measure(
+@utility_measure(
     "length_difference",
     "length difference",
-    family="utility",
     unit="fraction",
-    range=(0.0, inf),
-    discloses="none",
-    better="down",
-    meaning="How much longer or shorter utterances became, over how long they were.",
-    references=("tomashenko2024",),
+    limits=(0.0, inf),
     place=30,
+    references=("tomashenko2024",),
+    better="down",
 )
 def _length_difference(view: object) -> float | None:
+    """Change of the length of utterances, over their original length."""
     return view.difference / view.total if isinstance(view, LengthView) else None
 
 
@@ -167,20 +105,18 @@ class PitchView:
     utterances: float
 
 
-@measure(
+@utility_measure(
     "pitch_correlation",
     "pitch correlation",
-    family="utility",
     unit="fraction",
-    range=(-1.0, 1.0),
-    discloses="none",
-    better="up",
-    meaning="How far the melody of speech is kept: correlation of pitch before and after, averaged over utterances.",
-    references=("tomashenko2022",),
+    limits=(-1.0, 1.0),
     place=40,
     headline=230,
+    references=("tomashenko2022",),
+    better="up",
 )
 def _pitch_correlation(view: object) -> float | None:
+    """How far intonation is preserved: correlation of pitch before and after, averaged over utterances."""
     if not isinstance(view, PitchView) or not view.utterances:
         return None
     return view.correlations / view.utterances

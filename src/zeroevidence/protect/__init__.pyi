@@ -1,11 +1,8 @@
 """The public names, each from the module that defines it."""
 
-from zeroevidence.protect.assessment import (
-    Roles as Roles,
-)
-from zeroevidence.protect.assessment import (
-    assess as assess,
-)
+from zeroevidence.protect.assessment.class_attacks import assess as assess
+from zeroevidence.protect.assessment.number_attacks import assess_number as assess_number
+from zeroevidence.protect.assessment.roles import Roles as Roles
 from zeroevidence.protect.attributes.adversarial import AdversarialAutoencoder as AdversarialAutoencoder
 from zeroevidence.protect.attributes.classmeans import ClassMeans as ClassMeans
 from zeroevidence.protect.attributes.conditional import Conditional as Conditional
@@ -14,32 +11,14 @@ from zeroevidence.protect.attributes.inlp import Inlp as Inlp
 from zeroevidence.protect.attributes.leace import Leace as Leace
 from zeroevidence.protect.attributes.linear import LinearNuller as LinearNuller
 from zeroevidence.protect.attributes.transport import Transport as Transport
-from zeroevidence.protect.models import (
-    Model as Model,
-)
-from zeroevidence.protect.models import (
-    load_model as load_model,
-)
-from zeroevidence.protect.models import (
-    make_protector as make_protector,
-)
-from zeroevidence.protect.models import (
-    new_model as new_model,
-)
-from zeroevidence.protect.models import (
-    save_model as save_model,
-)
-from zeroevidence.protect.voices import (
-    VoiceProtector as VoiceProtector,
-)
-from zeroevidence.protect.voices import (
-    load_protector as load_protector,
-)
+from zeroevidence.protect.models import ProtectorModel as ProtectorModel
+from zeroevidence.protect.models import load_model as load_model
+from zeroevidence.protect.models import make_protector as make_protector
+from zeroevidence.protect.models import new_model as new_model
+from zeroevidence.protect.models import save_model as save_model
+from zeroevidence.protect.voices import VoiceProtector as VoiceProtector
+from zeroevidence.protect.voices import load_protector as load_protector
 from zeroevidence.protect.voices.external import External as External
 from zeroevidence.protect.voices.mcadams import McAdams as McAdams
-from zeroevidence.protect.voices.shift import (
-    FormantShift as FormantShift,
-)
-from zeroevidence.protect.voices.shift import (
-    PitchShift as PitchShift,
-)
+from zeroevidence.protect.voices.shift import FormantShift as FormantShift
+from zeroevidence.protect.voices.shift import PitchShift as PitchShift

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import wrap
 
-from zeroevidence.protect.voices import voice_kinds
+from zeroevidence.protect.voices import find_voice_protectors
 
 _DEFENCE = "Prevent that an utterance is linked to its speaker."
 _OPPORTUNITY = (
@@ -61,18 +61,18 @@ def protector_card(text: str) -> ProtectorCard:
     >>> card.resources
     ('No training, and no speech of others.',)
     """
-    kinds = voice_kinds(text)
-    method = " Then: ".join(kind.words for kind in kinds)
+    kinds = find_voice_protectors(text)
+    method = " Then: ".join(kind.description for kind in kinds)
     kept, needed = (tuple(dict.fromkeys(getattr(kind, name) for kind in kinds)) for name in ("keeps", "needs"))
     return ProtectorCard(text, _DEFENCE, method, " ".join(kept), _OPPORTUNITY, needed)
 
 
-def unknown_protector(name: str) -> ProtectorCard:
+def unknown_protector_card(name: str) -> ProtectorCard:
     """The card of a system that wrote its protected speech elsewhere.
 
     Examples
     --------
-    >>> unknown_protector("b5").method
+    >>> unknown_protector_card("b5").method
     'Not known here: the speech was protected elsewhere.'
     """
     return ProtectorCard(name, _DEFENCE, _ELSEWHERE, _ELSEWHERE, _OPPORTUNITY, (_ELSEWHERE,))

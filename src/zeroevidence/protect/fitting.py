@@ -12,22 +12,22 @@ import numpy as np
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.assessment.numbers import attribute_numbers, banded
+from zeroevidence.protect.assessment.numbers import attribute_numbers, with_bands
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.attributes import find, kinds
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.bands import Bands
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
-from zeroevidence.protect.models import Model, load_model, make_protector, new_model
-from zeroevidence.protect.tradeoff.strengths import Limit, choose, tradeoffs
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
+from zeroevidence.protect.models import ProtectorModel, load_model, make_protector, new_model
+from zeroevidence.protect.tradeoff.strengths import Limit, choose_tradeoff, measure_tradeoffs
 from zeroevidence.uncertainty.resampling.draws import Progress
 
-USUAL_PROTECTOR = "flow"
-USUAL_OF_NUMBERS = "conditional"
+DEFAULT_PROTECTOR = "flow"
+DEFAULT_NUMBER_PROTECTOR = "conditional"
 
 
-def keeping_protectors() -> list[str]:
+def protectors_that_keep() -> list[str]:
     """Names of the attribute protectors that can keep a second attribute."""
-    return [kind.name for kind in kinds() if "keep" in kind.fit_options]
+    return [kind.name for kind in ATTRIBUTE_PROTECTORS.values() if "keep" in kind.fit_options]
 
 
 def fit_protector(
@@ -41,7 +41,7 @@ def fit_protector(
     limit: Limit | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Model:
+) -> ProtectorModel:
     """Fit a protector to embeddings.
 
     Parameters
@@ -81,10 +81,12 @@ def fit_protector(
     if limit is not None:
         if keep is not None or preset is not None:
             raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")
-        best = choose(tradeoffs(data, attribute, kind and [kind], parameters=parameters, seed=seed), limit)
+        best = choose_tradeoff(
+            measure_tradeoffs(data, attribute, kind and [kind], parameters=parameters, seed=seed), limit
+        )
         kind = best.protector
-        parameters = {**(parameters or {}), find(kind).cls.dial: best.strength}
-    return _fitted(data, attribute, kind or USUAL_PROTECTOR, keep, parameters, preset, seed, progress)
+        parameters = {**(parameters or {}), ATTRIBUTE_PROTECTORS.find(kind).cls.dial: best.strength}
+    return _fitted(data, attribute, kind or DEFAULT_PROTECTOR, keep, parameters, preset, seed, progress)
 
 
 def _fitted(
@@ -96,10 +98,10 @@ def _fitted(
     preset: str | None,
     seed: int,
     progress: Progress | None,
-) -> Model:
-    chosen = find(kind)
+) -> ProtectorModel:
+    chosen = ATTRIBUTE_PROTECTORS.find(kind)
     if keep is not None and "keep" not in chosen.fit_options:
-        raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(keeping_protectors())} can")
+        raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(protectors_that_keep())} can")
     seeded = {"random_state": seed} if chosen.seeded else {}
     made = make_protector(kind, {**seeded, **(parameters or {})}, preset=preset)
     given = {
@@ -130,8 +132,8 @@ def fit_protectors(
     preset start from it; `progress` is given the name of a protector. Noise is drawn by the seed, so that an assessment
     can be repeated.
     """
-    chosen = names or [one.name for one in kinds()]
-    if preset is not None and not any(preset in find(kind).presets for kind in chosen):
+    chosen = names or [one.name for one in protectors_of("classes")]
+    if preset is not None and not any(preset in ATTRIBUTE_PROTECTORS.find(kind).presets for kind in chosen):
         raise UsageError(f"none of {', '.join(chosen)} has a preset {preset!r}")
     fixed = {"noise_seed": seed, **(parameters or {})}
     return {
@@ -139,9 +141,9 @@ def fit_protectors(
             data,
             attribute,
             kind,
-            keep=keep if kind in keeping_protectors() else None,
+            keep=keep if kind in protectors_that_keep() else None,
             parameters=fixed,
-            preset=preset if preset in find(kind).presets else None,
+            preset=preset if preset in ATTRIBUTE_PROTECTORS.find(kind).presets else None,
             seed=seed,
             progress=progress(kind),
         ).protector
@@ -163,16 +165,16 @@ def fit_number_protectors(
 
     Unless named, all that conceal a number are fitted and, with bands, all others too.
     """
-    usual = (*kinds("number"), *(kinds() if bands else ()))
-    chosen = [find(name) for name in names] if names else usual
+    usual = (*protectors_of("number"), *(protectors_of("classes") if bands else ()))
+    chosen = [ATTRIBUTE_PROTECTORS.find(name) for name in names] if names else usual
     found: dict[str, EmbeddingProtector] = {}
     for kind in chosen:
         given = data
         if kind.conceals == "classes":
             if bands is None:
-                usable = ", ".join(one.name for one in kinds("number"))
+                usable = ", ".join(one.name for one in protectors_of("number"))
                 raise UsageError(f"{kind.name} conceals classes; give bands of {attribute} for it, or use {usable}")
-            given = banded(data, attribute, bands)
+            given = with_bands(data, attribute, bands)
         found |= fit_protectors([kind.name], given, attribute, parameters=parameters, seed=seed, progress=progress)
     return found
 
@@ -201,7 +203,7 @@ def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str)
 
 
 def protect_embeddings(
-    model: Model,
+    model: ProtectorModel,
     data: Embeddings,
     *,
     llr: float | None = None,
@@ -243,13 +245,13 @@ def protect_embeddings(
     return Embeddings(protected, data.ids, data.speakers, others)
 
 
-def _check_dimension(model: Model, data: Embeddings, folder: str | Path | None) -> None:
+def _check_dimension(model: ProtectorModel, data: Embeddings, folder: str | Path | None) -> None:
     expected, found = model.protector.n_features_in_, data.vectors.shape[1]
     if found != expected:
         raise InputError(f"the model is for vectors of {expected} entries; these have {found}", path=folder)
 
 
-def read_secret(path: str | Path) -> bytes:
+def read_noise_key(path: str | Path) -> bytes:
     """The key in a file, without white space around it; an empty one is refused."""
     try:
         secret = Path(path).read_bytes().strip()

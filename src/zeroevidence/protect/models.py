@@ -21,25 +21,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._version import __version__
 from zeroevidence.data.files.errors import error_reason, reading_file
+from zeroevidence.data.files.json_values import read_json, typed
 from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
-from zeroevidence.data.typed import read_json, typed
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.protect.attributes import find
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 SCHEMA = "zeroevidence/protector/1"
 _DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ProtectorModel:
     """A fitted protector and what it is for.
 
     Examples
     --------
-    >>> from zeroevidence.protect import Model, make_protector
+    >>> from zeroevidence.protect import ProtectorModel, make_protector
     >>> nuller = make_protector("linear").fit([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]], ["f", "f", "m", "m"])
-    >>> model = Model(nuller, "sex", trained_on={"vectors": 4})
+    >>> model = ProtectorModel(nuller, "sex", trained_on={"vectors": 4})
     >>> model.attribute, model.seen(["ada"])
     ('sex', [])
     """
@@ -63,7 +63,7 @@ def make_protector(
     Parameters
     ----------
     name
-        As `attributes.names` lists them, that of a protector of your own among them.
+        As registered in `attributes.ATTRIBUTE_PROTECTORS`, that of a protector of your own among them.
     parameters
         Parameters to set, as a mapping; they may also be given as keywords, which count if both are given.
     preset
@@ -78,7 +78,7 @@ def make_protector(
     >>> flow.epochs, flow.batch
     (50, 64)
     """
-    kind = find(name)
+    kind = ATTRIBUTE_PROTECTORS.find(name)
     chosen = {**(parameters or {}), **more}
     for one in chosen:
         if one not in kind.parameters:
@@ -90,7 +90,9 @@ def make_protector(
     return kind.cls(**{**start, **chosen})
 
 
-def new_model(protector: EmbeddingProtector, attribute: str, *, keep: str | None = None, speakers: Any = None) -> Model:
+def new_model(
+    protector: EmbeddingProtector, attribute: str, *, keep: str | None = None, speakers: Any = None
+) -> ProtectorModel:
     """A model of a protector that was just fitted.
 
     Parameters
@@ -116,10 +118,10 @@ def new_model(protector: EmbeddingProtector, attribute: str, *, keep: str | None
     """
     names = [] if speakers is None else np.unique(np.asarray(speakers)).tolist()
     counts = {} if speakers is None else {"vectors": len(speakers), "speakers": len(names)}
-    return Model(protector, attribute, keep, counts, frozenset(_digest(name) for name in names))
+    return ProtectorModel(protector, attribute, keep, counts, frozenset(_digest(name) for name in names))
 
 
-def save_model(model: Model, folder: str | Path) -> None:
+def save_model(model: ProtectorModel, folder: str | Path) -> None:
     """Write a model into a folder, which must be new or empty.
 
     Examples
@@ -137,7 +139,7 @@ def save_model(model: Model, folder: str | Path) -> None:
     path = check_new(folder)
     protector = model.protector
     check_is_fitted(protector, "classes_")
-    if find(protector.kind).cls is not type(protector):
+    if ATTRIBUTE_PROTECTORS.find(protector.kind).cls is not type(protector):
         raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
     arrays = {name: np.ascontiguousarray(array) for name, array in protector.numbers().items()}
     _check_numbers(arrays)
@@ -169,7 +171,7 @@ def check_new(folder: str | Path) -> Path:
     return path
 
 
-def load_model(folder: str | Path) -> Model:
+def load_model(folder: str | Path) -> ProtectorModel:
     """Read a model that `save_model` wrote.
 
     Examples
@@ -199,7 +201,7 @@ def load_model(folder: str | Path) -> Model:
         _check_numbers(arrays)
     protector = _restored(description, arrays, path)
     known = frozenset(description.speakers)
-    return Model(protector, description.attribute, description.keep, dict(description.trained_on), known)
+    return ProtectorModel(protector, description.attribute, description.keep, dict(description.trained_on), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +213,13 @@ class _Description:
     protector: str
     parameters: Mapping[str, Any]
     attribute: str
-    classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...]
+    classes: tuple[str | int | float, ...]
     dimension: int
     sha256: str
     trained_on: Mapping[str, int]
     speakers: tuple[str, ...]
     keep: str | None = None
-    kept_classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...] = ()
+    kept_classes: tuple[str | int | float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
@@ -225,6 +227,8 @@ class _Description:
         for name, classes in (("classes", self.classes), ("kept_classes", self.kept_classes)):
             if len(set(classes)) < len(classes) or len(classes) == 1 or (name == "classes" and not classes):
                 raise UsageError(f"{name}: expected at least two, each once")
+            if len({isinstance(label, str) for label in classes}) > 1:
+                raise UsageError(f"{name}: expected texts or numbers, got both")
         if any(isinstance(one, (list, Mapping)) for one in self.parameters.values()):
             raise UsageError("parameters: expected numbers and words")
 

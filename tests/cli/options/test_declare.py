@@ -22,8 +22,10 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.measure.views import LinkabilityMethod
-from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod
-from zeroevidence.protect.attributes import names
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.assessment.maps import MapMethod
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.report import FORMATS as OUTPUT_FORMATS
 from zeroevidence.report.document import DOCUMENT_FORMATS
 
@@ -60,8 +62,8 @@ CHOICES = [
     (("audit",), "--effort", EFFORTS),
     (("tandem",), "--preset", PRESETS),
     (("tandem",), "--format", TANDEM_FORMATS),
-    (("protect", "fit"), "--protector", names()),
-    (("protect", "evaluate"), "--protector", names()),
+    (("protect", "fit"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
+    (("protect", "evaluate"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
     (("protect", "evaluate"), "--attacker", tuple(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
     (("protect", "evaluate"), "--map", get_args(MapMethod)),
 ]

@@ -12,15 +12,16 @@ import click
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends.backend import BACKENDS
 from zeroevidence.attack.extractors.extractor import expected_names
+from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.commands.utility import heard_options, heard_rows, spoken_rows
-from zeroevidence.cli.options.declare import grouped, setting
+from zeroevidence.cli.options.declare import assignments_option, grouped, setting
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.options.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.protect.voices import spellings
+from zeroevidence.protect.voices import spelling_help
 
 if TYPE_CHECKING:
     from zeroevidence.attack.ladder.ladder import Effort
@@ -42,7 +43,7 @@ cutting_options = grouped(
 @click.command("audit")
 @click.argument("corpus")
 @click.option("--anonymised", metavar="DIR", help="Folder with the same utterances, written by your anonymiser.")
-@click.option("--protect", metavar="NAME", help=f"Protect the speech here instead: {spellings()}.")
+@click.option("--protect", metavar="NAME", help=f"Protect the speech here instead: {spelling_help()}.")
 @setting(audit_corpora, "extractor", type=str, metavar="NAME", help=f"Speaker encoder: {expected_names()}.")
 @click.option(
     "--extractor-anonymised",
@@ -65,6 +66,12 @@ cutting_options = grouped(
     multiple=True,
     type=click.Choice(list(BACKENDS)),
     help="Compare embeddings in this way only; may be repeated.",
+)
+@assignments_option(
+    "training",
+    TrainingSettings,
+    leave_out=("seed",),
+    text="A setting of the fine-tuning of encoders, such as epochs=3; may be repeated",
 )
 @cutting_options
 @click.option(
@@ -93,6 +100,7 @@ def command(
     attackers: tuple[str, ...],
     effort: Effort,
     backends: tuple[str, ...],
+    training: TrainingSettings,
     cutting: TrialSegments | None,
     folds: int | None,
     heard: Mapping[str, str | None],
@@ -135,6 +143,7 @@ def command(
             attackers=attackers,
             effort=effort,
             backends=backends or None,
+            training=training,
             cutting=cutting,
             folds=folds,
             options=options,

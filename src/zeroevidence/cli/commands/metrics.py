@@ -21,9 +21,9 @@ _USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none"
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, output_format: str) -> None:
     """List every measure with its unit, range, direction, meaning and reference; or one, by NAME."""
-    from zeroevidence.measure.measures import MEASURES, find_measure
+    from zeroevidence.measure.measures import MEASURES
 
-    entries = [find_measure(name)] if name else list(MEASURES.values())
+    entries = [MEASURES.find(name)] if name else list(MEASURES.values())
     if output_format == "json":
         click.echo(json.dumps([_record(entry) for entry in entries], indent=1, ensure_ascii=False, allow_nan=False))
         return

@@ -15,7 +15,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
 from zeroevidence.evaluation.planning.two_systems import plan_comparison
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.output import Output
@@ -27,7 +27,7 @@ def _named(option: str, text: str) -> tuple[str, float]:
     name, equals, value = text.rpartition("=")
     try:
         if equals and name:
-            return find_measure(name.strip()).name, float(value)
+            return MEASURES.find(name.strip()).name, float(value)
     except ValueError:
         pass
     raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
@@ -42,7 +42,7 @@ def _bounds(at_most: tuple[str, ...], at_least: tuple[str, ...]) -> dict[str, fl
     ):
         for text in texts:
             name, bound = _named(option, text)
-            learning = find_measure(name).discloses
+            learning = MEASURES.find(name).discloses
             if learning not in (direction, "none"):
                 words = "falls" if learning == "down" else "rises"
                 raise UsageError(f"{option} {text}: {name} {words} with what attackers learn; say {other} {text}")

@@ -44,7 +44,7 @@ class LabelledInputs:
     def read(self) -> Embeddings:
         """The embeddings with their labels: bands of a number, or the number itself where that was asked for."""
         from zeroevidence.data.formats.vectors.labels import read_labelled
-        from zeroevidence.protect.assessment.numbers import attribute_numbers, banded, refuse_many_numbers
+        from zeroevidence.protect.assessment.numbers import attribute_numbers, refuse_many_numbers, with_bands
 
         bands = self.bands
         data = read_labelled(self.embeddings, self.attribute, labels=self.labels, speakers=self.speakers)
@@ -52,7 +52,7 @@ class LabelledInputs:
             attribute_numbers(data, self.attribute)
             return data
         if bands is not None:
-            return banded(data, self.attribute, bands)
+            return with_bands(data, self.attribute, bands)
         refuse_many_numbers(data, self.attribute)
         return data
 

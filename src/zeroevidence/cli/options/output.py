@@ -13,7 +13,7 @@ import click
 from zeroevidence.cli.options.declare import Decorator, grouped
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.files.writing import write_atomically as written_whole
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ signatures_option = click.option(
 
 def _known_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
     """The names, refused where one is unknown; None where there are none."""
-    return tuple(find_measure(name).name for name in names) or None
+    return tuple(MEASURES.find(name).name for name in names) or None
 
 
 measure_option = click.option(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -48,7 +48,7 @@ class Gate:
         match = _FORM.fullmatch(text)
         if match is None:
             raise UsageError(f"--fail-if {text!r}: expected a measure, a comparison and a number, as 'lid_max>1.0'")
-        find_measure(match[1])
+        MEASURES.find(match[1])
         try:
             return cls(match[1], match[2], float(match[3]))
         except ValueError:
@@ -78,10 +78,10 @@ class Gate:
 
 
 def _faults(row: Evaluation) -> list[str]:
-    return [one.code for one in row.flags if one.severity == "fault"]
+    return [flag.code for flag in row.flags if flag.severity == "fault"]
 
 
 def _may_be_half(row: Evaluation) -> bool:
     """Whether every EER above one half has an interval that one half lies in, as where nothing is given away."""
-    above = [one for name, one in row.metrics.items() if name in _EERS and (one.number or 0.0) > 0.5]
-    return all(one.low is not None and one.low <= 0.5 for one in above)
+    above = [result for name, result in row.metrics.items() if name in _EERS and (result.number or 0.0) > 0.5]
+    return all(result.low is not None and result.low <= 0.5 for result in above)

@@ -1,4 +1,4 @@
-"""What attackers tell about an attribute that is a number, or has several classes, in bits and by how far they err."""
+"""Measures of attacks on an attribute that is a number or has several classes: information and errors of guesses."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import attribute_measure
 from zeroevidence.measure.softplus import LN2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guesses:
-    """What an attacker says of n vectors of S people.
+    """Densities and guesses of an attacker for n vectors of S people.
+
+    The logarithm of the density of a scaled number y, relative to the marginal, is slope y + curve y^2 / 2 - total.
 
     Parameters
     ----------
-    people, numbers
-        Whose each vector is, and the number of each person, scaled as the attacker has it and as it is.
-    slope, curve, total, known
-        The logarithm of the density of a scaled number y, relative to the marginal, is slope y + curve y^2 / 2 - total,
-        where the total is over so many known people.
+    people
+        Whose each vector is.
+    scaled
+        The number of each person on the attacker's scale.
+    numbers
+        The number of each person.
+    slope
+        Coefficient of y for each vector.
+    curve
+        Coefficient of y^2 / 2 for each vector.
+    total
+        Logarithm of the normalisation for each vector, a mean over the training people.
+    known
+        Number of training people.
     guess
         The number that is guessed for each vector.
     """
@@ -36,40 +47,40 @@ class Guesses:
     known: int
     guess: FloatArray
 
-    def bits(self, given: IntArray) -> FloatArray:
-        """What is said of each person, if they have the number of another; theirs counts as one more of the known."""
-        y = self.scaled[given][self.people]
+    def bits(self, assigned: IntArray) -> FloatArray:
+        """Return the bits about each person, who is assigned another's number and counts as a training person."""
+        y = self.scaled[assigned][self.people]
         f = self.slope * y + 0.5 * self.curve * y**2
         total = np.logaddexp(self.total + np.log(self.known), f) - np.log(self.known + 1.0)
         return self._by_person((f - total) / LN2)
 
-    def errors(self, given: IntArray) -> FloatArray:
-        """How far guesses are from the numbers of others."""
-        return self._by_person(np.abs(self.guess - self.numbers[given][self.people]))
+    def errors(self, assigned: IntArray) -> FloatArray:
+        """Return the mean absolute error for each person, given whose number each is assigned."""
+        return self._by_person(np.abs(self.guess - self.numbers[assigned][self.people]))
 
     def moments(self, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and mean square of something for each person."""
+        """Return mean and mean square of the guesses for each person."""
         return self._by_person(guess), self._by_person(guess**2)
 
     def _by_person(self, rows: FloatArray) -> FloatArray:
         counts = np.bincount(self.people, minlength=len(self.numbers))
-        found: FloatArray = np.bincount(self.people, weights=rows, minlength=len(self.numbers)) / counts
-        return found
+        means: FloatArray = np.bincount(self.people, weights=rows, minlength=len(self.numbers)) / counts
+        return means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberView:
-    """Some people (by number), and whose number everybody is given: their own, or another's under permutation."""
+    """Guesses about some people, and whose number each is assigned: their own, or another's under permutation."""
 
-    told: Guesses
+    guesses: Guesses
     people: IntArray
-    given: IntArray
+    assigned: IntArray
 
     @classmethod
-    def whole(cls, told: Guesses) -> NumberView:
-        """Everybody with their own number."""
-        everyone = np.arange(len(told.numbers))
-        return cls(told, everyone, everyone)
+    def whole(cls, guesses: Guesses) -> NumberView:
+        """Return the view of all people with their own numbers."""
+        everyone = np.arange(len(guesses.numbers))
+        return cls(guesses, everyone, everyone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,110 +93,106 @@ class ClassView:
 
 
 def class_bits(log_posteriors: FloatArray, labels: IntArray) -> FloatArray:
-    """What calibrated log-probabilities of K classes, equally likely before, tell of each row, in bits.
+    """Return the information of calibrated log-posteriors of K equally likely classes about each row, in bits.
 
     Examples
     --------
     >>> class_bits(np.log([[0.5, 0.25, 0.25]]), np.array([0])).round(3).tolist()
     [0.585]
     """
-    own = log_posteriors[np.arange(len(labels)), labels]
-    found: FloatArray = own / LN2 + np.log2(log_posteriors.shape[1])
-    return found
+    of_label = log_posteriors[np.arange(len(labels)), labels]
+    bits: FloatArray = of_label / LN2 + np.log2(log_posteriors.shape[1])
+    return bits
 
 
-@measure(
+@attribute_measure(
     "attribute_bits",
     "bits about the attribute",
-    family="attribute",
     unit="bit",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     high_note="log2 (people + 1), or log2 K",
-    discloses="up",
-    meaning="What an attacker learns about a number, or about several classes together: at least so many bits.",
-    references=("barber2003", "oord2018"),
     place=20,
     headline=72,
-    method="calibrated density of an attacker",
-    interval="smooth",
     null=True,
     tested=True,
-    null_note="densities that are sure of the wrong number cost more than knowing nothing",
+    method="calibrated density of an attacker",
+    references=("barber2003", "oord2018"),
+    null_note="Below 0 where nothing leaks: a density that is sure of the wrong number costs more than none.",
 )
 def attribute_bits(view: Any) -> float | None:
-    """Mean bits of the people, or of the weighted rows of classes; None for other views."""
+    """A lower bound of what an attacker learns about a number, or about several classes together.
+
+    Mean bits of the people, or of the weighted rows of classes; None for other views.
+    """
     if isinstance(view, NumberView):
-        return float(view.told.bits(view.given)[view.people].mean())
+        return float(view.guesses.bits(view.assigned)[view.people].mean())
     if isinstance(view, ClassView):
         return float(np.average(class_bits(view.log_posteriors, view.labels), weights=view.weights))
     return None
 
 
-@measure(
+@attribute_measure(
     "attribute_correlation",
     "correlation",
-    family="attribute",
     unit="fraction",
-    range=(-1.0, 1.0),
-    discloses="up",
-    meaning="How the attacker's guesses go with the true numbers (Pearson).",
-    references=("pearson1895",),
+    limits=(-1.0, 1.0),
     place=30,
-    interval="smooth",
     null=True,
+    references=("pearson1895",),
 )
 def attribute_correlation(view: Any) -> float | None:
-    """Pearson's correlation of guesses and numbers, people counting alike; 0 where all guesses are the same."""
+    """Pearson correlation of the attacker's guesses and the true numbers.
+
+    Pearson's correlation of guesses and numbers, people counting alike; 0 where all guesses are the same.
+    """
     if not isinstance(view, NumberView):
         return None
-    return _correlation(view.told.guess, view.told.numbers, view)
+    return _correlation(view.guesses.guess, view.guesses.numbers, view)
 
 
-@measure(
+@attribute_measure(
     "attribute_rank_correlation",
     "rank correlation",
-    family="attribute",
     unit="fraction",
-    range=(-1.0, 1.0),
-    discloses="up",
-    meaning="How the order of the attacker's guesses goes with that of the true numbers (Spearman).",
-    references=("spearman1904",),
+    limits=(-1.0, 1.0),
     place=40,
-    interval="smooth",
     null=True,
+    references=("spearman1904",),
 )
 def attribute_rank_correlation(view: Any) -> float | None:
-    """Spearman's correlation, ranks being those among everybody."""
+    """Spearman correlation of the attacker's guesses and the true numbers.
+
+    Spearman's correlation, ranks being those among everybody.
+    """
     if not isinstance(view, NumberView):
         return None
-    return _correlation(_ranks(view.told.guess), _ranks(view.told.numbers), view)
+    return _correlation(_ranks(view.guesses.guess), _ranks(view.guesses.numbers), view)
 
 
-@measure(
+@attribute_measure(
     "attribute_error",
     "mean absolute error",
-    family="attribute",
     unit="unit of the attribute",
-    range=(0.0, np.inf),
     high_note="any",
     discloses="down",
-    meaning="How far the attacker's guess is from the true number, on average.",
-    references=("willmott2005",),
     place=50,
-    interval="smooth",
     null=True,
+    references=("willmott2005",),
 )
 def attribute_error(view: Any) -> float | None:
-    """Mean distance of guesses from numbers, people counting alike."""
+    """Mean distance of the attacker's guess from the true number.
+
+    Mean distance of guesses from numbers, people counting alike.
+    """
     if not isinstance(view, NumberView):
         return None
-    return float(view.told.errors(view.given)[view.people].mean())
+    return float(view.guesses.errors(view.assigned)[view.people].mean())
 
 
 def _correlation(guess: FloatArray, numbers: FloatArray, view: NumberView) -> float:
     """Of guesses for single vectors with the numbers of people, who count alike."""
-    mean, square = (one[view.people] for one in view.told.moments(guess))
-    truth = numbers[view.given][view.people]
+    mean, square = (moment[view.people] for moment in view.guesses.moments(guess))
+    truth = numbers[view.assigned][view.people]
     spread = float(square.mean() - mean.mean() ** 2)
     if spread <= 1e-12 * float(square.mean()) or np.ptp(truth) == 0.0:
         return 0.0
@@ -197,5 +204,5 @@ def _ranks(values: FloatArray) -> FloatArray:
     """Ranks, ties sharing their mean."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    found: FloatArray = (ends - 0.5 * (counts - 1))[which]
-    return found
+    ranks: FloatArray = (ends - 0.5 * (counts - 1))[which]
+    return ranks

@@ -1,4 +1,4 @@
-"""How far LLRs are from calibrated ones: devPAV, their mean distance from what PAV makes of them [Vergeer et al. 2021].
+"""devPAV: mean deviation of LLRs from their PAV calibration [Vergeer et al. 2021].
 
 In the plane of LLRs before (x) and after (y) pooling adjacent violators, calibrated LLRs lie on the diagonal. devPAV is
 the area between the diagonal and the line through the points, divided by the range of x.
@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool, rank
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import pair_measure
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.measure.views import PairView
@@ -57,20 +57,12 @@ def devpav_of(ranked: RankedScores, blocks: Blocks) -> float:
     return float(area.sum() / (before[-1] - before[0]))
 
 
-@measure(
-    "devpav",
-    "devPAV",
-    family="one-to-one",
-    unit="log10 LR",
-    range=(0.0, np.inf),
-    discloses="none",
-    meaning="How far LLRs are from calibrated ones on average, as a power of ten; only of LLRs.",
-    references=("vergeer2021",),
-    place=97,
-    method="pav",
+@pair_measure(
+    "devpav", "devPAV", unit="log10 LR", discloses="none", place=97, method="pav", references=("vergeer2021",)
 )
 def _devpav(view: PairView) -> float | None:
+    """Mean deviation of LLRs from calibrated ones, as a power of ten; for LLRs only."""
     if not view.settings.llr or not isinstance(view, ScoreView):
         return None
-    found = devpav_of(view.ranked, view.blocks)
-    return None if np.isnan(found) else found
+    deviation = devpav_of(view.ranked, view.blocks)
+    return None if np.isnan(deviation) else deviation

@@ -1,8 +1,7 @@
-"""How strong evidence may be called, given how many comparisons it rests on [Vergeer et al. 2016].
+"""Empirical lower and upper bound (ELUB) of log-likelihood ratios [Vergeer et al. 2016].
 
 A likelihood ratio beyond what was seen is extrapolated. With one misleading score added to either class, deciding by a
-threshold may cost no more than deciding without evidence; the empirical lower and upper bound (ELUB) are the thresholds
-next to 0 at which it does.
+threshold may cost no more than deciding without evidence; the bounds are the thresholds next to 0 at which it does.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import pair_measure
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.measure.views import PairView
@@ -38,7 +37,7 @@ def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None
     if step is not None:
         return _on_grid(np.sort(target) / LN10, np.sort(nontarget) / LN10, step)
     levels = np.unique(np.concatenate((target, nontarget)))
-    missed, rejected = (np.searchsorted(np.sort(one), levels, "right") for one in (target, nontarget))
+    missed, rejected = (np.searchsorted(np.sort(scores), levels, "right") for scores in (target, nontarget))
     return _bounds(levels, missed.astype(np.float64), rejected.astype(np.float64))
 
 
@@ -82,20 +81,18 @@ def _on_grid(target: FloatArray, nontarget: FloatArray, step: float) -> tuple[fl
     return min(float(low), 0.0) * LN10, max(float(high), 0.0) * LN10
 
 
-@measure(
+@pair_measure(
     "worst_case_supported",
     "supported worst case",
-    family="one-to-one",
     unit="log10 LR",
-    range=(0.0, np.inf),
     discloses="up",
-    meaning="The strongest evidence that this number of comparisons supports, as a power of ten.",
-    meaning_of_attribute="The strongest evidence that this number of recordings supports, as a power of ten.",
-    references=("vergeer2016",),
     place=95,
     method="pav, empirical bounds",
+    references=("vergeer2016",),
+    meaning_of_attribute="The strongest evidence that this number of recordings supports, as a power of ten.",
 )
 def _worst_case_supported(view: PairView) -> float:
+    """The strongest evidence that this number of comparisons supports, as a power of ten."""
     low, high = elub_of(view.blocks)
     return max(-low, high) / LN10
 
@@ -107,31 +104,21 @@ def _bound_of(view: PairView, which: int) -> float | None:
     return float(elub(view.ranked.target, view.ranked.nontarget)[which]) / LN10
 
 
-@measure(
+@pair_measure(
     "elub_low",
     "ELUB, lower",
-    family="one-to-one",
     unit="log10 LR",
-    range=(-np.inf, 0.0),
+    limits=(-np.inf, 0.0),
     discloses="none",
-    meaning="The strongest LLR against the same person that the data support, as a power of ten; only of LLRs.",
-    references=("vergeer2016",),
     place=98,
+    references=("vergeer2016",),
 )
 def _elub_low(view: PairView) -> float | None:
+    """The strongest LLR against the same speaker that the data support, as a power of ten; for LLRs only."""
     return _bound_of(view, 0)
 
 
-@measure(
-    "elub_high",
-    "ELUB, upper",
-    family="one-to-one",
-    unit="log10 LR",
-    range=(0.0, np.inf),
-    discloses="none",
-    meaning="The strongest LLR for the same person that the data support, as a power of ten; only of LLRs.",
-    references=("vergeer2016",),
-    place=99,
-)
+@pair_measure("elub_high", "ELUB, upper", unit="log10 LR", discloses="none", place=99, references=("vergeer2016",))
 def _elub_high(view: PairView) -> float | None:
+    """The strongest LLR for the same speaker that the data support, as a power of ten; for LLRs only."""
     return _bound_of(view, 1)

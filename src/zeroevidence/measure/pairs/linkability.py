@@ -27,7 +27,7 @@ from zeroevidence.calibrate.density import atom_cells, best_width, density_share
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.measures import IntervalRule, measure
+from zeroevidence.measure.measures import IntervalRule, pair_measure
 from zeroevidence.measure.views import LinkabilityMethod, PairView
 
 
@@ -188,10 +188,10 @@ def _tangents(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Held-out counts per (class, fold, cell), and what a mated and a non-mated score there count for and against."""
     folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
-    others = folds.sum(axis=1, keepdims=True) - folds
+    training = folds.sum(axis=1, keepdims=True) - folds
     _, share = best_width(folds, omega)
-    # A fold whose others lack a class has nothing to learn from: it shows no link.
-    links = (share > 0.5) & others.sum(axis=-1).all(axis=0)[:, None]
+    # A fold without training scores of one class shows no link.
+    links = (share > 0.5) & training.sum(axis=-1).all(axis=0)[:, None]
     gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
     return folds, gain, np.where(links, 2.0 * share**2, 0.0)
 
@@ -255,38 +255,34 @@ def _interval(view: PairView) -> IntervalRule:
     return "kernel" if view.settings.linkability == "density" else "oracle"
 
 
-@measure(
+@pair_measure(
     "linkability",
     "linkability",
-    family="one-to-one",
     unit="fraction",
-    range=(0.0, 1.0),
     discloses="up",
-    meaning="How surely a mated pair gives itself away; 0 means that mated pairs look like any other.",
-    meaning_of_attribute="How surely a recording gives its class away; 0 means that both classes look alike.",
-    references=("gomezbarrero2018", "maouche2020"),
     place=120,
     headline=60,
-    method=lambda view: str(view.settings.linkability),
     interval=_interval,
     null=True,
+    method=lambda view: str(view.settings.linkability),
+    references=("gomezbarrero2018", "maouche2020"),
+    meaning_of_attribute="How reliably the class can be recognised; 0 means that both classes look alike.",
 )
 def _linkability(view: PairView) -> float:
+    """How reliably a mated pair can be recognised as one; 0 means that mated and non-mated pairs look alike."""
     return view.linkability()
 
 
-@measure(
+@pair_measure(
     "linkability_nonmated",
     "non-mated linkability",
-    family="one-to-one",
     unit="fraction",
-    range=(0.0, 1.0),
     discloses="up",
-    meaning="How surely a pair of different people shows that it is one; 0 means that such pairs look like mated ones.",
-    meaning_of_attribute="How surely a recording shows that it is not of this class; 0 means that both look alike.",
-    references=("gomezbarrero2018", "maouche2020"),
     place=122,
     method=lambda view: str(view.settings.linkability),
+    references=("gomezbarrero2018", "maouche2020"),
+    meaning_of_attribute="How reliably the other class can be recognised; 0 means that both classes look alike.",
 )
 def _linkability_nonmated(view: PairView) -> float | None:
+    """How reliably a non-mated pair can be recognised as one; 0 means that mated and non-mated pairs look alike."""
     return view.nonmated_linkability()

@@ -1,4 +1,4 @@
-"""Verification: how well one comparison tells a mated pair from a non-mated one.
+"""Verification: error rates and costs of telling mated from non-mated pairs by one score.
 
 Error rates, detection costs and the log-likelihood-ratio cost of Brümmer & du Preez (2006). A threshold accepts scores
 strictly above it; equal scores are accepted or rejected together.
@@ -16,7 +16,7 @@ from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.measures import ScoreCost, measure
+from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus_blockwise
 from zeroevidence.measure.views import PairSettings, PairView
 
@@ -247,54 +247,47 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
     return rates
 
 
-@measure(
+@pair_measure(
     "eer",
     "EER",
-    family="one-to-one",
     unit="rate",
-    range=(0.0, 1.0),
     discloses="down",
-    meaning="An attacker who accepts or rejects single comparisons is wrong this often; 50 % is guessing.",
-    meaning_of_attribute="An attacker who guesses the class of single recordings is wrong this often; 50 % is "
-    "guessing.",
-    references=("vanleeuwen2007",),
     place=10,
     headline=10,
-    method="interpolated",
-    interval="smooth",
     strength=70,
+    interval="smooth",
+    method="interpolated",
+    references=("vanleeuwen2007",),
+    meaning_of_attribute="Error rate of an attacker who guesses the class of single recordings; 50 % is guessing.",
 )
 def _eer(view: PairView) -> float:
+    """Error rate of an attacker who accepts or rejects single comparisons at equal error rates; 50 % is guessing."""
     return eer_of(view.counts)
 
 
-@measure(
+@pair_measure(
     "eer_rocch",
     "ROCCH-EER",
-    family="one-to-one",
     unit="rate",
-    range=(0.0, 0.5),
+    limits=(0.0, 0.5),
     discloses="down",
-    meaning="The same error rate for an attacker who picks thresholds as well as possible.",
-    references=("brummer2006",),
     place=20,
     interval="oracle",
+    references=("brummer2006",),
 )
 def _eer_rocch(view: PairView) -> float:
+    """Equal error rate of an attacker who chooses thresholds optimally, on the convex hull of the ROC."""
     return eer_of(view.blocks)
 
 
-@measure(
+@pair_measure(
     "cllr",
     "Cllr",
-    family="one-to-one",
     unit="bit",
-    range=(0.0, np.inf),
     discloses="down",
-    meaning="Cost of taking the scores at face value as log-likelihood ratios; above 1 they mislead.",
-    references=("brummer2006",),
     place=30,
     interval="smooth",
+    references=("brummer2006",),
     per_score=ScoreCost(
         lambda scores, _: softplus_blockwise(-scores),
         lambda scores, _: softplus_blockwise(scores),
@@ -302,45 +295,41 @@ def _eer_rocch(view: PairView) -> float:
     ),
 )
 def _cllr(view: PairView) -> float | None:
+    """Cost of taking the scores as log-likelihood ratios; 1 is no information, more than 1 misleads."""
     means = view.class_means("cllr")
     return None if means is None else sum(means) / (2.0 * LN2)
 
 
-@measure(
+@pair_measure(
     "cllr_min",
     "min Cllr",
-    family="one-to-one",
     unit="bit",
-    range=(0.0, 1.0),
+    limits=(0.0, 1.0),
     discloses="down",
-    meaning="Cost of the scores after perfect calibration; 1 means that no score says anything.",
-    references=("brummer2006",),
     place=40,
     headline=20,
-    method="pav",
     interval="oracle",
+    method="pav",
+    references=("brummer2006",),
 )
 def _cllr_min(view: PairView) -> float:
+    """Cost of the scores after optimal calibration; 1 is no information."""
     return cllr_of(view.blocks)
 
 
-def _prior_words(view: PairView) -> str:
+def _describe_prior(view: PairView) -> str:
     return f"prior {view.settings.dcf_prior:g}"
 
 
-@measure(
+@pair_measure(
     "dcf_act",
     "act DCF",
-    family="one-to-one",
     unit="relative cost",
-    range=(0.0, np.inf),
     discloses="down",
-    meaning="Cost of the attacker's decisions at one prior, scores taken as log-likelihood ratios; 1 "
-    "is deciding blindly.",
-    references=("vanleeuwen2007",),
     place=50,
-    method=_prior_words,
     interval="smooth",
+    method=_describe_prior,
+    references=("vanleeuwen2007",),
     per_score=ScoreCost(
         lambda scores, settings: (scores <= _threshold(settings)).astype(np.float64),
         lambda scores, settings: (scores > _threshold(settings)).astype(np.float64),
@@ -352,6 +341,7 @@ def _prior_words(view: PairView) -> str:
     ),
 )
 def _dcf_act(view: PairView) -> float | None:
+    """Cost of the attacker's decisions at one prior, scores taken as log-likelihood ratios; 1 is deciding blindly."""
     rates = view.class_means("dcf_act")
     return None if rates is None else float(dcf_of_rates(*rates, view.settings.dcf_prior))
 
@@ -360,34 +350,25 @@ def _threshold(settings: PairSettings) -> float:
     return bayes_threshold(settings.dcf_prior)
 
 
-@measure(
+@pair_measure(
     "dcf_min",
     "min DCF",
-    family="one-to-one",
     unit="relative cost",
-    range=(0.0, 1.0),
+    limits=(0.0, 1.0),
     discloses="down",
-    meaning="Cost of decisions at the best threshold; 1 means that the scores do not help.",
-    references=("vanleeuwen2007",),
     place=60,
-    method=_prior_words,
     interval="oracle",
+    method=_describe_prior,
+    references=("vanleeuwen2007",),
 )
 def _dcf_min(view: PairView) -> float:
+    """Cost of decisions at the best threshold; 1 means that the scores do not help."""
     return dcf_min_of(view.blocks, prior=view.settings.dcf_prior)
 
 
-@measure(
-    "tpr_at_fpr",
-    "TPR at FPR",
-    family="one-to-one",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Share of mated pairs found by an attacker who tolerates at most this share of false alarms.",
-    references=("carlini2022",),
-    place=70,
-    several=True,
+@pair_measure(
+    "tpr_at_fpr", "TPR at FPR", unit="rate", discloses="up", place=70, references=("carlini2022",), several=True
 )
 def _tpr_at_fpr(view: PairView) -> dict[str, float]:
+    """Share of mated pairs found by an attacker who tolerates at most this share of false alarms."""
     return {f"{level:g}": rate for level, rate in tpr_at_fpr_of(view.counts).items()}

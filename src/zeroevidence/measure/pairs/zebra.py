@@ -15,7 +15,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, count, pool, pool_laplace
 from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.measures import ScoreCost, measure
+from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
 from zeroevidence.measure.views import PairView
 
@@ -189,7 +189,7 @@ def tag_of(strength: float, *, scale: Scale = ZEBRA_SCALE) -> str:
 
 
 def tag_odds(scale: Scale = ZEBRA_SCALE) -> dict[str, str]:
-    """How often an attacker is wrong who held both for equally likely, by category [table 1].
+    """Return how often an attacker with even prior odds is wrong, by category [table 1].
 
     Examples
     --------
@@ -197,10 +197,10 @@ def tag_odds(scale: Scale = ZEBRA_SCALE) -> dict[str, str]:
     'one wrong in 100 to 10 000'
     """
     lows = [f"{round(10.0**low):,}".replace(",", " ") for _, low in scale]
-    words = {"0": "50:50", scale[0][0]: "more disclosure than 50:50"}
+    descriptions = {"0": "50:50", scale[0][0]: "more disclosure than 50:50"}
     between = zip(scale[1:-1], lows[1:-1], lows[2:], strict=True)
-    words |= {name: f"one wrong in {low} to {high}" for (name, _), low, high in between}
-    return words | {scale[-1][0]: f"one wrong in at least {lows[-1]}"}
+    descriptions |= {name: f"one wrong in {low} to {high}" for (name, _), low, high in between}
+    return descriptions | {scale[-1][0]: f"one wrong in at least {lows[-1]}"}
 
 
 @takes_scores
@@ -229,27 +229,24 @@ def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     return np.where(strength == 0.0, 0, index)
 
 
-@measure(
+@pair_measure(
     "d_ece",
     "D_ECE",
-    family="one-to-one",
     unit="bit",
-    range=(0.0, D_ECE_MAX),
+    limits=(0.0, D_ECE_MAX),
     discloses="up",
-    meaning="Expected disclosure: what one comparison tells on average about whether two recordings share a speaker; "
-    "0 is perfect privacy.",
-    meaning_of_attribute="Expected disclosure: what one recording tells on average about the attribute; 0 is "
-    "perfect privacy.",
-    references=("nautsch2020",),
     place=80,
     headline=18,
-    method="pav",
+    strength=20,
     interval="oracle",
     null=True,
     tested=True,
-    strength=20,
+    method="pav",
+    references=("nautsch2020",),
+    meaning_of_attribute="Expected disclosure: what a recording reveals about the attribute; 0 is perfect privacy.",
 )
 def _d_ece(view: PairView) -> float:
+    """Expected disclosure: what one comparison reveals on average about the speaker; 0 is perfect privacy."""
     return d_ece_of(view.blocks)
 
 
@@ -257,23 +254,20 @@ def _few_enough(view: PairView) -> bool:
     return view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT
 
 
-def _llr_words(view: PairView) -> str:
+def _describe_calibration(view: PairView) -> str:
     return "scores as LLRs" if view.settings.calibration is None else "logistic on development pairs"
 
 
-@measure(
+@pair_measure(
     "d_ece_actual",
     "actual D_ECE",
-    family="one-to-one",
     unit="bit",
-    range=(-np.inf, D_ECE_MAX),
+    limits=(-np.inf, D_ECE_MAX),
     discloses="up",
-    meaning="Expected disclosure to an attacker who takes the scores as log-likelihood ratios, or calibrated them on "
-    "other people; below 0 they mislead.",
-    references=("nautsch2020",),
     place=82,
-    method=_llr_words,
     interval=lambda view: "smooth" if _few_enough(view) else None,
+    method=_describe_calibration,
+    references=("nautsch2020",),
     per_score=ScoreCost(
         lambda scores, settings: evidence_gain(settings.llrs(scores)),
         lambda scores, settings: evidence_gain(-settings.llrs(scores)),
@@ -281,80 +275,74 @@ def _llr_words(view: PairView) -> str:
     ),
 )
 def _d_ece_actual(view: PairView) -> float | None:
+    """Expected disclosure where scores are taken as LLRs or calibrated on other people; negative where they mislead."""
     means = view.class_means("d_ece_actual")
     return None if means is None else sum(means) / LN2
 
 
-@measure(
+@pair_measure(
     "d_ece_loss",
     "D_ECE loss",
-    family="one-to-one",
     unit="bit",
-    range=(-D_ECE_MAX, np.inf),
+    limits=(-D_ECE_MAX, np.inf),
     discloses="none",
-    meaning="What poor calibration costs the attacker: expected disclosure at best less what is disclosed.",
-    references=("nautsch2020",),
     place=84,
-    method=_llr_words,
+    method=_describe_calibration,
+    references=("nautsch2020",),
 )
 def _d_ece_loss(view: PairView) -> float | None:
+    """What poor calibration costs the attacker: expected disclosure after optimal calibration less the actual one."""
     actual = _d_ece_actual(view)
     return None if actual is None else d_ece_of(view.blocks) - actual
 
 
-@measure(
+@pair_measure(
     "worst_case",
     "worst case",
-    family="one-to-one",
     unit="log10 LR",
-    range=(0.0, np.inf),
     discloses="up",
-    meaning="The strongest evidence that any one comparison gives, as a power of ten.",
-    meaning_of_attribute="The strongest evidence that any one recording gives, as a power of ten.",
-    references=("nautsch2020",),
     place=90,
     headline=40,
-    method="pav, laplace",
     interval="extreme",
     null=True,
+    method="pav, laplace",
+    references=("nautsch2020",),
+    meaning_of_attribute="The strongest evidence in any single recording, as a power of ten.",
 )
 def _worst_case(view: PairView) -> float:
+    """The strongest evidence in any single comparison, as a power of ten."""
     return worst_case_of(view.laplace)
 
 
-@measure(
+@pair_measure(
     "tag",
     "tag",
-    family="one-to-one",
     unit="category",
-    range=(0.0, 6.0),
+    limits=(0.0, 6.0),
     high_note="0, A to F",
     discloses="up",
-    meaning="Category of the worst case: 0 none, A below 10 to 1, B below 100, C below 10 000, ... F "
-    "over a million to 1.",
-    references=("nautsch2020",),
     place=100,
     headline=50,
     method="zebra",
+    references=("nautsch2020",),
     categories=tag_odds(),
 )
 def _tag(view: PairView) -> str:
+    """Category of the worst case: 0 none, A below 10 to 1, B below 100, C below 10 000, ... F over a million to 1."""
     return tag_of(worst_case_of(view.laplace))
 
 
-@measure(
+@pair_measure(
     "tag_counts",
     "scores per tag",
-    family="one-to-one",
     unit="count",
-    range=(0.0, np.inf),
     high_note="n",
     discloses="none",
-    meaning="How many comparisons give evidence of each category.",
-    references=("noe2022",),
     place=110,
     method="zebra",
+    references=("noe2022",),
     several=True,
 )
 def _tag_counts(view: PairView) -> dict[str, int]:
+    """Number of comparisons whose evidence is of each category."""
     return tag_counts_of(view.laplace)

@@ -1,7 +1,7 @@
-"""Local Information Disclosure: what one trial tells a search through N identities [Šterns et al.].
+"""Local Information Disclosure (LID) of a trial in a search among N identities [Šterns et al.].
 
 The attacker's posterior over identities is the softmax of the calibrated row; LID is the gain, in bits, of the
-true identity over its prior. Everything a search needs from a row is taken in one go over the matrix.
+true identity over its prior. Everything that is needed from a row is computed in one pass over the matrix.
 """
 
 from __future__ import annotations
@@ -23,18 +23,30 @@ from zeroevidence.calibrate.rows import (
 )
 from zeroevidence.data.names import rank_names
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowEvidence:
-    """What a search learns from each trial."""
+    """Evidence of each trial of a search.
 
-    lid: FloatArray  # bits
-    greater: IntArray  # identities that score higher than the true one
-    equal: IntArray  # other identities that score the same
+    Parameters
+    ----------
+    lid
+        Disclosure in bits.
+    greater
+        Number of identities that score higher than the true one.
+    equal
+        Number of other identities that score the same.
+    identities
+        Number of enrolled identities.
+    """
+
+    lid: FloatArray
+    greater: IntArray
+    equal: IntArray
     identities: int
 
     @property
@@ -44,7 +56,7 @@ class RowEvidence:
 
 
 def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
-    """What searches through as many identities each learn together."""
+    """Return the evidence of several searches with equally many identities together."""
     if len(parts) == 1:
         return parts[0]
     lid, greater, equal = (
@@ -57,8 +69,8 @@ def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
 class Disclosure:
     """Summary over trials [table 2]. `alid` = `pdr` * `lid_pos` + `ndr` * `lid_neg`.
 
-    `lid_neg` is NaN where every trial tells something: there is no such trial, and 0 would be a value. `lid_pos` is 0
-    where no trial does, which no mean of positive values is.
+    `lid_neg` is NaN where every trial has positive disclosure: there is no other trial, and 0 would be a value.
+    `lid_pos` is 0 where no trial has, which no mean of positive values is.
     """
 
     alid: float
@@ -143,7 +155,7 @@ def _lid(
 
 
 def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
-    """A distribution over identities with no zero."""
+    """Return a prior over identities, normalised; refuse one with zeros or of another length."""
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape != (n_columns,):
         raise InputError(f"prior: expected {n_columns} probabilities, one per identity, got shape {prior.shape}")
@@ -204,109 +216,62 @@ def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order], place[index])
 
 
-@measure(
+@search_measure(
     "alid",
     "ALID",
-    family="search",
     unit="bit",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="What one utterance tells a search about its speaker, on average over utterances; 0 is nothing.",
-    references=("sterns2026",),
     place=10,
     headline=16,
-    interval="smooth",
+    strength=10,
     null=True,
     tested=True,
-    strength=10,
+    references=("sterns2026",),
     null_note="Below 0 where nothing leaks: the attacker would trust the scores as much as now, and be misled.",
 )
 def _alid(view: SearchView) -> FloatArray:
+    """What one utterance reveals about its speaker in a search, averaged over utterances; 0 is nothing."""
     return view.lid / view.trials
 
 
-@measure(
-    "pdr",
-    "PDR",
-    family="search",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Share of utterances that make their speaker more likely than before.",
-    references=("sterns2026",),
-    place=20,
-    headline=90,
-    interval="smooth",
-)
+@search_measure("pdr", "PDR", unit="rate", place=20, headline=90, references=("sterns2026",))
 def _pdr(view: SearchView) -> FloatArray:
+    """Share of utterances that make their speaker more likely than before."""
     return view.positive / view.trials
 
 
-@measure(
-    "ndr",
-    "NDR",
-    family="search",
-    unit="rate",
-    range=(0.0, 1.0),
-    discloses="down",
-    meaning="Share of utterances that tell nothing or point to somebody else.",
-    references=("sterns2026",),
-    place=30,
-    interval="smooth",
-)
+@search_measure("ndr", "NDR", unit="rate", discloses="down", place=30, references=("sterns2026",))
 def _ndr(view: SearchView) -> FloatArray:
+    """Share of utterances that reveal nothing or point to another speaker."""
     return 1.0 - view.positive / view.trials
 
 
-@measure(
-    "lid_pos",
-    "LID+",
-    family="search",
-    unit="bit",
-    range=(0.0, np.inf),
-    high_note="log2 N",
-    discloses="up",
-    meaning="How much an utterance gives away, on average over those that give anything away.",
-    references=("sterns2026",),
-    place=40,
-    interval="smooth",
-)
+@search_measure("lid_pos", "LID+", unit="bit", high_note="log2 N", place=40, references=("sterns2026",))
 def _lid_pos(view: SearchView) -> FloatArray:
+    """Mean disclosure of the utterances that reveal something."""
     return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), 0.0)
 
 
-@measure(
-    "lid_neg",
-    "LID-",
-    family="search",
-    unit="bit",
-    range=(-np.inf, 0.0),
-    discloses="up",
-    meaning="How strongly an utterance misleads the attacker, on average over those that do.",
-    references=("sterns2026",),
-    place=50,
-    interval="smooth",
-)
+@search_measure("lid_neg", "LID-", unit="bit", limits=(-np.inf, 0.0), place=50, references=("sterns2026",))
 def _lid_neg(view: SearchView) -> FloatArray:
+    """Mean disclosure of the utterances that mislead the attacker."""
     negative = view.trials - view.positive
     return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), nan)
 
 
-@measure(
+@search_measure(
     "lid_max",
     "LID_max",
-    family="search",
     unit="bit",
-    range=(-np.inf, np.inf),
+    limits=(-np.inf, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="The worst case: each bit doubles the attacker's chance of naming the speaker of that one utterance.",
-    references=("sterns2026",),
     place=60,
     headline=19,
     interval="extreme",
     null=True,
+    references=("sterns2026",),
 )
 def _lid_max(view: SearchView) -> FloatArray:
+    """Disclosure of the worst utterance: each bit doubles the attacker's chance of naming its speaker."""
     return view.highest

@@ -1,7 +1,7 @@
-r"""Local Information Disclosure to attackers who suspect the true person more or less beforehand.
+r"""Local Information Disclosure for other priors than the uniform one.
 
-Let the true identity have the prior :math:`\pi` and the others share the rest in equal parts. What the trial says is in
-one number, the likelihood ratio R of the true identity against the average of the others, and
+Let the true identity have the prior :math:`\pi` and the others share the rest in equal parts. The evidence of a trial
+is one number, the likelihood ratio R of the true identity against the average of the others, and
 
 .. math:: LID(\pi) = \log_2 \frac{R}{\pi R + 1 - \pi}.
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
@@ -100,18 +100,14 @@ def prior_free(log_ratio: FloatArray) -> FloatArray:
     return bits
 
 
-@measure(
+@search_measure(
     "lid_prior_free",
     "prior-free LID",
-    family="search",
     unit="bit",
-    range=(-np.inf, PRIOR_FREE_MAX),
-    discloses="up",
-    meaning="What one utterance tells about its speaker on average, whatever the attacker believed before; 0 is "
-    "nothing and 1.44 everything.",
-    references=("sterns2026", "nautsch2020"),
+    limits=(-np.inf, PRIOR_FREE_MAX),
     place=65,
-    interval="smooth",
+    references=("sterns2026", "nautsch2020"),
 )
 def _lid_prior_free(view: SearchView) -> FloatArray | None:
+    """What one utterance reveals about its speaker, averaged over all priors; 0 is nothing and 1.44 everything."""
     return None if view.prior_free is None else view.prior_free / view.trials

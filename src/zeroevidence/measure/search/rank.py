@@ -1,6 +1,6 @@
-"""Rank disclosure: what the position of the true identity in a sorted list tells [Bäckström et al. 2026]; CMC.
+"""Rank disclosure: evidence in the rank of the true identity [Bäckström et al. 2026]; CMC.
 
-With gamma_k the probability that the true identity stands at rank k, a trial at rank k discloses log2(N gamma_k). Tied
+With gamma_k the probability that the true identity has rank k, a trial at rank k discloses log2(N gamma_k). Tied
 identities share their ranks in equal parts, so the mean rank stands and a row of equal scores discloses nothing.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.measures import measure
+from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.views import SearchView
 
 RankMethod = Literal["histogram", "beta-binomial"]
@@ -105,100 +105,86 @@ def top_k(greater: IntArray, equal: IntArray, k: int = 1) -> float:
     return float(np.clip((k - greater) / (equal + 1.0), 0.0, 1.0).mean())
 
 
-def guessing(identities: int) -> float:
-    """How often a guess is right in a search."""
+def guessing_rate(identities: int) -> float:
+    """Return how often a guess is right in a search."""
     return 1.0 / identities
 
 
-def chance_words(view: SearchView) -> str:
-    """The same in words."""
-    return f"chance {guessing(view.identities):.4g}"
+def describe_chance(view: SearchView) -> str:
+    """Describe the rate of right guesses."""
+    return f"chance {guessing_rate(view.identities):.4g}"
 
 
-@measure(
+@search_measure(
     "top1",
     "top-1",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Share of utterances whose speaker scores highest in the search; ties count in equal parts.",
-    references=("sterns2026",),
     place=70,
     headline=14,
-    method=chance_words,
-    chance=guessing,
-    interval="smooth",
+    method=describe_chance,
+    chance=guessing_rate,
+    references=("sterns2026",),
 )
 def _top1(view: SearchView) -> FloatArray:
+    """Share of utterances whose speaker scores highest in the search; ties count in equal parts."""
     return view.first / view.trials
 
 
 def _bits(view: SearchView) -> FloatArray | None:
-    """What each rank discloses, -inf where nobody stands."""
+    """Return what each rank discloses in bits; -inf for ranks that do not occur."""
     if view.ranks is None:
         return None
     with np.errstate(divide="ignore"):
         return np.where(view.ranks > 0.0, np.log2(view.identities * view.ranks), -np.inf)
 
 
-@measure(
+@search_measure(
     "mean_rank_disclosure",
     "mean rank disclosure",
-    family="search",
     unit="bit",
-    range=(0.0, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="What the place of the speaker in the sorted list tells, on average.",
-    references=("backstrom2026",),
     place=80,
-    method="histogram",
     interval="entropy",
     null=True,
+    method="histogram",
+    references=("backstrom2026",),
 )
 def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
+    """What the rank of the speaker in the sorted list reveals, on average."""
     bits = _bits(view)
     if bits is None or view.ranks is None:
         return None
-    with np.errstate(invalid="ignore"):  # a rank where nobody stands counts nothing, whatever its bits
+    with np.errstate(invalid="ignore"):  # a rank that does not occur counts nothing
         total: FloatArray = np.where(view.ranks > 0.0, view.ranks * bits, 0.0).sum(axis=1)
     return total
 
 
-@measure(
+@search_measure(
     "max_rank_disclosure",
     "max rank disclosure",
-    family="search",
     unit="bit",
-    range=(0.0, np.inf),
     high_note="log2 N",
-    discloses="up",
-    meaning="What the most telling place in the sorted list tells.",
-    references=("backstrom2026",),
     place=90,
-    method="histogram",
     interval="extreme",
     null=True,
+    method="histogram",
+    references=("backstrom2026",),
 )
 def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
+    """What the most informative rank in the sorted list reveals."""
     bits = _bits(view)
     return None if bits is None else bits.max(axis=1)
 
 
-@measure(
+@search_measure(
     "identification_rate",
     "identification rate",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Probability that the speaker stands first in the sorted list.",
-    references=("backstrom2026",),
     place=100,
-    method=chance_words,
-    chance=guessing,
-    interval="smooth",
+    method=describe_chance,
+    chance=guessing_rate,
+    references=("backstrom2026",),
 )
 def _identification_rate(view: SearchView) -> FloatArray:
+    """Probability that the speaker has rank 1 in the sorted list."""
     return view.first / view.trials

@@ -21,8 +21,8 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import measure
-from zeroevidence.measure.search.rank import chance_words, guessing
+from zeroevidence.measure.measures import search_measure
+from zeroevidence.measure.search.rank import describe_chance, guessing_rate
 from zeroevidence.measure.views import SearchView
 
 _BLOCK = 1 << 14  # numbers of identities below, at all sizes at once
@@ -31,7 +31,7 @@ _TABLE_BITS = 16  # of numbers whose factorials are kept
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeCurve:
-    """A measure over the size of something, with what chance gives at each size."""
+    """A measure over the number of identities, and its chance level at each."""
 
     x: IntArray
     y: FloatArray
@@ -58,10 +58,10 @@ def link_curve(greater: IntArray, equal: IntArray, identities: int, sizes: Seque
 
 def firing_threshold(scores: FloatArray, size: int) -> float:
     """The threshold that one in `size` of the entries exceeds; entries equal to it do not fire."""
-    wanted = scores.size // size
-    if wanted < 1:
+    firing = scores.size // size
+    if firing < 1:
         raise InputError(f"singling out: expected at least {size} calibration scores, got {scores.size}")
-    return _nth_largest(scores, wanted + 1)
+    return _nth_largest(scores, firing + 1)
 
 
 def _nth_largest(scores: FloatArray, n: int) -> float:
@@ -77,7 +77,7 @@ def _nth_largest(scores: FloatArray, n: int) -> float:
     step = 1 << 18
     candidates = [part[part >= guess] for part in (flat[i : i + step] for i in range(0, len(flat), step))]
     top = np.concatenate(candidates)
-    if len(top) < n:  # an unlucky sample: do it the slow way
+    if len(top) < n:  # an unlucky sample
         top = flat
     return float(np.partition(top, len(top) - n)[len(top) - n])
 
@@ -150,40 +150,31 @@ def _log_factorials(bits: int) -> FloatArray:
     return np.array([math.lgamma(i + 1.0) for i in range(1 << bits)])
 
 
-@measure(
+@search_measure(
     "link_probability",
     "link probability",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="Linkability in the legal sense: the speaker scores strictly above everybody else; by chance once in N.",
-    references=("vauquier2025",),
     place=110,
     headline=120,
-    method=chance_words,
-    chance=guessing,
-    interval="smooth",
     null=True,
+    method=describe_chance,
+    chance=guessing_rate,
+    references=("vauquier2025",),
 )
 def _link_probability(view: SearchView) -> FloatArray:
+    """Linkability in the legal sense: the speaker scores strictly above everybody else; by chance once in N."""
     return view.linked / view.trials
 
 
-@measure(
+@search_measure(
     "singling_out",
     "singling out",
-    family="search",
     unit="rate",
-    range=(0.0, 1.0),
-    discloses="up",
-    meaning="How often a threshold picks exactly one person, right or not; by chance in 37 % of the searches, in more "
-    "of those through few people.",
-    references=("vauquier2025",),
     place=120,
     method=lambda view: f"chance {singling_out_by_chance(view.identities):.4g}",
     chance=singling_out_by_chance,
-    interval="smooth",
+    references=("vauquier2025",),
 )
 def _singling_out(view: SearchView) -> FloatArray | None:
+    """How often a threshold selects exactly one person, right or not; by chance in 37 % of searches among many."""
     return None if view.singled is None else view.singled / view.trials

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
-from zeroevidence.measure.measures import find_measure, headline_measures
+from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.names import axis_title, measure_value, shortened
@@ -54,7 +54,7 @@ def bars(
     >>> ze.plot.bars(row, y="linkability").get_ylabel()
     'linkability'
     """
-    name = find_measure(y).name if y is not None else _first_measure(rows)
+    name = MEASURES.find(y).name if y is not None else _first_measure(rows)
     usable = [row for row in rows if is_finite(row, name)]
     if not usable:
         raise UsageError(f"no result has {name} as a finite number")

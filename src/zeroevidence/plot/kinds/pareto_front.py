@@ -47,12 +47,12 @@ def front(
     >>> import numpy as np
     >>> import zeroevidence as ze
     >>> from zeroevidence.protect import Roles
-    >>> from zeroevidence.protect.tradeoff.strengths import front_rows
+    >>> from zeroevidence.protect.tradeoff.strengths import assess_strengths
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> roles = Roles.split(ze.Embeddings(vectors, None, people, {"sex": sex}), "sex")
     >>> options = ze.Options(intervals=0, null=0)
-    >>> rows = front_rows(roles, "sex", ["classmeans"], classifiers=["logistic"], options=options)
+    >>> rows = assess_strengths(roles, "sex", ["classmeans"], classifiers=["logistic"], options=options)
     >>> ax = ze.plot.front(rows)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('EER (%)', 'D_ECE (bits)')

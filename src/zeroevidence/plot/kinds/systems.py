@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.measures import find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import BLACK, BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.names import axis_title, measure_value, row_names, shortened
@@ -82,7 +82,7 @@ def scatter(
     assert pair is not None
     first, second = x or pair[0], y or pair[1]
     for name in (first, second):
-        find_measure(name)
+        MEASURES.find(name)
     usable = [row for row in rows if is_finite(row, first) and is_finite(row, second)]
     if not usable:
         raise UsageError(f"no result has both {first} and {second} as finite numbers")

@@ -10,7 +10,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.beside import utility_beside
 from zeroevidence.evaluation.finding.pareto import on_front
-from zeroevidence.measure.measures import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import GREY, legend, look
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.names import axis_title, shortened
@@ -72,7 +72,7 @@ def tradeoff(
     """
     attacks = _both(rows)
     first, second = x or _useful(attacks[0])[0], y or _privacy(attacks)
-    useful, private = find_measure(first), find_measure(second)
+    useful, private = MEASURES.find(first), MEASURES.find(second)
     if useful.better == "none" or private.discloses == "none":
         raise UsageError("expected a measure of utility as x and one of privacy as y")
     signs = (-1.0 if useful.better == "up" else 1.0, 1.0 if private.discloses == "up" else -1.0)  # less is better

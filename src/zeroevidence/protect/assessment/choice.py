@@ -9,10 +9,10 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.chance import Chance, chances
 from zeroevidence.evaluation.finding.finding import chosen, clearly_stronger
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.protect.assessment.maps import Drawn
+from zeroevidence.protect.assessment.maps import FigureData
 
 
-def headlines_first(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Drawn]]) -> list[Evaluation]:
+def order_by_strength(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, FigureData]]) -> list[Evaluation]:
     """Each group by attacker, the strongest of those left first, and what is drawn with the first row.
 
     The rows of one attacker stay together, and attackers who judge all vectors of a person together come last. Chance
@@ -42,7 +42,7 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     return ordered
 
 
-def with_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece") -> list[Evaluation]:
+def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece") -> list[Evaluation]:
     """Ordered rows with a warning on those of a chosen attacker where another clearly learns more when tested."""
     chance, result = chances(rows), list(rows)
     for place in groups:

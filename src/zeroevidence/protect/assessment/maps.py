@@ -21,7 +21,7 @@ _MAPPED_POINTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class FigureData:
     """What figures show beside numbers: vectors in two dimensions, and how a flow was trained."""
 
     maps: Mapping[str, Points] = field(default_factory=dict)
@@ -30,22 +30,22 @@ class Drawn:
 
 def drawn(
     test: Embeddings, attribute: str, method: MapMethod, seed: int, protector: Any, original: Embeddings
-) -> Drawn:
+) -> FigureData:
     """Test vectors in two dimensions and, of a flow, its first two latent coordinates and its training."""
     curves = training_curves(protector)
     if method == "none":
-        return Drawn(curves=curves)
+        return FigureData(curves=curves)
     some = np.random.default_rng(seed).permutation(len(test))[:_MAPPED_POINTS]
     labels = tuple(str(label) for label in attribute_labels(test, attribute)[some])
 
     def points(plane: FloatArray, mu: float | None = None) -> Points:
         return Points(tuple(float(v) for v in plane[:, 0]), tuple(float(v) for v in plane[:, 1]), labels, mu)
 
-    maps = {"vectors": points(flat(np.asarray(test.vectors)[some], method, seed))}
+    maps = {"vectors": points(project_to_plane(np.asarray(test.vectors)[some], method, seed))}
     if hasattr(protector, "to_latent"):
         plane = protector.to_latent(np.asarray(original.vectors, dtype=np.float64)[some])[:, :2]
         maps["latent"] = points(plane, getattr(protector, "llr_mean_", None))
-    return Drawn(maps, curves)
+    return FigureData(maps, curves)
 
 
 def training_curves(protector: Any) -> dict[str, Curve]:
@@ -54,7 +54,7 @@ def training_curves(protector: Any) -> dict[str, Curve]:
     return {MU_OVER_EPOCHS: Curve(tuple(map(float, range(len(mus)))), mus)} if mus else {}
 
 
-def flat(vectors: FloatArray, method: MapMethod = "pca", seed: int = 0) -> FloatArray:
+def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int = 0) -> FloatArray:
     """Vectors in two dimensions: their first principal components, or UMAP (30 neighbours, as in the paper)."""
     if method == "umap":
         try:

@@ -1,4 +1,4 @@
-"""Attributes that are numbers, such as age: read as numbers, cut into bands, and people dealt out by them.
+"""Attributes that are numbers, such as age: read as numbers, cut into bands, and people split by them.
 
 Embeddings hold attributes as words. Whether numbers among them are classes, bands or a number is for the user to say.
 """
@@ -26,13 +26,13 @@ def attribute_numbers(embeddings: Embeddings, attribute: str) -> FloatArray:
     return numbers
 
 
-def banded(embeddings: Embeddings, attribute: str, bands: Bands) -> Embeddings:
+def with_bands(embeddings: Embeddings, attribute: str, bands: Bands) -> Embeddings:
     """The same embeddings with bands in the place of an attribute's numbers.
 
     Examples
     --------
     >>> data = Embeddings(np.eye(3), attributes={"age": ["9", "30", "15"]})
-    >>> banded(data, "age", Bands((12.0, 18.0))).attributes["age"].tolist()
+    >>> with_bands(data, "age", Bands((12.0, 18.0))).attributes["age"].tolist()
     ['below 12', '18 or more', '12 to below 18']
     """
     words = bands.of(attribute_numbers(embeddings, attribute))
@@ -62,12 +62,12 @@ def people_numbers(embeddings: Embeddings, attribute: str) -> tuple[FloatArray, 
     return numbers[first], who
 
 
-def dealt(numbers: FloatArray, hands: int, seed: int) -> IntArray:
+def balanced_parts(numbers: FloatArray, hands: int, seed: int) -> IntArray:
     """For each person a hand, so that every hand gets people with small, middling and large numbers.
 
     Examples
     --------
-    >>> sorted(dealt(np.array([1.0, 2.0, 3.0, 50.0, 60.0, 70.0]), 3, seed=0)[:3].tolist())
+    >>> sorted(balanced_parts(np.array([1.0, 2.0, 3.0, 50.0, 60.0, 70.0]), 3, seed=0)[:3].tolist())
     [0, 1, 2]
     """
     rng = np.random.default_rng(seed)
@@ -84,11 +84,11 @@ def split_by_number(embeddings: Embeddings, attribute: str, *, seed: int = 0) ->
     numbers, who = people_numbers(embeddings, attribute)
     if len(numbers) < 9:
         raise InputError(f"{attribute}: {len(numbers)} speaker(s); thirds of people need at least nine")
-    part = dealt(numbers, 3, seed)[who]
+    part = balanced_parts(numbers, 3, seed)[who]
     return Roles(*(embeddings.take(part == number) for number in range(3)))
 
 
-def cuts_by_number(embeddings: Embeddings, attribute: str, count: int, *, seed: int = 0) -> Iterator[Roles]:
+def splits_by_number(embeddings: Embeddings, attribute: str, count: int, *, seed: int = 0) -> Iterator[Roles]:
     """Several such thirds, each with a seed of its own."""
     for number in range(count):
         yield split_by_number(embeddings, attribute, seed=seed + number)

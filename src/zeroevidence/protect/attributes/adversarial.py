@@ -14,11 +14,12 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.flows.latent import against_others
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, held_out_rows
 from zeroevidence.protect.attributes.shared.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, check_scale
 
 _CODE = 128
 _BLOCK = 65536
@@ -26,7 +27,9 @@ _UNDECIDED = 0.9  # of the classifier's cross-entropy at chance: with less a sta
 _LOST = 100.0  # times the variance: no training that went well reconstructs as badly
 
 
-@protector("Encodes vectors so that a classifier cannot read the attribute, and decodes them again.", extra=EXTRA)
+@register_protector(
+    "Encodes vectors so that a classifier cannot read the attribute, and decodes them again.", extra=EXTRA
+)
 class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
     """Encode vectors, hide the attribute, decode.
 
@@ -120,7 +123,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         self._fit(self._training(X, y, speakers), progress)
         return self._learned()
 
-    def _fit(self, data: Training, progress: Callable[[int, int], None] | None = None) -> None:
+    def _fit(self, data: LabelledVectors, progress: Callable[[int, int], None] | None = None) -> None:
         torch = need_torch("AdversarialAutoencoder")
         for name in ("hidden", "epochs", "batch"):
             if getattr(self, name) < 1:
@@ -135,7 +138,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
             torch.manual_seed(self.random_state)
             self._train(torch, data, progress)
 
-    def _fit_scores(self, data: Training) -> None:
+    def _fit_scores(self, data: LabelledVectors) -> None:
         """Fit a logistic classifier whose posterior, at equal priors, is the score that the decoder gets."""
         from sklearn.linear_model import LogisticRegression
 
@@ -160,7 +163,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         posterior: FloatArray = odds / odds.sum(axis=1, keepdims=True)
         return posterior
 
-    def _train(self, torch: Any, data: Training, progress: Callable[[int, int], None] | None) -> None:
+    def _train(self, torch: Any, data: LabelledVectors, progress: Callable[[int, int], None] | None) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and keep the best state."""
         game = self._game(torch, data.x.shape[1])
         held = held_out_rows(data, self.held_out, self.random_state)
@@ -209,7 +212,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
             weight_decay=self.weight_decay,
         )
 
-    def _tensors(self, torch: Any, data: Training, rows: BoolArray) -> tuple[Any, ...]:
+    def _tensors(self, torch: Any, data: LabelledVectors, rows: BoolArray) -> tuple[Any, ...]:
         """Vectors, scores for the decoder, weights and labels of some rows, on the device."""
         standard = self._standard(data.x[rows])
         parts = (standard, self._posterior(standard), data.weights[rows])

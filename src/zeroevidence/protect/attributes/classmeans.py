@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.shared.discriminants import class_means, evidence
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 _RANK = 1e-9  # of the longest side
 
 
-@protector("Puts vectors halfway between the class means, along the lines that join them.")
+@register_protector("Puts vectors halfway between the class means, along the lines that join them.")
 class ClassMeans(EmbeddingProtector):
     """Remove the directions in which the class means differ; how vectors spread is ignored.
 
@@ -41,7 +42,7 @@ class ClassMeans(EmbeddingProtector):
 
     kind: ClassVar[str] = "classmeans"
 
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         self.means_ = class_means(data)
         inside = data.x - self.means_[data.labels[:, 0]]
         self.variance_ = float(np.average((inside**2).mean(axis=1), weights=data.weights))

@@ -20,12 +20,13 @@ from scipy.special import ndtri
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.shared.bands import as_numbers
 from zeroevidence.protect.attributes.shared.discriminants import Quadratic, evidence, quadratic_discriminants
-from zeroevidence.protect.attributes.shared.moments import shrinking_share, shrunk
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
+from zeroevidence.protect.attributes.shared.moments import shrinkage_share, shrunk
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Target, Training
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, Target
 
 _PER_BAND = 8  # people
 _MOST_BANDS = 12
@@ -36,7 +37,7 @@ _LOOKS = 8
 _FLOOR = 1e-9  # of the largest variance, or singular value: less counts as none
 
 
-@protector("Removes what a number does to the mean and the covariance of vectors.")
+@register_protector("Removes what a number does to the mean and the covariance of vectors.")
 class Conditional(EmbeddingProtector):
     """Conceal a number, such as age: conditional means and covariances are made the same for all its values.
 
@@ -114,7 +115,7 @@ class Conditional(EmbeddingProtector):
         centres = np.bincount(bands, weights=numbers) / np.bincount(bands)
         return centres, bands.astype(np.int64)
 
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         self._check_parameters()
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
         scores, shares = _band_scores(data)
@@ -200,7 +201,7 @@ def _person_shares(people: IntArray) -> FloatArray:
     return found
 
 
-def _band_scores(data: Training) -> tuple[FloatArray, FloatArray]:
+def _band_scores(data: LabelledVectors) -> tuple[FloatArray, FloatArray]:
     """The normal score of the middle of each band, and the share of people in it."""
     bands = data.labels[np.unique(data.people, return_index=True)[1], 0]
     shares = np.bincount(bands) / len(bands)
@@ -227,7 +228,7 @@ def _predictable(x: FloatArray, powers: FloatArray, share: FloatArray, most: int
     left = x
     while found.shape[1] < most:
         covariance = (left * share[:, None]).T @ left
-        ridge = shrunk(covariance, shrinking_share(left, "auto"))
+        ridge = shrunk(covariance, shrinkage_share(left, "auto"))
         together = (left * share[:, None]).T @ powers
         new = _orthonormal(np.linalg.lstsq(ridge, together, rcond=None)[0], found)[:, : most - found.shape[1]]
         if not new.shape[1]:
@@ -254,7 +255,7 @@ def _growing(z: FloatArray, scores: FloatArray, share: FloatArray) -> tuple[Floa
     looking again, refines it: the first look is dominated by the few widest vectors.
     """
     covariance = (z * share[:, None]).T @ z
-    sphering = _inverse_root(shrunk(covariance, shrinking_share(z, "auto")))
+    sphering = _inverse_root(shrunk(covariance, shrinkage_share(z, "auto")))
     slope = np.zeros_like(covariance)
     spread = float(share @ scores**2)
     for _ in range(_LOOKS):

@@ -15,9 +15,9 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.attributes.flows.latent import Evidence, wanted_evidence
-from zeroevidence.protect.attributes.flows.linear_map import Front, FrontKind
+from zeroevidence.protect.attributes import register_protector
+from zeroevidence.protect.attributes.flows.latent import LatentClasses, class_log_likelihoods
+from zeroevidence.protect.attributes.flows.linear_map import LinearMap, LinearMapKind
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 from zeroevidence.protect.attributes.flows.settings import (
     FEW_PEOPLE,
@@ -33,16 +33,17 @@ from zeroevidence.protect.attributes.flows.settings import (
 )
 from zeroevidence.protect.attributes.flows.training import (
     ClassDensities,
-    Data,
-    Densities,
-    History,
-    Recipe,
+    FlowTrainingSettings,
     SpreadDensities,
+    TensorData,
+    TrainableDensities,
+    TrainingHistory,
     train,
 )
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, held_out_rows
 from zeroevidence.protect.attributes.shared.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training, check_scale, held_out_rows
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, check_scale
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
@@ -50,7 +51,7 @@ _CHECKED_ROWS = 2048
 _BLOCK = 32768
 
 
-@protector(
+@register_protector(
     "Maps vectors by a normalising flow to where the evidence is one coordinate, and sets it to zero.",
     extra=EXTRA,
     presets={"paper": PAPER},
@@ -64,21 +65,21 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     Parameters
     ----------
-    front
+    linear_map
         ``lda``: the flow starts as linear discriminant analysis on the leading components; ``pca``: as whitening;
         ``none``: inputs are only standardised.
     covariances
         ``shared``: both classes get the same covariance in the latent space, so that the evidence is one coordinate,
         which is set. ``classes``: each of two classes gets variances of its own in all coordinates, so that the
         evidence is a quadratic form; vectors move along the way that leads from one class to the other, to where it
-        vanishes (see `orbits`). The front ``lda`` then makes the flow start as quadratic discriminant analysis.
+        vanishes (see `orbits`). The map ``lda`` then makes the flow start as quadratic discriminant analysis.
     weights
         ``balanced``: classes count alike, and people in a class; ``none``: vectors count alike.
     components
         Principal components that are transformed; the others are left alone. ``auto`` takes all of them where there
         are 20 vectors for each dimension, and 64 otherwise.
     shrinkage
-        How far the front ``lda`` shrinks the covariance within classes towards a multiple of the identity; ``auto`` is
+        How far the map ``lda`` shrinks the covariance within classes towards a multiple of the identity; ``auto`` is
         r / (r + S) for r components and S people, which vanishes as the number of people grows. Covariances of
         ``classes`` are shrunk by as much towards the shared one.
     layers, hidden
@@ -94,7 +95,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     weight_decay
         How strongly the optimiser pulls the networks' weights towards zero.
     mu, alpha
-        Where the class densities start (fronts ``pca`` and ``none``), and how slowly they follow the data (eq. 6).
+        Where the class densities start (maps ``pca`` and ``none``), and how slowly they follow the data (eq. 6).
     device
         ``auto`` takes a GPU where there is one.
     precision
@@ -136,7 +137,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def __init__(
         self,
         *,
-        front: FrontKind = "lda",
+        linear_map: LinearMapKind = "lda",
         covariances: Covariances = "shared",
         weights: Weights = "balanced",
         components: int | Literal["auto"] = "auto",
@@ -159,7 +160,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         noise_seed: int | None = None,
     ) -> None:
         super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
-        self.front = front
+        self.linear_map = linear_map
         self.covariances = covariances
         self.weights = weights
         self.components = components
@@ -206,7 +207,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         self._fit(self._training(X, y, speakers, keep), progress)
         return self._learned()
 
-    def _fit(self, data: Training, progress: Callable[[int, int], None] | None = None) -> None:
+    def _fit(self, data: LabelledVectors, progress: Callable[[int, int], None] | None = None) -> None:
         torch = need_torch("ZeroEvidenceFlow")
         check_settings(self.get_params(deep=False))
         if self.weights == "none":
@@ -220,20 +221,22 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             raise self._diverged("the loss is not finite")
         self._choose_precision(data.x)
 
-    def _start(self, data: Training) -> Densities:
-        """Fit the front; the class densities that training starts from."""
-        width = transformed_width(len(data.x), data.x.shape[1], self.components, self.front)
+    def _start(self, data: LabelledVectors) -> TrainableDensities:
+        """Fit the linear map; the class densities that training starts from."""
+        width = transformed_width(len(data.x), data.x.shape[1], self.components, self.linear_map)
         shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
         vectors = (data.x, data.labels, data.weights)
         if self.covariances == "shared":
-            self.front_, evidence = Front.fit(
-                *vectors, kind=self.front, components=width, shrinkage=shrinkage, mu=self.mu
+            self.linear_map_, evidence = LinearMap.fit(
+                *vectors, kind=self.linear_map, components=width, shrinkage=shrinkage, mu=self.mu
             )
             return ClassDensities([(one.means, one.variance) for one in evidence], self.device_)
         if data.labels.shape[1] > 1 or data.labels.max() > 1:
             raise UsageError("covariances: 'classes' is for two classes and no second attribute; use 'shared'")
-        self.front_, start = Front.fit_spread(*vectors, kind=self.front, components=width, shrinkage=shrinkage)
-        return SpreadDensities(start, coordinate_order(self.front_.width, 0), shrinkage, self.device_)
+        self.linear_map_, start = LinearMap.fit_spread(
+            *vectors, kind=self.linear_map, components=width, shrinkage=shrinkage
+        )
+        return SpreadDensities(start, coordinate_order(self.linear_map_.width, 0), shrinkage, self.device_)
 
     def _choose_precision(self, x: FloatArray) -> None:
         """Single precision if it maps vectors there and back without loss, else double."""
@@ -247,20 +250,24 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             raise self._diverged("the flow no longer maps vectors there and back")
 
     def _train(
-        self, torch: Any, data: Training, densities: Densities, progress: Callable[[int, int], None] | None
-    ) -> History:
+        self,
+        torch: Any,
+        data: LabelledVectors,
+        densities: TrainableDensities,
+        progress: Callable[[int, int], None] | None,
+    ) -> TrainingHistory:
         from zeroevidence.protect.attributes.flows.couplings import make_couplings
 
-        front, device = self.front_, self.device_
+        linear_map, device = self.linear_map_, self.device_
         many = len(data.x) >= MANY
         few = len(np.unique(data.people)) < FEW_PEOPLE
         share = (0.0 if few else 0.2) if self.held_out == "auto" else self.held_out
         held = held_out_rows(data, share, self.random_state) if share > 0.0 else None
         if held is not None and (not held.any() or held.all()):
             held = None
-        hidden = 2 * front.width if self.hidden == "auto" else self.hidden
-        self.network_: Any = make_couplings(front.width, self.layers, hidden, seed=self.random_state).to(device)
-        recipe = Recipe(
+        hidden = 2 * linear_map.width if self.hidden == "auto" else self.hidden
+        self.network_: Any = make_couplings(linear_map.width, self.layers, hidden, seed=self.random_state).to(device)
+        recipe = FlowTrainingSettings(
             epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
             patience=self.patience,
             batch=batch_size(len(data.x)) if self.batch == "auto" else self.batch,
@@ -271,10 +278,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             bfloat16=self.precision == "bfloat16" or (self.precision == "auto" and many and device.type == "cuda"),
             seed=self.random_state,
         )
-        u = front.forward(data.x)[:, coordinate_order(front.width, densities.leading)]
+        u = linear_map.forward(data.x)[:, coordinate_order(linear_map.width, densities.leading)]
 
-        def part(rows: Any) -> Data:
-            return Data(
+        def part(rows: Any) -> TensorData:
+            return TensorData(
                 torch.as_tensor(u[rows], dtype=torch.float32).to(device),
                 torch.as_tensor(data.labels[rows]).to(device),
                 torch.as_tensor(data.weights[rows], dtype=torch.float32).to(device),
@@ -284,19 +291,19 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         history = train(
             self.network_, densities, part(rest), None if held is None else part(held), recipe, progress=progress
         )
-        self.evidence_: Sequence[Evidence | ClassGaussians] = densities.evidence()
+        self.evidence_: Sequence[LatentClasses | ClassGaussians] = densities.evidence()
         return history
 
     def _inversion_error(self, x: FloatArray) -> float:
         some = x[np.linspace(0, len(x) - 1, min(len(x), _CHECKED_ROWS)).astype(np.int64)]
         with np.errstate(over="ignore", invalid="ignore"):
-            error = np.abs(self._backward(self._forward(some)) - some) / self.front_.scale
+            error = np.abs(self._backward(self._forward(some)) - some) / self.linear_map_.scale
         return float(error.max())
 
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """The first coordinates through the network, in blocks; the others as they are."""
         torch = need_torch("ZeroEvidenceFlow")
-        width = self.front_.width
+        width = self.linear_map_.width
         order = coordinate_order(width, sum(one.leading for one in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
@@ -309,10 +316,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return result
 
     def _forward(self, x: FloatArray) -> FloatArray:
-        return self._mapped(self.front_.forward(x), inverse=False)
+        return self._mapped(self.linear_map_.forward(x), inverse=False)
 
     def _backward(self, z: FloatArray) -> FloatArray:
-        return self.front_.inverse(self._mapped(z, inverse=True))
+        return self.linear_map_.inverse(self._mapped(z, inverse=True))
 
     def to_latent(self, X: Any) -> FloatArray:
         """Latent vectors, n x d: first the evidence (the LLR for two classes), then the residual.
@@ -325,7 +332,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def llr_mean_(self) -> float | None:
         """Mean of the first latent coordinate in the second class, where that coordinate is the LLR of two classes."""
         evidence = self.evidence_[0]
-        return evidence.mu if isinstance(evidence, Evidence) and evidence.classes == 2 else None
+        return evidence.mu if isinstance(evidence, LatentClasses) and evidence.classes == 2 else None
 
     def from_latent(self, Z: Any) -> FloatArray:
         """The vectors that have these latent vectors: the inverse of `to_latent`."""
@@ -344,7 +351,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         For more than two classes give a log-likelihood for each class, up to a constant: K numbers, or n x K.
         """
         x = self._checked(X)
-        wanted = wanted_evidence(llr, self.evidence_[0].classes, len(x))
+        wanted = class_log_likelihoods(llr, self.evidence_[0].classes, len(x))
         what = f"vectors with evidence as large as {np.abs(wanted).max():.3g}"
         return self._finite(what, lambda given: self._moved(given, wanted), x)
 
@@ -354,10 +361,11 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self._backward(z)
 
     def _arrays(self) -> dict[str, FloatArray]:
-        arrays = {f"front.{name.name}": getattr(self.front_, name.name) for name in dataclasses.fields(self.front_)}
+        names = [field.name for field in dataclasses.fields(self.linear_map_)]
+        arrays = {f"linear_map.{name}": getattr(self.linear_map_, name) for name in names}
         for number, one in enumerate(self.evidence_):
             arrays[f"evidence.{number}.means"] = one.means
-            spread = np.array([one.variance]) if isinstance(one, Evidence) else one.variances
+            spread = np.array([one.variance]) if isinstance(one, LatentClasses) else one.variances
             arrays[f"evidence.{number}.variance"] = spread
         arrays |= {f"network.{name}": value.cpu().numpy() for name, value in self.network_.state_dict().items()}
         return arrays
@@ -366,14 +374,14 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         torch = need_torch("ZeroEvidenceFlow")
         from zeroevidence.protect.attributes.flows.couplings import make_couplings
 
-        self.front_ = Front(*(arrays[f"front.{name.name}"] for name in dataclasses.fields(Front)))
-        check_scale(self.front_.scale, self.front_.mean)
-        found: list[Evidence | ClassGaussians] = []
+        self.linear_map_ = LinearMap(*(arrays[f"linear_map.{name.name}"] for name in dataclasses.fields(LinearMap)))
+        check_scale(self.linear_map_.scale, self.linear_map_.mean)
+        found: list[LatentClasses | ClassGaussians] = []
         while f"evidence.{len(found)}.means" in arrays:
             means, spread = (arrays[f"evidence.{len(found)}.{name}"] for name in ("means", "variance"))
             if spread.ndim == 1 and not 0.0 < spread[0] < np.inf:
                 raise InputError(f"a variance of {spread[0]:g} in the latent space; expected a positive number")
-            found.append(Evidence(means, float(spread[0])) if spread.ndim == 1 else ClassGaussians(means, spread))
+            found.append(LatentClasses(means, float(spread[0])) if spread.ndim == 1 else ClassGaussians(means, spread))
         self.evidence_ = found
         state = {
             name.removeprefix("network."): torch.as_tensor(value.copy())
@@ -382,7 +390,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         }
         hidden = len(state["couplings.0.first"]) // 2
         layers = 1 + max(int(name.split(".")[1]) for name in state)
-        self.network_ = make_couplings(self.front_.width, layers, hidden, seed=0)
+        self.network_ = make_couplings(self.linear_map_.width, layers, hidden, seed=0)
         self.double_ = state["couplings.0.first"].dtype == torch.float64
         if self.double_:
             self.network_.double()

@@ -6,14 +6,15 @@ from typing import ClassVar
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.attributes.shared.discriminants import Discriminants
+from zeroevidence.protect.attributes import register_protector
+from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.nullspace import used_directions
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.nullspace import classifier_directions
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 
-@protector("Removes the direction of a linear classifier, trains another on the rest, and so on (INLP).")
+@register_protector("Removes the direction of a linear classifier, trains another on the rest, and so on (INLP).")
 class Inlp(EmbeddingProtector):
     """Project vectors onto what a row of linear classifiers do not use.
 
@@ -56,11 +57,11 @@ class Inlp(EmbeddingProtector):
         super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.directions = directions
 
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         if self.directions < 1:
             raise UsageError(f"directions: expected at least 1, got {self.directions}")
         most = min(self.directions, data.x.shape[1] - 1)
-        self.basis_, self.centre_, self.discriminants_ = used_directions(data, most)
+        self.basis_, self.centre_, self.discriminants_ = classifier_directions(data, most)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         moved: FloatArray = x - ((x - self.centre_) @ self.basis_) @ self.basis_.T
@@ -75,4 +76,4 @@ class Inlp(EmbeddingProtector):
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self.basis_, self.centre_ = arrays["basis"], arrays["centre"]
-        self.discriminants_ = Discriminants.of(arrays)
+        self.discriminants_ = LinearDiscriminants.of(arrays)

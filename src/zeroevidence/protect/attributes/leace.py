@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.attributes.shared.discriminants import Discriminants, linear_discriminants
+from zeroevidence.protect.attributes import register_protector
+from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants, linear_discriminants
 from zeroevidence.protect.attributes.shared.erasing import Eraser, eraser
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import Shrinkage
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 
-@protector("Removes all correlation with the class by the smallest change (LEACE).")
+@register_protector("Removes all correlation with the class by the smallest change (LEACE).")
 class Leace(EmbeddingProtector):
     """Erase what any linear classifier could learn, and change vectors as little as possible.
 
@@ -62,7 +63,7 @@ class Leace(EmbeddingProtector):
         super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.shrinkage = shrinkage
 
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         found = eraser(data, self.shrinkage)
         self.mean_, self.right_, self.left_ = found.mean, found.right, found.left
         self.discriminants_, _ = linear_discriminants(data, self.shrinkage)
@@ -79,4 +80,4 @@ class Leace(EmbeddingProtector):
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self.mean_, self.right_, self.left_ = arrays["mean"], arrays["right"], arrays["left"]
-        self.discriminants_ = Discriminants.of(arrays)
+        self.discriminants_ = LinearDiscriminants.of(arrays)

@@ -13,14 +13,15 @@ from typing import ClassVar
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.protect.attributes import protector
-from zeroevidence.protect.attributes.shared.discriminants import Discriminants, linear_discriminants
+from zeroevidence.protect.attributes import register_protector
+from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants, linear_discriminants
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import Shrinkage
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 
-@protector("Moves vectors along the linear discriminants until the evidence of Gaussian classes vanishes.")
+@register_protector("Moves vectors along the linear discriminants until the evidence of Gaussian classes vanishes.")
 class LinearNuller(EmbeddingProtector):
     """Remove what a linear classifier sees that assumes Gaussian classes with one covariance.
 
@@ -66,7 +67,7 @@ class LinearNuller(EmbeddingProtector):
         super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
         self.shrinkage = shrinkage
 
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         self.discriminants_, self.shrinkage_ = linear_discriminants(data, self.shrinkage)
 
     @property
@@ -92,4 +93,4 @@ class LinearNuller(EmbeddingProtector):
         return self.discriminants_.arrays()
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        self.discriminants_ = Discriminants.of(arrays)
+        self.discriminants_ = LinearDiscriminants.of(arrays)

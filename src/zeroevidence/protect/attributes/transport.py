@@ -21,20 +21,21 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.attributes import protector
+from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.shared.discriminants import Quadratic, evidence, quadratic_discriminants
 from zeroevidence.protect.attributes.shared.erasing import eraser
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import Shrinkage, barycentre, class_moments, transport_map
 from zeroevidence.protect.attributes.shared.noise import NoiseShape
-from zeroevidence.protect.attributes.shared.nullspace import used_directions
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector, Training
+from zeroevidence.protect.attributes.shared.nullspace import classifier_directions
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 _PER_PERSON = 3  # components that one more person to learn from makes worth keeping
 _FEWEST = 16
 _FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
 
 
-@protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
+@register_protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
 class Transport(EmbeddingProtector):
     """Make means and covariances of all classes equal, so that quadratic classifiers too find nothing.
 
@@ -123,11 +124,11 @@ class Transport(EmbeddingProtector):
             raise InputError(f"labels: {str(other)!r} is none of {', '.join(map(str, self.classes_))}")
         return np.asarray(known, dtype=np.float64)
 
-    def _fit(self, data: Training) -> None:
+    def _fit(self, data: LabelledVectors) -> None:
         self._check_parameters()
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
         many = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else self.directions
-        self.removed_, self.mean_, _ = used_directions(data, min(many, dimension - 1))
+        self.removed_, self.mean_, _ = classifier_directions(data, min(many, dimension - 1))
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
         # Mixed by probabilities, the ways make a map that can be undone: means must go in one that cannot.

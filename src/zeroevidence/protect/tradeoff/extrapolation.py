@@ -1,4 +1,4 @@
-"""How many people a wanted evidence would take, from what fewer people leave; where the data can say it at all.
+"""How many people a target evidence would take, from what fewer people leave; where the data can say it at all.
 
 The evidence that a protector leaves is taken to fall as a + b n^-c with the number n of people that it was fitted on:
 to a floor that people do not lower, and as fast as the means and covariances of the classes get known.
@@ -18,8 +18,8 @@ _LEAST_SIZES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
-    """How many people a wanted evidence would take: about so many, between `low` and `high` with 95 %.
+class PeopleEstimate:
+    """How many people a target evidence would take: about so many, between `low` and `high` with 95 %.
 
     All are None where the data cannot say, and `why` says why; `reached` where people at hand suffice.
     """
@@ -31,8 +31,8 @@ class Needed:
     why: str = ""
 
 
-def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArray, wanted: float) -> Needed:
-    """Extrapolate evidence over numbers of people (ascending) to a wanted evidence.
+def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArray, target: float) -> PeopleEstimate:
+    """Extrapolate evidence over numbers of people (ascending) to a target evidence.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
         Numbers of people, and what each left.
     replicates
         The same evidence in bootstrap samples, one line for each.
-    wanted
+    target
         The evidence that may be left.
 
     Examples
@@ -53,22 +53,22 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
     (200, True)
     """
     if len(people) < _LEAST_SIZES:
-        return Needed(why="there are too few people to leave some out")
-    if np.quantile(replicates[:, -1], 0.975) <= wanted:
-        return Needed(reached=True)
+        return PeopleEstimate(why="there are too few people to leave some out")
+    if np.quantile(replicates[:, -1], 0.975) <= target:
+        return PeopleEstimate(reached=True)
     if np.quantile(replicates[:, -1] - replicates[:, 0], 0.975) >= 0.0:
-        return Needed(why="with more people the evidence does not fall by more than chance")
-    about = _crossing(people, evidence, wanted)
-    low, high = np.quantile([_crossing(people, one, wanted) for one in replicates], [0.025, 0.975], method="nearest")
+        return PeopleEstimate(why="with more people the evidence does not fall by more than chance")
+    about = _crossing(people, evidence, target)
+    low, high = np.quantile([_crossing(people, one, target) for one in replicates], [0.025, 0.975], method="nearest")
     if not np.isfinite(about) or not np.isfinite(high):
-        return Needed(why="the curve may level off above it")
+        return PeopleEstimate(why="the curve may level off above it")
     if high > _FURTHEST * people[-1]:
-        return Needed(why=f"it may be more than {_FURTHEST:.0f} times the people at hand")
-    return Needed(about, float(low), float(high))
+        return PeopleEstimate(why=f"it may be more than {_FURTHEST:.0f} times the people at hand")
+    return PeopleEstimate(about, float(low), float(high))
 
 
-def _crossing(people: FloatArray, evidence: FloatArray, wanted: float) -> float:
-    """Where the curve that fits best meets the wanted evidence; infinity where its floor is above that."""
+def _crossing(people: FloatArray, evidence: FloatArray, target: float) -> float:
+    """Where the curve that fits best meets the target evidence; infinity where its floor is above that."""
     from scipy.optimize import nnls
 
     best, crossing = np.inf, np.inf
@@ -77,6 +77,6 @@ def _crossing(people: FloatArray, evidence: FloatArray, wanted: float) -> float:
         (floor, slope), miss = nnls(np.stack([np.ones_like(scale), scale**-power], axis=1), evidence)
         if miss < best:
             best = miss
-            falls = slope > 0.0 and wanted > floor
-            crossing = float(people[-1] * (slope / (wanted - floor)) ** (1.0 / power)) if falls else np.inf
+            falls = slope > 0.0 and target > floor
+            crossing = float(people[-1] * (slope / (target - floor)) ** (1.0 / power)) if falls else np.inf
     return crossing

@@ -12,16 +12,22 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.evaluation import Curve, Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.protect.assessment.attacks import attacked_samples, protected
-from zeroevidence.protect.assessment.classifiers import find_classifier
-from zeroevidence.protect.assessment.learning import Sample, judged, learn_all, tested_classes, told_evidence
+from zeroevidence.protect.assessment.class_attacks import attacked_samples, protected
+from zeroevidence.protect.assessment.class_learning import (
+    ClassSample,
+    class_d_ece,
+    evaluated_classes,
+    predict_all,
+    train_classifiers,
+)
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.attributes import find
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.fitting import fit_protectors
-from zeroevidence.protect.tradeoff.extrapolation import Needed, people_needed
+from zeroevidence.protect.tradeoff.extrapolation import PeopleEstimate, people_needed
 from zeroevidence.uncertainty.resampling.draws import Progress
 
-WANTED = 0.1
+TARGET = 0.1
 OVER_PEOPLE = "d_ece_over_people"
 _SHARES = (0.125, 0.25, 0.5, 1.0)
 _DRAWS = 3
@@ -38,14 +44,14 @@ class PeopleCurve:
     ----------
     people, evidence
         Numbers of people, and D_ECE to the strongest attacker, averaged over draws of that many.
-    wanted, needed
+    target, needed
         A D_ECE, and how many people it would take.
     """
 
     people: tuple[int, ...]
     evidence: tuple[float, ...]
-    wanted: float
-    needed: Needed
+    target: float
+    needed: PeopleEstimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +68,7 @@ def people_curve(
     attribute: str,
     *,
     classifiers: Sequence[str] = ("logistic", "qda"),
-    wanted: float = WANTED,
+    target: float = TARGET,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PeopleCurve:
@@ -75,8 +81,8 @@ def people_curve(
     roles, attribute, classifiers
         Who is used for what; the attribute; attackers, of which the people that attackers learn from choose one for
         each point of the curve.
-    wanted, seed, progress
-        The D_ECE that may be left; seed of all draws; called with the number of fits done and wanted.
+    target, seed, progress
+        The D_ECE that may be left; seed of all draws; called with the number of fits done and target.
 
     Examples
     --------
@@ -89,7 +95,7 @@ def people_curve(
     >>> people_curve(fit, roles, "sex", classifiers=["logistic"]).people
     (4, 6, 12, 24)
     """
-    kinds = [find_classifier(name) for name in classifiers]
+    kinds = [CLASSIFIERS.find(name) for name in classifiers]
     subsets = list(_subsets(roles.train, attribute, seed))
     points: list[_Point] = []
     for number, rows in enumerate(subsets, 1):
@@ -98,23 +104,23 @@ def people_curve(
         _, attack, test = attacked_samples(
             protected(roles.attack, protector), protected(roles.test, protector), attribute
         )
-        learned = list(learn_all(kinds, attack, seed))
+        learned = list(train_classifiers(kinds, attack, seed))
         best = max(learned, key=lambda one: one.strength)
-        points.append(_Point(len(np.unique(require_speakers(some))), judged(learned, test)[best.kind.name][1]))
+        points.append(_Point(len(np.unique(require_speakers(some))), predict_all(learned, test)[best.kind.name][1]))
         if progress is not None:
             progress(number, len(subsets))
     sizes, evidence, replicates = _resampled(points, test, seed)
-    needed = people_needed(sizes, evidence, replicates, wanted)
-    return PeopleCurve(tuple(map(int, sizes)), tuple(map(float, evidence)), wanted, needed)
+    needed = people_needed(sizes, evidence, replicates, target)
+    return PeopleCurve(tuple(map(int, sizes)), tuple(map(float, evidence)), target, needed)
 
 
-def with_people_curves(
+def add_people_curves(
     rows: Sequence[Evaluation],
     fits: Mapping[str, Callable[[Embeddings], Any]],
     roles: Roles,
     attribute: str,
     *,
-    wanted: float = WANTED,
+    target: float = TARGET,
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> list[Evaluation]:
@@ -132,14 +138,14 @@ def with_people_curves(
         plain = dict.fromkeys(
             rows[i].labels["attacker"]
             for i in own
-            if find_classifier(rows[i].labels["attacker"]).learns_from == "vectors"
+            if CLASSIFIERS.find(rows[i].labels["attacker"]).learns_from == "vectors"
         )
         curve = people_curve(
             fit,
             roles,
             attribute,
             classifiers=list(plain)[:_ATTACKERS],
-            wanted=wanted,
+            target=target,
             seed=seed,
             progress=progress(name),
         )
@@ -147,7 +153,7 @@ def with_people_curves(
     return result
 
 
-def refits(
+def protector_fits(
     names: Iterable[str],
     attribute: str,
     *,
@@ -160,7 +166,7 @@ def refits(
 
     def fitting(kind: str) -> Callable[[Embeddings], Any]:
         how: dict[str, Any] = {"keep": keep, "parameters": parameters, "seed": seed}
-        own = preset if preset in find(kind).presets else None
+        own = preset if preset in ATTRIBUTE_PROTECTORS.find(kind).presets else None
         return lambda data: fit_protectors([kind], data, attribute, preset=own, **how)[kind]
 
     return {kind: fitting(kind) for kind in names}
@@ -169,7 +175,7 @@ def refits(
 def _with_curve(row: Evaluation, curve: PeopleCurve) -> Evaluation:
     needed, name = curve.needed, row.labels["system"]
     row = replace(row, curves={**row.curves, OVER_PEOPLE: Curve(tuple(map(float, curve.people)), curve.evidence)})
-    words = {"protector": name, "target": curve.wanted}
+    words = {"protector": name, "target": curve.target}
     if needed.people is None or needed.low is None or needed.high is None:
         if needed.reached:
             return row.with_flags(flag("people-enough", most=curve.people[-1], **words))
@@ -191,13 +197,13 @@ def _subsets(train: Embeddings, attribute: str, seed: int) -> Iterator[Any]:
     sizes = [one for i, one in enumerate(counts) if one not in counts[:i] and one != counts[-1]]
     for draw in range(_DRAWS):
         rng = np.random.default_rng([seed, draw])
-        dealt = {k: rng.permutation(own) for k, own in classes.items()}
+        shuffled = {k: rng.permutation(own) for k, own in classes.items()}
         for size in sizes:
-            yield np.isin(speakers, np.concatenate([dealt[k][: size[k]] for k in classes]))
+            yield np.isin(speakers, np.concatenate([shuffled[k][: size[k]] for k in classes]))
     yield np.ones(len(speakers), dtype=bool)
 
 
-def _resampled(points: Sequence[_Point], test: Sample, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _resampled(points: Sequence[_Point], test: ClassSample, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sizes, evidence of each averaged over draws, and the same with tested people and draws drawn again.
 
     Evidence rises when people are drawn twice; replicates are shifted back to the evidence itself.
@@ -220,7 +226,7 @@ def _resampled(points: Sequence[_Point], test: Sample, seed: int) -> tuple[Float
     return sizes.astype(float), evidence, replicates
 
 
-def _people_again(test: Sample, rng: np.random.Generator) -> IntArray:
+def _people_again(test: ClassSample, rng: np.random.Generator) -> IntArray:
     """Rows of as many people of each class, drawn with replacement."""
     rows: list[IntArray] = []
     for k in range(int(test.y.max()) + 1):
@@ -230,4 +236,4 @@ def _people_again(test: Sample, rng: np.random.Generator) -> IntArray:
 
 
 def _evidence(told: FloatArray, y: IntArray, rows: IntArray) -> float:
-    return float(np.mean([told_evidence(told[rows], y[rows], k) for k in tested_classes(told.shape[1])]))
+    return float(np.mean([class_d_ece(told[rows], y[rows], k) for k in evaluated_classes(told.shape[1])]))

@@ -12,10 +12,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from zeroevidence.data.embeddings import Embeddings, require_speakers
-from zeroevidence.protect.assessment.classifiers import find_classifier
-from zeroevidence.protect.assessment.learning import tested_classes, told_evidence
+from zeroevidence.protect.assessment.class_learning import class_d_ece, evaluated_classes
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.roles import attribute_labels
-from zeroevidence.protect.attributes.shared.transformers import balanced_weights
+from zeroevidence.protect.attributes.shared.labelled import balanced_weights
 
 ATTACKERS = ("logistic", "qda", "kernel")  # of `CLASSIFIERS`, with their usual settings
 
@@ -43,10 +43,10 @@ def quick_attacks(
     weights = balanced_weights(labels[:, None], people)
     found = {}
     for name in names:
-        attacker = find_classifier(name).candidates(0)[0]
+        attacker = CLASSIFIERS.find(name).candidates(0)[0]
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an attacker who stops early is still an attacker
             attacker.fit(x, labels, weights, people)
             told = attacker.log_posteriors(tested)
-        found[name] = max(told_evidence(told, truth, k) for k in tested_classes(len(classes)))
+        found[name] = max(class_d_ece(told, truth, k) for k in evaluated_classes(len(classes)))
     return found

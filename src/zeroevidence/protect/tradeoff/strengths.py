@@ -19,9 +19,9 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.assessment.utility import verification
-from zeroevidence.protect.attributes import find, kinds
-from zeroevidence.protect.attributes.shared.transformers import EmbeddingProtector
+from zeroevidence.protect.assessment.verification import verification
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import make_protector
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -105,7 +105,7 @@ def set_strength(protector: EmbeddingProtector, strength: float) -> EmbeddingPro
     return copy.copy(protector).set_params(noise=strength)  # type: ignore[no-any-return]
 
 
-def at_strengths(
+def fit_at_strengths(
     kind: str,
     data: Embeddings,
     attribute: str,
@@ -116,7 +116,7 @@ def at_strengths(
     progress: Progress | None = None,
 ) -> dict[float, EmbeddingProtector]:
     """A kind of protector fitted to embeddings, at each of its strengths; the noise is drawn by the seed."""
-    chosen = find(kind)
+    chosen = ATTRIBUTE_PROTECTORS.find(kind)
     wanted = tuple(chosen.cls.strengths if strengths is None else strengths)
     fixed = {"noise_seed": seed, **({"random_state": seed} if chosen.seeded else {}), **(parameters or {})}
     more: dict[str, Any] = {"speakers": data.speakers}
@@ -131,7 +131,7 @@ def at_strengths(
     }
 
 
-def cuts(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
+def cross_validation_roles(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
     """Four cuts of the people of each class into fit, attack and test people; everybody is tested once."""
     speakers, labels = require_speakers(data), attribute_labels(data, attribute)
     rng = np.random.default_rng(seed)
@@ -151,7 +151,7 @@ def cuts(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
         )
 
 
-def measured_at(
+def measure_protector(
     roles: Roles, attribute: str, protector: EmbeddingProtector | None
 ) -> tuple[dict[str, float], Evaluation]:
     """D_ECE of each quick attacker, and verification, of vectors through a protector."""
@@ -165,12 +165,12 @@ def measured_at(
     return quick_attacks(sides["attack"], sides["test"], attribute), verified
 
 
-def quick_kinds() -> tuple[str, ...]:
+def quick_protectors() -> tuple[str, ...]:
     """Protectors of classes that are fitted in a moment: those that need no optional part."""
-    return tuple(kind.name for kind in kinds() if kind.extra is None)
+    return tuple(kind.name for kind in protectors_of("classes") if kind.extra is None)
 
 
-def tradeoffs(
+def measure_tradeoffs(
     data: Embeddings,
     attribute: str,
     names: Sequence[str] | None = None,
@@ -198,29 +198,29 @@ def tradeoffs(
     --------
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
-    >>> found = tradeoffs(Embeddings(vectors, None, people, {"sex": sex}), "sex", ["classmeans"])
+    >>> found = measure_tradeoffs(Embeddings(vectors, None, people, {"sex": sex}), "sex", ["classmeans"])
     >>> [(one.protector, one.strength) for one in found[:3]]
     [('unprotected', 0.0), ('classmeans', 0.0), ('classmeans', 0.3)]
     """
-    chosen = tuple(names or quick_kinds())
+    chosen = tuple(names or quick_protectors())
     found: dict[tuple[str, float], list[tuple[float, float, float]]] = {}
     done = 0
-    for number, roles in enumerate(cuts(data, attribute, seed=seed)):
+    for number, roles in enumerate(cross_validation_roles(data, attribute, seed=seed)):
         systems: dict[tuple[str, float], EmbeddingProtector | None] = {(UNPROTECTED, 0.0): None}
         for kind in chosen:
-            fitted = at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed + number)
+            fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed + number)
             systems |= {(kind, strength): one for strength, one in fitted.items()}
             done += 1
             if progress is not None:
                 progress(done, _PARTS * len(chosen))
         for key, protector in systems.items():
-            told, verified = measured_at(roles, attribute, protector)
+            told, verified = measure_protector(roles, attribute, protector)
             numbers = (max(told.values()), float(verified["eer"]), float(verified["top1"]))
             found.setdefault(key, []).append(numbers)
     return [Tradeoff(kind, strength, *zip(*values, strict=True)) for (kind, strength), values in found.items()]
 
 
-def choose(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
+def choose_tradeoff(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
     """The best point within a limit; `InputError` says what comes nearest where there is none.
 
     Examples
@@ -230,8 +230,8 @@ def choose(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
     ...     Tradeoff("transport", 0.0, (0.3,), (0.015,), (1.0,)),
     ...     Tradeoff("transport", 1.0, (0.2,), (0.03,), (0.9,)),
     ... ]
-    >>> choose(points, Limit.parse("eer=2%")).strength, choose(points, Limit.parse("d_ece=0.25")).strength
-    (0.0, 1.0)
+    >>> [choose_tradeoff(points, Limit.parse(limit)).strength for limit in ("eer=2%", "d_ece=0.25")]
+    [0.0, 1.0]
     """
     unprotected = next((one for one in points if one.protector == UNPROTECTED), None)
     if limit.added and unprotected is None:
@@ -249,7 +249,7 @@ def choose(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
     return min(within, key=lambda one: (getattr(one, other), getattr(one, limit.measure)))
 
 
-def front_rows(
+def assess_strengths(
     roles: Roles,
     attribute: str,
     names: Sequence[str] | None = None,
@@ -265,12 +265,12 @@ def front_rows(
 
     Rows say in `about` which protector, at which strength. The parameters are those of `assess` and `tradeoffs`.
     """
-    from zeroevidence.protect.assessment import assess
+    from zeroevidence.protect.assessment.class_attacks import assess
 
     systems: dict[str, EmbeddingProtector] = {}
     points: dict[str, tuple[str, float]] = {UNPROTECTED: (UNPROTECTED, 0.0)}
-    for kind in names or quick_kinds():
-        for strength, one in at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed).items():
+    for kind in names or quick_protectors():
+        for strength, one in fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed).items():
             name = f"{kind}, {one.dial} {strength:g}"
             systems[name], points[name] = one, (kind, strength)
     rows = assess(
@@ -278,7 +278,7 @@ def front_rows(
         roles,
         attribute,
         classifiers=classifiers,
-        mapped="none",
+        map_method="none",
         options=options,
         seed=seed,
         dataset=dataset,

@@ -5,8 +5,6 @@ Each module of this package enters its protectors into the table, which imports 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -14,7 +12,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from numpy.typing import NDArray
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.voices.waves import RANGES, Utterance, Wave
+from zeroevidence.protect.voices.processing import RANGE_HELP, UtteranceInfo, Wave
+from zeroevidence.registry import Registry
 
 
 class VoiceProtector(Protocol):
@@ -38,7 +37,7 @@ class VoiceProtector(Protocol):
     def fingerprint(self) -> str:
         """Name, parameters and version: two protectors with the same fingerprint give the same output."""
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """The protected waveform: single precision, one channel, within [-1, 1]."""
 
 
@@ -58,51 +57,57 @@ class Spelling:
 
 
 @dataclass(frozen=True, slots=True)
-class VoiceKind:
-    """One kind of voice protector, called by the name before the colon."""
+class VoiceProtectorKind:
+    """A registered kind of voice protector.
 
-    name: str
-    words: str  # one line: what it does to a voice
-    spellings: tuple[Spelling, ...]  # examples for help and messages
-    make: Make  # from the text after the colon and a seed; a text that cannot be read is a ValueError
-    keeps: str  # one sentence: what of the speech stays useful
-    needs: str  # one sentence: what it takes
-
-
-_KINDS: dict[str, VoiceKind] = {}
-
-
-def voice(
-    name: str, words: str, *spellings: Spelling, keeps: str = "Not said.", needs: str = "Not said."
-) -> Callable[[M], M]:
-    """Enter a function that makes a protector from the text after the colon and a seed into the table.
-
-    `words`, `keeps` and `needs` are sentences for its card: what it does, what it keeps, what it takes.
+    Parameters
+    ----------
+    name
+        What stands before the colon on the command line.
+    description
+        One sentence: what it does to a voice.
+    spellings
+        Examples for help and messages.
+    make
+        Makes a protector from the text after the colon and a seed; raises ValueError if it cannot read the text.
+    keeps
+        One sentence: what of the speech stays useful.
+    needs
+        One sentence: what it requires.
     """
 
-    def enter(make: M) -> M:
-        _KINDS[name] = VoiceKind(name, words, spellings, make, keeps, needs)
+    name: str
+    description: str
+    spellings: tuple[Spelling, ...]
+    make: Make
+    keeps: str
+    needs: str
+
+
+VOICE_PROTECTORS: Registry[VoiceProtectorKind] = Registry(
+    "voice protector", package=__name__, order=lambda kind: kind.name
+)
+
+
+def register_voice(
+    name: str, description: str, *spellings: Spelling, keeps: str = "Not stated.", needs: str = "Not stated."
+) -> Callable[[M], M]:
+    """Return a decorator that registers a function that makes a protector from the text after the colon and a seed.
+
+    The parameters are those of `VoiceProtectorKind`.
+    """
+
+    def register(make: M) -> M:
+        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, keeps, needs))
         return make
 
-    return enter
+    return register
 
 
-def remove_voice(name: str) -> None:
-    """Take a kind of voice protector out of the table again, after trying it out."""
-    del _KINDS[name]
-
-
-def kinds() -> dict[str, VoiceKind]:
-    """All kinds of voice protector by name, in alphabetical order."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(sorted(_KINDS.items()))
-
-
-def spellings() -> str:
-    """How protectors are named on the command line, in words, for help and messages."""
-    examples = ", ".join(str(one) for kind in kinds().values() for one in kind.spellings)
-    return f"{examples}; {RANGES}; several are joined by +"
+def spelling_help() -> str:
+    """Return how protectors are named on the command line, for help and messages."""
+    examples = ", ".join(str(spelling) for kind in VOICE_PROTECTORS.values() for spelling in kind.spellings)
+    return f"{examples}; {RANGE_HELP}; several are joined by +"
 
 
 def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
@@ -129,7 +134,7 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
         from zeroevidence.protect.voices.chain import Chain
 
         return Chain(tuple(load_protector(part, seed=seed) for part in parts))
-    (kind,) = voice_kinds(text)
+    (kind,) = find_voice_protectors(text)
     try:
         return kind.make(text.strip().partition(":")[2], seed)
     except InputError:  # a ValueError too, but one that says what is wrong
@@ -138,27 +143,25 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
         raise _unknown(text) from None
 
 
-def voice_kinds(text: str) -> tuple[VoiceKind, ...]:
-    """The kinds of the protectors that a name on the command line stands for, in the order in which they are applied.
+def find_voice_protectors(text: str) -> tuple[VoiceProtectorKind, ...]:
+    """Return the kinds of the protectors that a name on the command line stands for, in order of application.
 
     Examples
     --------
-    >>> [kind.name for kind in voice_kinds("mcadams:0.7+pitch:2")]
+    >>> [kind.name for kind in find_voice_protectors("mcadams:0.7+pitch:2")]
     ['mcadams', 'pitch']
     """
-    found = []
-    for part in _parts(text):
-        kind = kinds().get(part.strip().partition(":")[0])
-        if kind is None:
+    names = {part: part.strip().partition(":")[0] for part in _parts(text)}
+    for part, name in names.items():
+        if name not in VOICE_PROTECTORS:
             raise _unknown(part)
-        found.append(kind)
-    return tuple(found)
+    return tuple(VOICE_PROTECTORS[name] for name in names.values())
 
 
 def _parts(text: str) -> list[str]:
-    """The names that are joined by a plus; a program's arguments are its own."""
+    """Return the names that are joined by a plus; a plus in the arguments of a program does not separate."""
     return [text] if text.strip().partition(":")[0] == "command" else text.split("+")
 
 
 def _unknown(text: str) -> UsageError:
-    return UsageError(f"no protector is called {text!r}; there are {spellings()}")
+    return UsageError(f"unknown voice protector {text!r}; expected {spelling_help()}")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.voices import VoiceProtector
-from zeroevidence.protect.voices.waves import Utterance, Wave
+from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Chain:
         """Enters cache keys."""
         return " then ".join(part.fingerprint for part in self.parts)
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """The waveform after all of them."""
         for part in self.parts:
             wave = part(wave, rate, utterance)

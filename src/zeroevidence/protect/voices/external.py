@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from zeroevidence.data.files.programs import run_program, split_command
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.voices import Spelling, voice
-from zeroevidence.protect.voices.waves import Utterance, Wave, fitted, limited
+from zeroevidence.protect.voices import Spelling, register_voice
+from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, fitted, limited
 
 _VERSION = 1  # of what surrounds the program: enters cache keys
 
@@ -75,7 +75,7 @@ class External:
         """Enters cache keys."""
         return f"command/{_VERSION}({self.command!r}, tolerance={self.tolerance!r}, version={self.version!r})"
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """What the program makes of the waveform, at the same rate and of the same length."""
         from zeroevidence.data.speech.audio import load_audio, write_audio
 
@@ -104,7 +104,7 @@ class External:
             )
         return limited(fitted(result.astype(np.float64), len(wave)))
 
-    def _run(self, source: Path, target: Path, errors: Path, utterance: Utterance) -> None:
+    def _run(self, source: Path, target: Path, errors: Path, utterance: UtteranceInfo) -> None:
         replaced = [
             argument.replace("{input}", str(source)).replace("{output}", str(target)) for argument in self._arguments()
         ]
@@ -120,13 +120,13 @@ class External:
         if status:
             raise self._failure(utterance, f"ended with status {status}", errors)
 
-    def _failure(self, utterance: Utterance, what: str, errors: Path) -> InputError:
+    def _failure(self, utterance: UtteranceInfo, what: str, errors: Path) -> InputError:
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         said = f": {lines[-1].strip()}" if lines else ""
         return InputError(f"utterance {utterance.id}: {self.name} {what}{said}")
 
 
-@voice(
+@register_voice(
     "command",
     "Runs a program that maps a wav file to a wav file.",
     Spelling("command:'PROGRAM {input} {output}'"),

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.voices import Spelling, voice
-from zeroevidence.protect.voices.waves import (
+from zeroevidence.protect.voices import Spelling, register_voice
+from zeroevidence.protect.voices.processing import (
     Per,
-    Setting,
-    Utterance,
+    UtteranceInfo,
+    VoiceParameter,
     Wave,
     checked,
     number_or_range,
@@ -74,8 +74,8 @@ class McAdams:
             raise UsageError(f"mcadams: {self.order} poles are not between 2 and 100")
         self._setting()
 
-    def _setting(self) -> Setting:
-        return Setting("mcadams", self.coefficient, self.per, self.seed, lowest=0.1, highest=1.5)
+    def _setting(self) -> VoiceParameter:
+        return VoiceParameter("mcadams", self.coefficient, self.per, self.seed, lowest=0.1, highest=1.5)
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class McAdams:
         """Enters cache keys."""
         return f"mcadams/{_VERSION}(coefficient={self._setting().record}, order={self.order})"
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """The protected waveform."""
         power = self._setting().of(utterance)
         hop = round(rate * _HOP)
@@ -101,7 +101,7 @@ _KEEPS = "Words, rate, pitch and pauses; the timbre changes."
 _NEEDS = "No training, and no speech of others."
 
 
-@voice(
+@register_voice(
     "mcadams",
     "Moves the resonances of the vocal tract.",
     Spelling("mcadams", "coefficient 0.8"),
@@ -115,7 +115,7 @@ def mcadams(text: str, seed: int) -> McAdams:
     return McAdams(*number_or_range(text), seed) if text else McAdams()
 
 
-@voice(
+@register_voice(
     "mcadams-random",
     "Moves the resonances of the vocal tract, for each speaker in another way.",
     Spelling("mcadams-random", "the same"),

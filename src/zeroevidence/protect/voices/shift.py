@@ -17,18 +17,18 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.voices import Spelling, voice
-from zeroevidence.protect.voices.stretching import repitched
-from zeroevidence.protect.voices.waves import (
+from zeroevidence.protect.voices import Spelling, register_voice
+from zeroevidence.protect.voices.processing import (
     Per,
-    Setting,
-    Utterance,
+    UtteranceInfo,
+    VoiceParameter,
     Wave,
     checked,
     number_or_range,
     overlap_add,
     protected,
 )
+from zeroevidence.protect.voices.stretching import repitched
 
 _VERSION = 1  # of the algorithms: enters cache keys, so raise it with any change of the output
 _HOP = 0.010  # seconds; spectra of four hops, which tell the harmonics of a low voice apart
@@ -76,8 +76,8 @@ class PitchShift:
         """Refuse what cannot be computed, before any audio is read."""
         self._setting()
 
-    def _setting(self) -> Setting:
-        return Setting("pitch", self.semitones, self.per, self.seed, lowest=-12.0, highest=12.0)
+    def _setting(self) -> VoiceParameter:
+        return VoiceParameter("pitch", self.semitones, self.per, self.seed, lowest=-12.0, highest=12.0)
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class PitchShift:
         """Enters cache keys."""
         return f"pitch/{_VERSION}(semitones={self._setting().record})"
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """The protected waveform."""
         ratio = Fraction(2.0 ** (self._setting().of(utterance) / 12.0)).limit_denominator(128)
 
@@ -130,8 +130,8 @@ class FormantShift:
         """Refuse what cannot be computed, before any audio is read."""
         self._setting()
 
-    def _setting(self) -> Setting:
-        return Setting("formant", self.ratio, self.per, self.seed, lowest=0.5, highest=2.0)
+    def _setting(self) -> VoiceParameter:
+        return VoiceParameter("formant", self.ratio, self.per, self.seed, lowest=0.5, highest=2.0)
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class FormantShift:
         """Enters cache keys."""
         return f"formant/{_VERSION}(ratio={self._setting().record})"
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: Utterance) -> Wave:
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """The protected waveform."""
         ratio = self._setting().of(utterance)
 
@@ -153,7 +153,7 @@ class FormantShift:
         return protected(checked(wave, rate, utterance), change)
 
 
-@voice(
+@register_voice(
     "pitch",
     "Moves the pitch; formants stay.",
     Spelling("pitch:4", "semitones"),
@@ -166,7 +166,7 @@ def pitch(text: str, seed: int) -> PitchShift:
     return PitchShift(*number_or_range(text), seed)
 
 
-@voice(
+@register_voice(
     "formant",
     "Moves the formants; the pitch stays.",
     Spelling("formant:1.2", "ratio"),

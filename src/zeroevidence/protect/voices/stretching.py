@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.protect.voices.waves import fitted
+from zeroevidence.protect.voices.processing import fitted
 
 _HOP = 0.015  # seconds; pieces of two hops
 _SEARCH = 0.008  # seconds to either side: a whole period of a low voice

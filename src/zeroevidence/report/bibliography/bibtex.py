@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence._version import __version__
-from zeroevidence.measure.measures import MEASURES, find_measure
+from zeroevidence.measure.measures import MEASURES
 
 
 def software() -> str:
@@ -22,7 +22,7 @@ def software() -> str:
 
 def bibtex(measures: Sequence[str] = ()) -> str:
     """BibTeX for this toolkit and the named measures, for all measures unless some are named."""
-    entries = [find_measure(name) for name in measures] or MEASURES.values()
+    entries = [MEASURES.find(name) for name in measures] or MEASURES.values()
     keys = dict.fromkeys(key for entry in entries for key in entry.references)
     return "\n".join([software(), *(BIBTEX[key] for key in keys)])
 

@@ -19,7 +19,7 @@ NOTE = (
 
 
 def render_pareto_front(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
-    """Rows of `zeroevidence.protect.tradeoff.strengths.front_rows`; JSON and CSV hold every classifier."""
+    """Rows of `zeroevidence.protect.tradeoff.strengths.assess_strengths`; JSON and CSV hold every classifier."""
     check_format(format)
     if format in ("json", "csv"):
         return render(rows, format)

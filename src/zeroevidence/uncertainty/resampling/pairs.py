@@ -200,7 +200,7 @@ class PairResampler:
         self.settings = settings or PairSettings()
         self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
         view = ScoreView(ranked, self.settings)
-        rules = ((one, one.interval(view)) for one in measures_of("one-to-one"))
+        rules = ((one, one.interval_of(view)) for one in measures_of("one-to-one"))
         self.measures: list[tuple[Measure, IntervalRule]] = [(one, rule) for one, rule in rules if rule is not None]
         self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
         self.terms: tuple[FloatArray, FloatArray] | None = None

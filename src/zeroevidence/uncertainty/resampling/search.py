@@ -198,7 +198,7 @@ class SearchResampler:
 
 
 def _measured(view: SearchView) -> dict[str, FloatArray]:
-    found = ((one, one.compute(view)) for one in measures_of("search") if one.interval(view) is not None)
+    found = ((one, one.compute(view)) for one in measures_of("search") if one.interval_of(view) is not None)
     return {one.name: values for one, values in found if values is not None}
 
 

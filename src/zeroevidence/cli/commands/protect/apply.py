@@ -38,12 +38,12 @@ def command(
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.data.formats.vectors.read import read_embeddings
     from zeroevidence.data.formats.vectors.write import check_name, write_embeddings
-    from zeroevidence.protect.fitting import protect_embeddings, read_secret
+    from zeroevidence.protect.fitting import protect_embeddings, read_noise_key
     from zeroevidence.protect.models import load_model
 
     check_name(output)
     refuse_existing(output, overwrite)
-    key = None if noise_key is None else read_secret(noise_key)
+    key = None if noise_key is None else read_noise_key(noise_key)
     fitted, given = load_model(model), read_embeddings(embeddings)
     with naming_file(embeddings):
         protected = protect_embeddings(fitted, given, llr=llr, noise_key=key, noise_seed=noise_seed)

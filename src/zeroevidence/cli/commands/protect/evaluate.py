@@ -13,13 +13,16 @@ from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.assessment import CLASSIFIERS, REGRESSORS, MapMethod, Roles, assess, assess_number
-from zeroevidence.protect.assessment.classifiers import find_classifier
-from zeroevidence.protect.assessment.regressors import find_regressor
-from zeroevidence.protect.attributes import names
-from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, keeping_protectors, load_protectors
-from zeroevidence.protect.tradeoff.people_curve import refits, with_people_curves
-from zeroevidence.protect.tradeoff.strengths import front_rows, quick_kinds
+from zeroevidence.protect.assessment.class_attacks import assess
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.assessment.maps import MapMethod
+from zeroevidence.protect.assessment.number_attacks import assess_number
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, load_protectors, protectors_that_keep
+from zeroevidence.protect.tradeoff.people_curve import add_people_curves, protector_fits
+from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_protectors
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.labelled import LabelledInputs
@@ -33,12 +36,12 @@ if TYPE_CHECKING:
     "--keep",
     multiple=True,
     metavar="NAME",
-    help=f"A further attribute to report; the first one is left alone by {', '.join(keeping_protectors())}.",
+    help=f"A further attribute to report; the first one is left alone by {', '.join(protectors_that_keep())}.",
 )
 @click.option(
     "--protector",
     "kinds",
-    type=click.Choice(names()),
+    type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
     multiple=True,
     help="Fit this on a third of the speakers; all kinds that conceal classes unless given, with --continuous all that "
     "conceal a number.",
@@ -60,12 +63,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also fit on fewer people, and say how many would be needed for the D_ECE of --people-for.",
 )
-@setting(with_people_curves, "wanted", "--people-for", "wanted", help="The D_ECE that may be left.")
+@setting(add_people_curves, "target", "--people-for", "target", help="The D_ECE that may be left.")
 @setting(
     assess,
-    "mapped",
+    "map_method",
     "--map",
-    "mapped",
+    "map_method",
     choices=get_args(MapMethod),
     help="How to map the vectors to a plane; `zeroevidence plot map` draws it.",
 )
@@ -73,8 +76,8 @@ if TYPE_CHECKING:
 @click.option(
     "--front",
     is_flag=True,
-    help=f"Try each protector ({', '.join(quick_kinds())} unless named) at all its strengths, and mark those that no "
-    "other beats; `zeroevidence plot front` draws it.",
+    help=f"Try each protector ({', '.join(quick_protectors())} unless named) at all its strengths, and mark "
+    "those that no other beats; `zeroevidence plot front` draws it.",
 )
 @measuring_options("intervals", "null", "seed")
 @output_options
@@ -87,8 +90,8 @@ def command(
     parameters: dict[str, Any],
     classifiers: tuple[str, ...],
     people_curve: bool,
-    wanted: float,
-    mapped: MapMethod,
+    target: float,
+    map_method: MapMethod,
     no_verification: bool,
     front: bool,
     options: Options,
@@ -108,11 +111,13 @@ def command(
 
     _check(models, kinds, paper, parameters, people_curve)
     for name in classifiers:
-        (find_regressor if inputs.continuous else find_classifier)(name)
+        (REGRESSORS if inputs.continuous else CLASSIFIERS).find(name)
     with naming_file(inputs.embeddings):
         if inputs.continuous:
             _check_number(keep or people_curve or front or paper)
-            _emit_number(inputs, kinds, models, parameters, classifiers, not no_verification, mapped, options, output)
+            _emit_number(
+                inputs, kinds, models, parameters, classifiers, not no_verification, map_method, options, output
+            )
             return
         if front:
             _check_front(models or keep or no_verification or people_curve or paper)
@@ -137,19 +142,19 @@ def command(
             keep=keep,
             classifiers=classifiers or None,
             verification=not no_verification,
-            mapped=mapped,
+            map_method=map_method,
             options=options,
             seed=options.seed,
             dataset=inputs.name,
             progress=terminal_progress("attacking", "attacks"),
         )
         if people_curve:
-            rows = with_people_curves(
+            rows = add_people_curves(
                 rows,
-                refits(protectors, attribute, **how),
+                protector_fits(protectors, attribute, **how),
                 roles,
                 attribute,
-                wanted=wanted,
+                target=target,
                 seed=options.seed,
                 progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
             )
@@ -163,7 +168,7 @@ def _emit_number(
     parameters: dict[str, Any],
     regressors: tuple[str, ...],
     verification: bool,
-    mapped: MapMethod,
+    map_method: MapMethod,
     options: Options,
     output: Output,
 ) -> None:
@@ -187,7 +192,7 @@ def _emit_number(
         attribute,
         regressors=regressors or None,
         verification=verification,
-        mapped=mapped,
+        map_method=map_method,
         options=options,
         seed=options.seed,
         dataset=inputs.name,
@@ -207,7 +212,7 @@ def _emit_front(
 ) -> None:
     from zeroevidence.report.tables.pareto_front import render_pareto_front
 
-    found = front_rows(
+    found = assess_strengths(
         roles,
         inputs.attribute,
         kinds or None,

@@ -11,9 +11,14 @@ from zeroevidence.cli.options.labelled import labelled_inputs, limit_options, pa
 from zeroevidence.cli.options.output import terminal_progress, wrote
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.attributes import find, names
-from zeroevidence.protect.fitting import USUAL_OF_NUMBERS, USUAL_PROTECTOR, fit_protector, keeping_protectors
-from zeroevidence.protect.tradeoff.strengths import quick_kinds
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.fitting import (
+    DEFAULT_NUMBER_PROTECTOR,
+    DEFAULT_PROTECTOR,
+    fit_protector,
+    protectors_that_keep,
+)
+from zeroevidence.protect.tradeoff.strengths import quick_protectors
 
 if TYPE_CHECKING:
     from zeroevidence.cli.options.labelled import LabelledInputs
@@ -23,14 +28,14 @@ if TYPE_CHECKING:
 @click.command("fit")
 @labelled_inputs
 @click.option(
-    "--keep", metavar="NAME", help=f"A second attribute that must survive ({', '.join(keeping_protectors())} only)."
+    "--keep", metavar="NAME", help=f"A second attribute that must survive ({', '.join(protectors_that_keep())} only)."
 )
 @click.option(
     "--protector",
     "kind",
-    type=click.Choice(names()),
-    help=f"What to fit; {USUAL_PROTECTOR} unless given ({USUAL_OF_NUMBERS} with --continuous), or the best of "
-    f"{', '.join(quick_kinds())} within a limit.",
+    type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
+    help=f"What to fit; {DEFAULT_PROTECTOR} unless given ({DEFAULT_NUMBER_PROTECTOR} with --continuous), or the best "
+    f"of {', '.join(quick_protectors())} within a limit.",
 )
 @limit_options
 @click.option("--paper", is_flag=True, help="The flow as published: all dimensions, Adam 1e-4, batches of 64.")
@@ -49,7 +54,7 @@ def command(
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
     from zeroevidence.data.files.locking import lock_folder
-    from zeroevidence.protect.assessment import point_mass_flags
+    from zeroevidence.protect.assessment.class_attacks import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
 
     check_new(output)
@@ -76,7 +81,7 @@ def command(
         click.echo(f"{limit}: {made.kind}, {made.dial} {strength:g}, by cross-validation over people", err=True)
     if data.speakers is None:
         click.echo("speakers are not known: early stopping saw vectors of people it was trained on", err=True)
-    for flag in point_mass_flags(data.vectors):
+    for flag in zero_entry_flags(data.vectors):
         click.echo(str(flag), err=True)
     history = getattr(model.protector, "history_", None)
     if history is not None:
@@ -87,9 +92,11 @@ def command(
 
 def _of_numbers(kind: str | None, inputs: LabelledInputs, others: object) -> str:
     """The protector of a number; options that are for classes are refused."""
-    kind = kind or USUAL_OF_NUMBERS
-    if find(kind).conceals != "number":
-        raise UsageError(f"{kind} conceals classes: give --bands instead of --continuous, or use {USUAL_OF_NUMBERS}")
+    kind = kind or DEFAULT_NUMBER_PROTECTOR
+    if ATTRIBUTE_PROTECTORS.find(kind).conceals != "number":
+        raise UsageError(
+            f"{kind} conceals classes: give --bands instead of --continuous, or use {DEFAULT_NUMBER_PROTECTOR}"
+        )
     if inputs.bands is not None:
         raise UsageError("--bands and --continuous: a protector is fitted to one of them")
     if others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import Standardised, log_shares
+from zeroevidence.protect.assessment.classifiers.classifier import Standardiser, log_normalise
 
 _RIDGE = 1e-6  # of the mean variance: entries that do not vary within a class tell nothing instead of everything
 _RANK = 1e-4  # of the largest spread
@@ -30,7 +30,7 @@ class GaussianClassifier:
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Learn means and covariances from weighted rows."""
-        self.standardised = Standardised(constant=np.inf)
+        self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         self.map: FloatArray | None = None
         if self.components is not None:
@@ -68,7 +68,7 @@ class GaussianClassifier:
         for mean, factor in zip(self.means, self.factors, strict=True):
             away = solve_triangular(factor, (z - mean).T, lower=True)
             logs.append(-0.5 * (away**2).sum(axis=0) - np.log(np.diag(factor)).sum())
-        return log_shares(np.stack(logs, axis=1))
+        return log_normalise(np.stack(logs, axis=1))
 
 
 def _centred(z: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:

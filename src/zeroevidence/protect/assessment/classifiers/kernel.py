@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import (
+from zeroevidence.protect.assessment.classifiers.classifier import (
     Classifier,
     WeightedClassifier,
-    log_shares,
+    log_normalise,
     register_classifier,
 )
 
@@ -34,7 +34,7 @@ class KernelMachine(WeightedClassifier):
     def log_posteriors(self, x: FloatArray) -> FloatArray:
         """Log-probability of each class, from the margins."""
         margins = self.model.decision_function(self.inputs(x))
-        return log_shares(np.stack([-margins, margins], axis=1) if margins.ndim == 1 else 2.0 * margins)
+        return log_normalise(np.stack([-margins, margins], axis=1) if margins.ndim == 1 else 2.0 * margins)
 
 
 @register_classifier("kernel", "kernel machine: who is near in all entries at once")

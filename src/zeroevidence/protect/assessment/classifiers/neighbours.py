@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import Classifier, Standardised, log_shares, register_classifier
+from zeroevidence.protect.assessment.classifiers.classifier import (
+    Classifier,
+    Standardiser,
+    log_normalise,
+    register_classifier,
+)
 
 _SHARPNESS = 10.0  # log-odds for a difference in cosine of one; the calibration of scores corrects it
 
@@ -20,7 +25,7 @@ class NearestPeople:
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Remember a mean vector for each person."""
-        self.standardised = Standardised(constant=np.inf)
+        self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         self.known = [
             _unit(np.stack([z[people == one].mean(axis=0) for one in np.unique(people[y == k])]))
@@ -31,7 +36,7 @@ class NearestPeople:
         """Log-probability of each class."""
         z = _unit(self.standardised.of(x))
         nearest = [np.sort(z @ known.T, axis=1)[:, -self.count :].mean(axis=1) for known in self.known]
-        return log_shares(_SHARPNESS * np.stack(nearest, axis=1))
+        return log_normalise(_SHARPNESS * np.stack(nearest, axis=1))
 
 
 def _unit(z: FloatArray) -> FloatArray:

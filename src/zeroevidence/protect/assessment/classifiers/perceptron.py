@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.protect.assessment.classifiers.base import Classifier, WeightedClassifier, register_classifier
+from zeroevidence.protect.assessment.classifiers.classifier import Classifier, WeightedClassifier, register_classifier
 
 
 @register_classifier("perceptron", "a network with one hidden layer: bent cuts")

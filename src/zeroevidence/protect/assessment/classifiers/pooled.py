@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.protect.assessment.classifiers.base import Classifier, register_classifier
-from zeroevidence.protect.assessment.classifiers.weighing import LogLinear
+from zeroevidence.protect.assessment.classifiers.classifier import Classifier, register_classifier
+from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
 
 
 @register_classifier(

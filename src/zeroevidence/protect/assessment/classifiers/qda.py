@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.protect.assessment.classifiers.base import Classifier, register_classifier
+from zeroevidence.protect.assessment.classifiers.classifier import Classifier, register_classifier
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
 
 

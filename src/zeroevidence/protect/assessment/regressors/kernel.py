@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import Standardised
-from zeroevidence.protect.assessment.regressors.base import Regressor, register_regressor, steady
+from zeroevidence.protect.assessment.classifiers.classifier import Standardiser
+from zeroevidence.protect.assessment.regressors.regressor import Regressor, register_regressor, steady
 
 _SETTINGS = ((1.0, 0.3), (1.0, 1.0), (0.1, 0.3), (1.0, 0.1))  # penalty, and width of the kernel relative to the entries
 _MOST_ROWS = 1500  # the cost grows with the third power
@@ -28,7 +28,7 @@ class KernelRidge:
         some = np.arange(len(x))
         if len(x) > _MOST_ROWS:
             some = np.random.default_rng(self.seed).choice(len(x), _MOST_ROWS, replace=False)
-        self.standardised = Standardised(constant=np.inf)
+        self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)[some]
         self.middle = float(np.average(y[some], weights=weights[some]))
         self.model: Any = Machine(alpha=self.penalty, kernel="rbf", gamma=self.gamma / x.shape[1])

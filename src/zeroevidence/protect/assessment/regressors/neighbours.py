@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import Standardised
-from zeroevidence.protect.assessment.regressors.base import LEAST_VARIANCE, Regressor, register_regressor
+from zeroevidence.protect.assessment.classifiers.classifier import Standardiser
+from zeroevidence.protect.assessment.regressors.regressor import LEAST_VARIANCE, Regressor, register_regressor
 
 _OWN_SHARE = 0.5  # of the variance: how much that of the nearest people counts beside that of everybody
 
@@ -21,7 +21,7 @@ class NearestPeople:
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Remember a mean vector and the number of each person."""
-        self.standardised = Standardised(constant=np.inf)
+        self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         _, first, who = np.unique(people, return_index=True, return_inverse=True)
         sums = np.zeros((len(first), z.shape[1]))

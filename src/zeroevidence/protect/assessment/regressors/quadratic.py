@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import Standardised
-from zeroevidence.protect.assessment.regressors.base import (
+from zeroevidence.protect.assessment.classifiers.classifier import Standardiser
+from zeroevidence.protect.assessment.regressors.regressor import (
     LEAST_VARIANCE,
     Regressor,
     register_regressor,
@@ -36,12 +36,12 @@ class Quadratic:
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Learn a slope for each product and, where asked to, for the size of what is left."""
-        self.standardised = Standardised(constant=np.inf)
+        self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         _, spread, directions = np.linalg.svd(z / np.sqrt(len(z)), full_matrices=False)
         kept = min(self.components, max(1, int(np.count_nonzero(spread > _RANK * spread.max()))))
         self.map = directions[:kept].T / np.maximum(spread[:kept], 1e-12)
-        self.scale = Standardised()
+        self.scale = Standardiser()
         features = self.scale.learn(self._products(x))
         self.slopes = ridge_weights(features, y, weights, self.penalty)
         left = (y - self._line(features, self.slopes)) ** 2

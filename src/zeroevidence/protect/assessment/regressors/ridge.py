@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.base import Standardised
-from zeroevidence.protect.assessment.regressors.base import Regressor, register_regressor, ridge_weights, steady
+from zeroevidence.protect.assessment.classifiers.classifier import Standardiser
+from zeroevidence.protect.assessment.regressors.regressor import Regressor, register_regressor, ridge_weights, steady
 
 _PENALTIES = (1.0, 0.01, 0.1, 10.0)
 
@@ -21,7 +21,7 @@ class Ridge:
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Learn a slope for each entry."""
-        self.standardised = Standardised(constant=np.inf)
+        self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         self.slopes = ridge_weights(z, y, weights, self.penalty)
         self.variance = float(np.average((y - self._line(z)) ** 2, weights=weights))

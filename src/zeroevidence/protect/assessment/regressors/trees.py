@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.regressors.base import Regressor, register_regressor, steady
+from zeroevidence.protect.assessment.regressors.regressor import Regressor, register_regressor, steady
 
 _LEVELS = 64
 _LEAVES = (4, 16)

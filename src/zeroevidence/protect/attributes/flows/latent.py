@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class LatentClasses:
     """Class densities :math:`N(m_k, v I)` over the coordinates of one attribute.
 
     Parameters
@@ -107,12 +107,12 @@ def simplex(classes: int, distance: float) -> FloatArray:
     return spread
 
 
-def wanted_evidence(llr: Any, classes: int, rows: int) -> FloatArray:
+def class_log_likelihoods(llr: Any, classes: int, rows: int) -> FloatArray:
     """Log-likelihoods of each class from the evidence that is asked for, for all vectors or for each.
 
     Examples
     --------
-    >>> wanted_evidence(2.0, classes=2, rows=5).tolist()
+    >>> class_log_likelihoods(2.0, classes=2, rows=5).tolist()
     [0.0, 2.0]
     """
     wanted = np.asarray(llr, dtype=np.float64)

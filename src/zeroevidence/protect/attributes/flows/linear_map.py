@@ -15,16 +15,16 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import InputError
-from zeroevidence.protect.attributes.flows.latent import Evidence, simplex
+from zeroevidence.protect.attributes.flows.latent import LatentClasses, simplex
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 
-FrontKind = Literal["lda", "pca", "none"]
+LinearMapKind = Literal["lda", "pca", "none"]
 _FLOOR = 1e-6  # of the largest variance: a direction with less counts as having none
 _LEAST_HALF = 1e-3  # of the distance between two classes: a coordinate must not be scaled to nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Front:
+class LinearMap:
     """Coordinates ``((x - mean) / scale) @ basis``, of which the first `width` are then rotated, scaled and shifted."""
 
     mean: FloatArray
@@ -40,11 +40,11 @@ class Front:
         labels: IntArray,
         weights: FloatArray,
         *,
-        kind: FrontKind,
+        kind: LinearMapKind,
         components: int,
         shrinkage: float,
         mu: float,
-    ) -> tuple[Front, list[Evidence]]:
+    ) -> tuple[LinearMap, list[LatentClasses]]:
         """Fit to weighted vectors; `labels` has a column for each attribute, whose discriminants come in that order.
 
         Returns the front and, for each attribute, the class densities to start from: those of the linear model for
@@ -57,7 +57,9 @@ class Front:
         counts = [int(column.max()) + 1 for column in labels.T]
         needed = sum(counts) - len(counts)
         dimension = x.shape[1]
-        start = [Evidence.binary(mu) if k == 2 else Evidence(simplex(k, np.sqrt(2.0 * mu)), 1.0) for k in counts]
+        start = [
+            LatentClasses.binary(mu) if k == 2 else LatentClasses(simplex(k, np.sqrt(2.0 * mu)), 1.0) for k in counts
+        ]
         if kind == "none":
             front = cls(mean, scale, np.eye(dimension), np.eye(dimension), np.zeros(dimension))
             return _wide_enough(front, needed), start
@@ -81,10 +83,10 @@ class Front:
         labels: IntArray,
         weights: FloatArray,
         *,
-        kind: FrontKind,
+        kind: LinearMapKind,
         components: int,
         shrinkage: float,
-    ) -> tuple[Front, ClassGaussians]:
+    ) -> tuple[LinearMap, ClassGaussians]:
         """Fit to weighted vectors of two classes with covariances of their own; also the densities to start from.
 
         In each coordinate the class means have their middle at zero and the variances a product of one. With ``lda``
@@ -133,7 +135,7 @@ class Front:
         return x
 
 
-def _wide_enough(front: Front, needed: int) -> Front:
+def _wide_enough(front: LinearMap, needed: int) -> LinearMap:
     if front.width < needed + 1 or front.width < 2:
         raise InputError(
             f"{front.width} dimension(s) with any spread cannot hold {needed} discriminant(s) and a residual"
@@ -185,7 +187,7 @@ def _diagonal_moments(
 
 def _discriminants(
     a: FloatArray, labels: IntArray, counts: list[int], whiten: FloatArray, effects: FloatArray
-) -> tuple[FloatArray, FloatArray, list[Evidence]]:
+) -> tuple[FloatArray, FloatArray, list[LatentClasses]]:
     """Rotate whitened coordinates so that class means differ only in the first ones: in the LLR for two classes."""
     width = len(whiten)
     blocks = np.split(effects, np.cumsum(counts)[:-1])
@@ -202,9 +204,9 @@ def _discriminants(
             half = float(means[1, 0])
             half = half if abs(half) > _LEAST_HALF else _LEAST_HALF
             turn[:, part] *= 2.0 * half
-            evidence.append(Evidence.binary(2.0 * half**2))
+            evidence.append(LatentClasses.binary(2.0 * half**2))
         else:
-            evidence.append(Evidence(means, 1.0))
+            evidence.append(LatentClasses(means, 1.0))
     u = a @ turn
     shift, start = np.zeros(width), 0
     for k, column in zip(counts, labels.T, strict=True):

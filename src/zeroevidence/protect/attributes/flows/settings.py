@@ -9,21 +9,21 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.attributes.flows.linear_map import FrontKind
+from zeroevidence.protect.attributes.flows.linear_map import LinearMapKind
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 # shared: classes differ in one latent coordinate; classes: each has variances of its own in all of them
 Covariances: TypeAlias = Literal["shared", "classes"]
 # balanced: classes count alike, and people in a class; none: vectors count alike
 Weights: TypeAlias = Literal["balanced", "none"]
-_CHOICES = {"front": FrontKind, "covariances": Covariances, "weights": Weights, "precision": Precision}
+_CHOICES = {"linear_map": LinearMapKind, "covariances": Covariances, "weights": Weights, "precision": Precision}
 MANY = 200_000  # vectors from which training takes large batches
 _ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
 _FEW_COMPONENTS = 64
 FEW_PEOPLE = 100
 # as published: all dimensions, Adam 1e-4 in batches of 64, mu from 10, vectors count alike, nobody held out
 PAPER: dict[str, Any] = {
-    "front": "none",
+    "linear_map": "none",
     "weights": "none",
     "batch": 64,
     "learning_rate": 1e-4,
@@ -48,11 +48,11 @@ def check_settings(given: Mapping[str, Any]) -> None:
             raise UsageError(f"{name}: expected a share from 0 to below 1, got {given[name]}")
 
 
-def transformed_width(rows: int, dimension: int, components: int | Literal["auto"], front: FrontKind) -> int:
+def transformed_width(rows: int, dimension: int, components: int | Literal["auto"], linear_map: LinearMapKind) -> int:
     """Number of components that the flow transforms."""
     if components != "auto":
         return min(components, dimension)
-    few = rows < _ROWS_PER_DIMENSION * dimension and front != "none"
+    few = rows < _ROWS_PER_DIMENSION * dimension and linear_map != "none"
     return min(_FEW_COMPONENTS, dimension) if few else dimension
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from zeroevidence._typing import IntArray
-from zeroevidence.protect.attributes.flows.latent import Evidence
+from zeroevidence.protect.attributes.flows.latent import LatentClasses
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 from zeroevidence.protect.attributes.shared.networks import need_torch
 
@@ -25,7 +25,7 @@ _PAPER_BATCH = 64  # to which the rate of the moving averages belongs
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class FlowTrainingSettings:
     """How to train."""
 
     epochs: int = 100
@@ -40,7 +40,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class TrainingHistory:
     """Loss on held-out vectors (negative log-likelihood, in nats per vector) before training and after each epoch."""
 
     losses: tuple[float, ...]
@@ -49,7 +49,7 @@ class History:
     mus: tuple[float, ...] = ()  # mean evidence of the concealed attribute, in nats, at the same times
 
 
-class Densities(Protocol):
+class TrainableDensities(Protocol):
     """Latent class densities as tensors that follow the data."""
 
     leading: int  # coordinates that stand before all others
@@ -60,7 +60,7 @@ class Densities(Protocol):
     def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
         """Move towards what a batch is like."""
 
-    def evidence(self) -> list[Evidence] | list[ClassGaussians]:
+    def evidence(self) -> list[LatentClasses] | list[ClassGaussians]:
         """As they are now, for each attribute."""
 
     def state(self) -> list[Any]:
@@ -109,10 +109,10 @@ class ClassDensities:
                 found = torch.where(count > 0.0, share.T @ part / count.clamp(min=1e-12), means)
                 means.lerp_(found, 1.0 - alpha)
 
-    def evidence(self) -> list[Evidence]:
+    def evidence(self) -> list[LatentClasses]:
         """As they are now, for each attribute."""
         return [
-            Evidence(means.double().cpu().numpy(), float(variance))
+            LatentClasses(means.double().cpu().numpy(), float(variance))
             for means, variance in zip(self.means, self.variances, strict=True)
         ]
 
@@ -186,7 +186,7 @@ class SpreadDensities:
 
 
 @dataclass(slots=True)
-class Data:
+class TensorData:
     """Vectors, labels (n x attributes) and weights on one device."""
 
     x: Any
@@ -199,13 +199,13 @@ class Data:
 
 def train(
     network: Any,
-    densities: Densities,
-    data: Data,
-    held: Data | None,
-    recipe: Recipe,
+    densities: TrainableDensities,
+    data: TensorData,
+    held: TensorData | None,
+    recipe: FlowTrainingSettings,
     *,
     progress: Callable[[int, int], None] | None = None,
-) -> History:
+) -> TrainingHistory:
     """Maximise the likelihood; with held-out vectors, keep the state that they find most likely, the start included.
 
     Training ends early after `patience` epochs without gain, and as soon as the weights are no longer finite.
@@ -235,13 +235,13 @@ def train(
         elif epoch - best >= recipe.patience or not math.isfinite(losses[-1]):
             break
     if held is None:
-        return History((), recipe.epochs, not _finite(torch, network), tuple(mus))
+        return TrainingHistory((), recipe.epochs, not _finite(torch, network), tuple(mus))
     network.load_state_dict(kept[0])
     densities.restore(kept[1])
-    return History(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
+    return TrainingHistory(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
 
 
-def held_out_loss(network: Any, densities: Densities, held: Data, rows: int = 65536) -> float:
+def held_out_loss(network: Any, densities: TrainableDensities, held: TensorData, rows: int = 65536) -> float:
     """Weighted mean of the negative log-likelihood, in the precision of the vectors."""
     torch = need_torch("a normalising flow")
     total = weight = 0.0
@@ -262,9 +262,9 @@ class _Step:
         self,
         torch: Any,
         network: Any,
-        densities: Densities,
-        data: Data,
-        recipe: Recipe,
+        densities: TrainableDensities,
+        data: TensorData,
+        recipe: FlowTrainingSettings,
         batch: int,
         steps: int,
     ) -> None:
@@ -347,5 +347,5 @@ def _finite(torch: Any, network: Any) -> bool:
     return bool(torch.stack([value.isfinite().all() for value in network.parameters()]).all())
 
 
-def _copy(network: Any, densities: Densities) -> tuple[dict[str, Any], list[Any]]:
+def _copy(network: Any, densities: TrainableDensities) -> tuple[dict[str, Any], list[Any]]:
     return {name: value.detach().clone() for name, value in network.state_dict().items()}, densities.state()

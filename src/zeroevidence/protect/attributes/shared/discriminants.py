@@ -9,8 +9,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.protect.attributes.flows.latent import against_others
-from zeroevidence.protect.attributes.shared.moments import Shrinkage, shrinking_share, shrunk
-from zeroevidence.protect.attributes.shared.transformers import Training, balanced_weights
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, balanced_weights
+from zeroevidence.protect.attributes.shared.moments import Shrinkage, shrinkage_share, shrunk
 
 _MIXTURES = (1.0, 0.75, 0.5, 0.25, 0.0)  # how much of the shared covariance is in that of each class
 _FOLDS = 3
@@ -18,7 +18,7 @@ _RIDGE = 1e-6  # of the mean variance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Discriminants:
+class LinearDiscriminants:
     """Log-likelihoods ``x @ directions - offsets`` of the classes against the first (d x (K - 1), and K - 1)."""
 
     directions: FloatArray
@@ -46,22 +46,22 @@ def evidence(log_likelihoods: FloatArray) -> FloatArray:
     return against_others(log_likelihoods)
 
 
-def class_means(data: Training) -> FloatArray:
+def class_means(data: LabelledVectors) -> FloatArray:
     """Weighted means of the classes of the first attribute, K x d."""
     labels = data.labels[:, 0]
     groups = [labels == k for k in range(int(labels.max()) + 1)]
     return np.stack([np.average(data.x[rows], axis=0, weights=data.weights[rows]) for rows in groups])
 
 
-def linear_discriminants(data: Training, shrinkage: Shrinkage) -> tuple[Discriminants, float]:
+def linear_discriminants(data: LabelledVectors, shrinkage: Shrinkage) -> tuple[LinearDiscriminants, float]:
     """Those of Gaussian classes with one covariance, and the share of it that was replaced."""
     share = data.weights / data.weights.sum()
     means = class_means(data)
     inside = data.x - means[data.labels[:, 0]]
-    level = shrinking_share(inside, shrinkage)
+    level = shrinkage_share(inside, shrinkage)
     inverse = np.linalg.pinv(shrunk((inside * share[:, None]).T @ inside, level), hermitian=True)
     squares = np.einsum("kd,de,ke->k", means, inverse, means)
-    return Discriminants(inverse @ (means[1:] - means[0]).T, 0.5 * (squares[1:] - squares[0])), level
+    return LinearDiscriminants(inverse @ (means[1:] - means[0]).T, 0.5 * (squares[1:] - squares[0])), level
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,23 +100,23 @@ class Quadratic:
         return cls(arrays["classes.means"], arrays["classes.inverses"], arrays["classes.log_determinants"])
 
 
-def quadratic_discriminants(data: Training) -> Quadratic:
+def quadratic_discriminants(data: LabelledVectors) -> Quadratic:
     """Gaussian classes whose covariances are mixed with the shared one, as much as people held out ask for."""
     folds = _folds(data)
     if folds is None:
-        return gaussian_classes(data, 1.0)
+        return fit_gaussian_classes(data, 1.0)
     losses = np.zeros(len(_MIXTURES))
     for fold in range(_FOLDS):
         held = folds == fold
         train, test = _part(data, ~held), _part(data, held)
         for number, mixture in enumerate(_MIXTURES):
-            told = gaussian_classes(train, mixture).log_likelihoods(test.x)
+            told = fit_gaussian_classes(train, mixture).log_likelihoods(test.x)
             told -= np.logaddexp.reduce(told, axis=1, keepdims=True)
             losses[number] -= np.average(told[np.arange(len(told)), test.labels[:, 0]], weights=test.weights)
-    return gaussian_classes(data, _MIXTURES[int(losses.argmin())])
+    return fit_gaussian_classes(data, _MIXTURES[int(losses.argmin())])
 
 
-def gaussian_classes(data: Training, mixture: float = 0.0) -> Quadratic:
+def fit_gaussian_classes(data: LabelledVectors, mixture: float = 0.0) -> Quadratic:
     """Gaussian classes with shrunk covariances, of which this share is that of all classes (1: linear)."""
     labels, means = data.labels[:, 0], class_means(data)
     inside = (data.x - means[labels]) * np.sqrt(data.weights / data.weights.mean())[:, None]
@@ -134,13 +134,13 @@ def gaussian_classes(data: Training, mixture: float = 0.0) -> Quadratic:
 
 def _covariance(rows: FloatArray) -> FloatArray:
     """Of centred rows, shrunk by Ledoit and Wolf."""
-    covariance = shrunk(rows.T @ rows / len(rows), shrinking_share(rows, "auto"))
+    covariance = shrunk(rows.T @ rows / len(rows), shrinkage_share(rows, "auto"))
     size = len(covariance)
     ridge: FloatArray = covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size)
     return ridge
 
 
-def _folds(data: Training) -> IntArray | None:
+def _folds(data: LabelledVectors) -> IntArray | None:
     """A fold for each row, by people, all classes in each; None where a class has too few people."""
     labels = data.labels[:, 0]
     fold = np.zeros(len(labels), dtype=np.int64)
@@ -152,6 +152,6 @@ def _folds(data: Training) -> IntArray | None:
     return fold
 
 
-def _part(data: Training, rows: FloatArray) -> Training:
+def _part(data: LabelledVectors, rows: FloatArray) -> LabelledVectors:
     labels, people = data.labels[rows], data.people[rows]
-    return Training(data.x[rows], labels, balanced_weights(labels, people), people)
+    return LabelledVectors(data.x[rows], labels, balanced_weights(labels, people), people)

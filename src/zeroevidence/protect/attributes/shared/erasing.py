@@ -8,8 +8,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.protect.attributes.shared.discriminants import class_means
-from zeroevidence.protect.attributes.shared.moments import Shrinkage, shrinking_share, shrunk
-from zeroevidence.protect.attributes.shared.transformers import Training
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
+from zeroevidence.protect.attributes.shared.moments import Shrinkage, shrinkage_share, shrunk
 
 _RANK = 1e-9  # of the largest: a direction with less counts as having nothing
 
@@ -28,12 +28,12 @@ class Eraser:
         return moved
 
 
-def eraser(data: Training, shrinkage: Shrinkage) -> Eraser:
+def eraser(data: LabelledVectors, shrinkage: Shrinkage) -> Eraser:
     """The eraser of some vectors; classes and people have the weights of the data."""
     share = data.weights / data.weights.sum()
     mean = share @ data.x
     centred = data.x - mean
-    covariance = shrunk((centred * share[:, None]).T @ centred, shrinking_share(centred, shrinkage))
+    covariance = shrunk((centred * share[:, None]).T @ centred, shrinkage_share(centred, shrinkage))
     values, directions = np.linalg.eigh(covariance)
     kept = values > _RANK * max(values[-1], np.finfo(float).tiny)
     values, directions = values[kept], directions[:, kept]

@@ -7,15 +7,13 @@ class is spread between people.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import UsageError
-
-if TYPE_CHECKING:
-    from zeroevidence.protect.attributes.shared.transformers import Training
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 
 Shrinkage: TypeAlias = float | Literal["auto"]
 _FLOOR = 1e-10  # of the largest variance: directions with less count as having that much
@@ -24,7 +22,7 @@ _CLOSE = 1e-12  # of the barycentre: it no longer moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class ClassMoments:
     """What classes and people are like.
 
     Parameters
@@ -56,7 +54,7 @@ class Moments:
         return found
 
 
-def class_moments(data: Training) -> Moments:
+def class_moments(data: LabelledVectors) -> ClassMoments:
     """Means and covariances of the first attribute's classes."""
     labels = data.labels[:, 0]
     means, between, within = [], [], []
@@ -68,10 +66,10 @@ def class_moments(data: Training) -> Moments:
         means.append(mean)
         between.append(away.T @ away / max(1, len(centres) - 1))
         within.append(inside.T @ inside / max(1, len(x) - len(centres)))
-    return Moments(np.stack(means), np.stack(between), np.stack(within), len(np.unique(data.people)))
+    return ClassMoments(np.stack(means), np.stack(between), np.stack(within), len(np.unique(data.people)))
 
 
-def within_covariance(data: Training) -> FloatArray:
+def within_covariance(data: LabelledVectors) -> FloatArray:
     """Covariance of the vectors of one person, shrunk; within classes where nobody has two vectors."""
     from sklearn.covariance import ledoit_wolf
 
@@ -94,7 +92,7 @@ def shrunk(covariance: FloatArray, share: float) -> FloatArray:
     return found
 
 
-def shrinking_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
+def shrinkage_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
     """The share itself or, for ``auto``, that of Ledoit and Wolf for centred rows."""
     if shrinkage == "auto":
         from sklearn.covariance import ledoit_wolf_shrinkage

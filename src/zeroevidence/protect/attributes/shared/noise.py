@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import within_covariance
-
-if TYPE_CHECKING:
-    from zeroevidence.protect.attributes.shared.transformers import Training
 
 # within: like the differences between vectors of one person; isotropic: as large, the same in all directions;
 # total: like the differences between any two vectors
@@ -32,7 +30,7 @@ def check_noise(level: float, shape: str) -> None:
         raise UsageError(f"noise_shape: expected one of {', '.join(get_args(NoiseShape))}, got {shape!r}")
 
 
-def noise_root(data: Training, shape: NoiseShape) -> FloatArray:
+def noise_root(data: LabelledVectors, shape: NoiseShape) -> FloatArray:
     """The root (d x d) of the covariance that noise of level one has."""
     if shape == "total":
         share = data.weights / data.weights.sum()
@@ -51,12 +49,12 @@ def symmetric_root(covariance: FloatArray) -> FloatArray:
     return root
 
 
-def drawn_for_vectors(rows: int, dimension: int, seed: int | None) -> FloatArray:
+def noise_for_vectors(rows: int, dimension: int, seed: int | None) -> FloatArray:
     """Standard normal numbers, anew for each vector; without a seed nobody can draw the same again."""
     return np.random.default_rng(seed).standard_normal((rows, dimension))
 
 
-def drawn_for_people(speakers: Any, dimension: int, key: str | bytes, rows: int) -> FloatArray:
+def noise_for_people(speakers: Any, dimension: int, key: str | bytes, rows: int) -> FloatArray:
     """Standard normal numbers that are the same for all vectors of a person, and known only to who holds the key."""
     names = np.asarray(speakers).astype(np.str_)
     if names.shape != (rows,):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.attributes.shared.discriminants import Discriminants, class_means
-from zeroevidence.protect.attributes.shared.transformers import Training
+from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants, class_means
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 
 _LOSS = 1000.0  # weight of the mean loss beside the penalty, however many vectors there are
 _RANK = 1e-9  # of a direction's length, after what was removed before
 
 
-def used_directions(data: Training, most: int) -> tuple[FloatArray, FloatArray, Discriminants]:
+def classifier_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray, LinearDiscriminants]:
     """At most so many orthonormal directions (d x m), the centre of the classes, and the first classifier."""
     centre = class_means(data).mean(axis=0)
     spread = float(np.sqrt(np.average(((data.x - centre) ** 2).mean(axis=1), weights=data.weights)))
@@ -21,7 +21,7 @@ def used_directions(data: Training, most: int) -> tuple[FloatArray, FloatArray, 
     found: list[FloatArray] = []
     slopes, constants = _classifier(left, data.labels[:, 0], data.weights)
     sides = (slopes[1:] - slopes[0]).T / scale
-    first = Discriminants(sides, centre @ sides - (constants[1:] - constants[0]))
+    first = LinearDiscriminants(sides, centre @ sides - (constants[1:] - constants[0]))
     while len(found) < most:
         new = _beyond(slopes - slopes.mean(axis=0), found)[: most - len(found)]
         if not new:
