@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroevidence.data.typed import load_json, typed
+from zeroevidence.data.files.json_values import load_json, typed
 from zeroevidence.web.job_process import JobRequest, ProblemList
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
