@@ -23,7 +23,7 @@ TITLES = {
 EXPOSED = ("exposed_one", "exposed_half")
 CORRECTED = ("cllr_min", "d_ece", "linkability", "mean_rank_disclosure")
 
-HEAD = """# Do the intervals hold?
+HEAD = """# Validity of intervals, p-values and comparisons
 
 This page is made by one command:
 
