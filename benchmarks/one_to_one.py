@@ -55,7 +55,7 @@ def peak_over_scores(target, nontarget):
     return 1 + peak / (target.nbytes + nontarget.nbytes)
 
 
-def others(target, nontarget):
+def other_libraries(target, nontarget):
     """Times of other libraries that are installed, for one measure each."""
     scores = np.concatenate((target, nontarget))
     labels = np.repeat([1, 0], (len(target), len(nontarget)))
@@ -107,7 +107,7 @@ def main():
                 + f"   memory {peak_over_scores(target, nontarget):.2f}"
             )
             if kind == "gaussian" and n_nontarget < 10**7:
-                for name, function in others(target, nontarget).items():
+                for name, function in other_libraries(target, nontarget).items():
                     print(f"    {name}: {best(function, 2) / floor:.1f}")
 
 
