@@ -143,7 +143,7 @@ def test_signatures_command_and_environment(audit_rows, text):
     assert f"numpy {np.__version__}" in text
 
 
-def test_flags_are_told_once_with_their_rows(audit_rows, text):
+def test_flags_are_told_once_with_their_rows(audit_rows, text, without_figures):
     assert "None of the checks raised a warning." in text
     few, failed = flag("few-speakers", speakers=4), flag("control-failed")
     page = to_html([audit_rows[0].with_flags(few, failed), *audit_rows[1:3], audit_rows[3].with_flags(few)])
@@ -228,7 +228,7 @@ def test_one_person_has_one_number_in_all_rows(named_rows):
     assert rows[0].trials is None
 
 
-def test_cards_of_an_audit(audit_rows):
+def test_cards_of_an_audit(audit_rows, without_figures):
     cards = [{"name": f"attacker {i} (x)", "objective": f"aim {i}", "backend": "plda"} for i in range(4)]
     text = to_html(audit_rows, cards=cards)
     assert "The strongest attacker: attacker 3 (x)" in text
@@ -313,7 +313,7 @@ def test_names_cannot_turn_the_sentences_around_them(audit_rows):
     assert "mine\ufffd\ufffd[31m\ufffd" in text
 
 
-def test_long_names_can_break(audit_rows):
+def test_long_names_can_break(audit_rows, without_figures):
     rows = [replace(row, labels={**row.labels, "system": "x" * 300}) for row in audit_rows]
     assert f'<td class="long">{"x" * 300}</td>' in to_html([*rows, audit_rows[0]])
 
@@ -349,7 +349,7 @@ def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "Bounds: unprotected voices show that the attack works at all." in attribute_page
 
 
-def test_bounds_are_told_of_where_they_are(audit_rows, text):
+def test_bounds_are_told_of_where_they_are(audit_rows, text, without_figures):
     assert "works at all, noise in the place of voices shows" in text
     assert "Bounds: " not in to_html(audit_rows[2:])
 
@@ -399,7 +399,7 @@ def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
     assert len(material.cards) == 4
 
 
-def test_several_recordings_stand_beside_one(audit_rows):
+def test_several_recordings_stand_beside_one(audit_rows, without_figures):
     table = recordings_table(audit_rows, verdict(audit_rows).finding)
     lines = [[cell.text for cell in line] for line in table.body]
     assert [line[:4] for line in lines] == [
