@@ -41,16 +41,6 @@ class Cue:
 CUES: Registry[Cue] = Registry("cue", package="zeroevidence.attack.cues", order=lambda cue: cue.name)
 
 
-def register_cue(name: str, words: str, *features: Feature) -> Callable[[Measure], Measure]:
-    """Add a function that measures the features of an utterance to `CUES`."""
-
-    def enter(measure: Measure) -> Measure:
-        CUES.add(Cue(name, words, features, measure))
-        return measure
-
-    return enter
-
-
 def find_cues(names: Iterable[str]) -> tuple[Cue, ...]:
     """The entries of these names, in the order of the table, each once."""
     return tuple(sorted({CUES.find(name) for name in sorted(set(names))}, key=lambda cue: cue.name))

@@ -8,7 +8,7 @@ import numpy as np
 
 from zeroevidence.attack.cues.cue import CUES, cue_vector, find_cues
 from zeroevidence.attack.cues.speech_signal import RATE
-from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
 
 _VERSION = 1  # of all cues: enters cache keys, so raise it with any change of a vector
 _ALL, _SOME = "cues", "cue:"
@@ -49,13 +49,18 @@ class CueExtractor:
         return result
 
 
-@register_extractor(
-    "cues",
-    "Cues beside the voice: rate, pitch, level, band and length",
-    forms=(_ALL, f"{_SOME}NAME"),
-    extra="speech",
-    takes=lambda name: name == _ALL or name.startswith(_SOME),
-)
 def load_cues(name: str, /, *, threads: int) -> CueExtractor:  # noqa: ARG001 (one core is enough)
     """All cues, or those named."""
     return CueExtractor(name)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "cues",
+        "Cues beside the voice: rate, pitch, level, band and length",
+        forms=(_ALL, f"{_SOME}NAME"),
+        extra="speech",
+        takes=lambda name: name == _ALL or name.startswith(_SOME),
+        load=load_cues,
+    )
+)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "resemblyzer"
@@ -73,14 +73,19 @@ def _package() -> tuple[Any, str]:
         raise MissingExtra(_EXTRA, "the Resemblyzer speaker encoder") from None
 
 
-@register_extractor(
-    "resemblyzer",
-    "Resemblyzer's encoder, whose weights come with its wheel",
-    forms=(Resemblyzer.name,),
-    extra=_EXTRA,
-    takes=lambda name: name.lower() == Resemblyzer.name,
-    needs="torch, a C compiler, a setuptools older than 81",
-)
 def load_resemblyzer(_name: str, /, *, threads: int) -> Resemblyzer:
     """The only encoder of this family."""
     return Resemblyzer(threads=threads)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "resemblyzer",
+        "Resemblyzer's encoder, whose weights come with its wheel",
+        forms=(Resemblyzer.name,),
+        extra=_EXTRA,
+        takes=lambda name: name.lower() == Resemblyzer.name,
+        needs="torch, a C compiler, a setuptools older than 81",
+        load=load_resemblyzer,
+    )
+)

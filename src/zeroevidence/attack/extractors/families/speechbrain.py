@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "speechbrain"
@@ -53,14 +53,19 @@ class SpeechBrain:
         return np.asarray(vector.squeeze().cpu().numpy(), np.float32)
 
 
-@register_extractor(
-    "speechbrain",
-    "Speaker encoders of SpeechBrain by name, fetched from their hub",
-    forms=("speechbrain/MODEL",),
-    extra=_EXTRA,
-    takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
-    needs="torch, and a network when a model is used first",
-)
 def load_speechbrain(name: str, /, *, threads: int) -> SpeechBrain:
     """The encoder of that name."""
     return SpeechBrain(name.replace(":", "/", 1), threads=threads)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "speechbrain",
+        "Speaker encoders of SpeechBrain by name, fetched from their hub",
+        forms=("speechbrain/MODEL",),
+        extra=_EXTRA,
+        takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
+        needs="torch, and a network when a model is used first",
+        load=load_speechbrain,
+    )
+)

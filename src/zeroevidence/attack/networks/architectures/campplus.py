@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zeroevidence.attack.networks.architecture import register_architecture
+from zeroevidence.attack.networks.architecture import ARCHITECTURES, Architecture
 from zeroevidence.attack.networks.onnx_layers import Layer
 
 _FRONT = 12  # convolutions over frequency and time
@@ -40,8 +40,10 @@ def _sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
     }
 
 
-@register_architecture("campplus", "CAM++ as 3D-Speaker builds it", recognises=_sizes)
 def _network() -> type[Any]:
     from zeroevidence.attack.networks.campplus import CamPlusPlus
 
     return CamPlusPlus
+
+
+ARCHITECTURES.add(Architecture("campplus", "CAM++ as 3D-Speaker builds it", _sizes, _network))
