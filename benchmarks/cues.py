@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.backends.plda import diagonalise, covariances
+from zeroevidence.attack.backends.plda import covariances, diagonalise
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.audio import load_audio

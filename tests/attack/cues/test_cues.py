@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.signal import lfilter
 
 from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.backends.plda import diagonalise, covariances
+from zeroevidence.attack.backends.plda import covariances, diagonalise
 from zeroevidence.attack.cues.cue import CUES, Cue, Feature, cue_values
 from zeroevidence.attack.cues.spectrum import EDGES
 from zeroevidence.attack.cues.speech_signal import SpeechSignal

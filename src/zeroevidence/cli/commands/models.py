@@ -44,7 +44,7 @@ def add(what: tuple[str, ...], card: str | None, name: str | None, overwrite: bo
     if len(what) == 1 and what[0].lower() in PUBLISHED_ENCODERS:
         raise UsageError(f"{what[0]}: nothing is fetched; expected its file, too: models add {what[0]} FILE")
     known = what[0] if len(what) == 2 else None
-    added = add_encoder(what[-1], card=card, known=known, name=name, overwrite=overwrite)
+    added = add_encoder(what[-1], card=card, published=known, name=name, overwrite=overwrite)
     click.echo(f"added {added.name}: {added.card.file}, sha256 {added.card.sha256}")
 
 
@@ -75,7 +75,7 @@ def _listed() -> None:
     there = inventory()
     for one in there.encoders:
         card, default = one.card, ", used unless another is named" if one.name == DEFAULT_EXTRACTOR else ""
-        click.echo(f"{click.style(one.name, bold=True)}  ({one.shelf}{default})")
+        click.echo(f"{click.style(one.name, bold=True)}  ({one.source}{default})")
         click.echo(f"    {card.architecture or 'architecture not said'}; {card.licence or 'licence not said'}")
         click.echo(f"    {card.dim} dimensions, {card.sample_rate} Hz, {card.front_end}; {card.file}")
     click.echo("\nNames of extractors, and what each needs:\n")

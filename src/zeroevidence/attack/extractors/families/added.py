@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily
-from zeroevidence.attack.onnx_models.folders import added_card, shelved
+from zeroevidence.attack.onnx_models.folders import added_card, read_named_card
 from zeroevidence.attack.onnx_models.runtime import EXTRA, OnnxExtractor
 from zeroevidence.errors import InputError
 
@@ -13,7 +13,7 @@ def load_added(name: str, /, *, threads: int) -> OnnxExtractor:
     card = added_card(name)
     if card is None:
         raise InputError("no such encoder was added", path=name)
-    return OnnxExtractor(shelved(card), threads=threads)
+    return OnnxExtractor(read_named_card(card), threads=threads)
 
 
 EXTRACTORS.add(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily
 from zeroevidence.attack.onnx_models.cards import CARD
-from zeroevidence.attack.onnx_models.folders import BUNDLED, shelved
+from zeroevidence.attack.onnx_models.folders import BUNDLED, read_named_card
 from zeroevidence.attack.onnx_models.runtime import EXTRA, OnnxExtractor
 
 NAME = "campplus"
@@ -15,7 +15,7 @@ HOME: Path = BUNDLED / NAME
 
 def load_campplus(_name: str, /, *, threads: int) -> OnnxExtractor:
     """The only encoder of this family."""
-    return OnnxExtractor(shelved(HOME / CARD), threads=threads)
+    return OnnxExtractor(read_named_card(HOME / CARD), threads=threads)
 
 
 EXTRACTORS.add(

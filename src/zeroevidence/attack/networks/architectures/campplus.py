@@ -19,7 +19,7 @@ def _sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
     if len(flat) != len(layers) - _FRONT or len(first) != 4 or first[1:] != (1, 3, 3) or len(last) != 3:
         return None
     halving, *body = flat
-    if halving.form.strides != (2,) or halving.shape[2] != 5:
+    if halving.spec.strides != (2,) or halving.shape[2] != 5:
         return None
     bare = [layer for layer in body if layer.kind == "conv" and len(layer.tensors) == 1]
     counts, growth = [0], 0
