@@ -113,7 +113,7 @@ class TestTable:
     def test_the_page_has_each(self):
         page = (DOCS / "cues.md").read_text(encoding="utf-8")
         for cue in CUES.values():
-            assert f"| `cue:{cue.name}` | {cue.words} | {len(cue.features)} |" in page
+            assert f"| `cue:{cue.name}` | {cue.description} | {len(cue.features)} |" in page
             if cue.name != "spectrum":  # whose features are bands
                 assert all(f"{feature.name} (" in page for feature in cue.features)
 

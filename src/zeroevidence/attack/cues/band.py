@@ -1,4 +1,4 @@
-"""Which band a recording fills: what microphone, room, codec and resampling left."""
+"""The frequency band of a recording, as microphone, room, codec and resampling left it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FALL_ABOVE = 1000.0  # Hz: falls further down are a voice's own
 
 
 def band(signal: SpeechSignal) -> FloatArray:
-    """Of the long-term average spectrum."""
+    """Measure the long-term average spectrum."""
     result = np.full(6, np.nan)
     power = signal.spectrum
     if not power.max() > 0.0:

@@ -1,4 +1,4 @@
-"""How long an utterance is, and how it was cut."""
+"""Duration of an utterance, and silence before and after speech."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FINEST = 0.05  # seconds: differences between shorter silences do not count muc
 
 
 def length(signal: SpeechSignal) -> FloatArray:
-    """In logarithms of seconds; without speech nothing is told about silences."""
+    """Measure logarithms of seconds; without speech silences are not measured."""
     duration = np.log(signal.seconds) if signal.seconds else np.nan
     at = np.flatnonzero(signal.speech)
     if not len(at):

@@ -1,4 +1,4 @@
-"""How loud a recording is, how noisy, and what the recorder did to it."""
+"""Level and noise of a recording, clipping and constant offset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OFFSET = 1e-4  # of full scale: offsets much smaller count as they are, larger 
 
 
 def level(signal: SpeechSignal) -> FloatArray:
-    """In dB of full scale, no lower than -100; the noise is the level that 5 % of the frames stay below."""
+    """Measure in dB of full scale, no lower than -100; the noise is the level that 5 % of the frames stay below."""
     frames = np.maximum(signal.levels, _LOWEST)
     low, tenth, high = np.percentile(frames, (5, 10, 95))
     squares, count = signal.wave**2, max(len(signal.wave), 1)

@@ -1,4 +1,4 @@
-"""How high a voice is, how far its pitch moves, and how fast."""
+"""Height of the pitch, how far it moves, and how fast."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.attack.cues.cue import CUES, Cue, Feature
 from zeroevidence.attack.cues.speech_signal import FRAMES_PER_SECOND, SpeechSignal
 
-_FEWEST = 10  # voiced frames that tell a pitch
+_FEWEST = 10  # voiced frames from which pitch is measured
 _APART = 4  # frames over which a slope is taken
 
 
 def pitch(signal: SpeechSignal) -> FloatArray:
-    """Of voiced frames; the range is from the 5 % lowest to the 5 % highest of them."""
+    """Measure voiced frames; the range is from the 5th to the 95th percentile."""
     result = np.full(7, np.nan)
     track = np.log(signal.pitch)
     voiced = track[~np.isnan(track)]

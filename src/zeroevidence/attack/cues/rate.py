@@ -15,7 +15,7 @@ _SHORTEST = 0.2  # seconds of speech that have a rate
 
 
 def syllables(signal: SpeechSignal) -> IntArray:
-    """Frames at which the smoothed level peaks within speech."""
+    """Return the frames at which the smoothed level peaks within speech."""
     from scipy.signal import find_peaks  # its package takes half a second to import
 
     window = np.hanning(_SMOOTH + 2)[1:-1]
@@ -24,12 +24,12 @@ def syllables(signal: SpeechSignal) -> IntArray:
     smooth = np.convolve(levels, window / window.sum(), "valid")
     # What comes before and after is quiet, or a syllable at either end would be no peak.
     peaks, _ = find_peaks(np.pad(smooth, 1, constant_values=lowest - _DIP), prominence=_DIP)
-    found: IntArray = peaks - 1
-    return found[signal.speech[found]]
+    frames: IntArray = peaks - 1
+    return frames[signal.speech[frames]]
 
 
 def rate(signal: SpeechSignal) -> FloatArray:
-    """From the first to the last frame of speech; pauses last 150 ms or more."""
+    """Measure from the first to the last frame of speech; pauses last 150 ms or more."""
     result = np.full(8, np.nan)
     speech = signal.speech
     starts, ends = runs(speech)

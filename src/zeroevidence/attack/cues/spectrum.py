@@ -1,4 +1,4 @@
-"""The colour of a recording: its long-term average spectrum in coarse bands."""
+"""Long-term average spectrum of a recording in coarse bands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPREAD = (10, 8, 3, 4, 3, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10)  # dB
 
 
 def spectrum(signal: SpeechSignal) -> FloatArray:
-    """The share of the power in each band; a bin that an edge cuts counts in part for both."""
+    """Measure the share of the power in each band; a bin that an edge cuts counts in part for both."""
     power = signal.spectrum
     total = float(power.sum())
     if not total > 0.0:

@@ -174,7 +174,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         """
         if feats.ndim != 3 or feats.shape[2] != self.bands:
             raise InputError(f"features of shape {tuple(feats.shape)}; expected utterances x frames x {self.bands}")
-        valid = _valid(lengths, feats, self.least_frames)
+        valid = _frame_mask(lengths, feats, self.least_frames)
         return self._trunk(feats.transpose(1, 2), valid).transpose(1, 2)
 
     def pooled(self, frames: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
@@ -183,7 +183,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         `lengths` counts the trunk's frames: `frame_lengths` of the number of feature frames.
         """
         least = int(self.frame_lengths(self.least_frames))
-        valid = _valid(lengths, frames, least)
+        valid = _frame_mask(lengths, frames, least)
         return self._head(frames.transpose(1, 2), valid).float()
 
     def frame_lengths(self, lengths: Any) -> Any:
@@ -192,7 +192,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         return (numbers + self.stride - 1) // self.stride
 
     def weighted(self) -> list[nn.Module]:
-        """The layers with weights, in the order in which they compute."""
+        """Return the layers with weights, in the order in which they compute."""
         return [module for module in self.modules() if isinstance(module, nn.Conv1d | nn.Conv2d | FixedBatchNorm)]
 
     @abstractmethod
@@ -204,8 +204,8 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         """Utterances x channels x frames to utterances x dim."""
 
 
-def _valid(lengths: Sequence[int] | Tensor | None, batch: Tensor, least: int) -> FrameMask | None:
-    """What `lengths` says, or nothing where the whole batch counts."""
+def _frame_mask(lengths: Sequence[int] | Tensor | None, batch: Tensor, least: int) -> FrameMask | None:
+    """Return the mask of `lengths`, or None where the whole batch counts."""
     frames = batch.shape[1]
     if frames < least:
         raise InputError(f"{int(frames)} frames; expected at least {least}")

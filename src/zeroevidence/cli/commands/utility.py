@@ -151,14 +151,14 @@ def heard_rows(
 
 def _recognised(command: str, said: Mapping[str, str], spoken: Corpus | None) -> dict[str, str]:
     """What a recogniser hears in the speech that there are transcripts of."""
-    from zeroevidence.auditing.utility.recognition import recognised
+    from zeroevidence.auditing.utility.recognition import recognise_speech
 
     if spoken is None:
         raise UsageError(
             "--recogniser hears a folder of speech; expected --corpus and, of anonymised speech, --anonymised"
         )
     wanted = [one for one in spoken if one.id in said]
-    return recognised(wanted, command, terminal_progress("hearing", "utterances"))
+    return recognise_speech(wanted, command, terminal_progress("hearing", "utterances"))
 
 
 def spoken_rows(

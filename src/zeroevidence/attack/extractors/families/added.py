@@ -1,4 +1,4 @@
-"""Encoders that ``zeroevidence models add`` took in, by their names."""
+"""Encoders that were added by ``zeroevidence models add``, by their names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zeroevidence.errors import InputError
 
 
 def load_added(name: str, /, *, threads: int) -> OnnxExtractor:
-    """The encoder of that name."""
+    """Load an added encoder."""
     card = added_card(name)
     if card is None:
         raise InputError("no such encoder was added", path=name)

@@ -14,7 +14,7 @@ HOME: Path = BUNDLED / NAME
 
 
 def load_campplus(_name: str, /, *, threads: int) -> OnnxExtractor:
-    """The only encoder of this family."""
+    """Load the only encoder of this family."""
     return OnnxExtractor(read_named_card(HOME / CARD), threads=threads)
 
 

@@ -1,4 +1,4 @@
-"""Cues beside the voice as extractors, so that an audit can attack with them as with a speaker encoder."""
+"""Cues beside the voice as extractors, for audits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALL, _SOME = "cues", "cue:"
 
 
 class CueExtractor:
-    """Features of cues in the order of the table, each over its usual spread.
+    """Features of cues in alphabetical order, as deviations from usual values in spreads.
 
     Parameters
     ----------
@@ -42,15 +42,12 @@ class CueExtractor:
         self.fingerprint = f"cues/{_VERSION}({'+'.join(cue.name for cue in self.cues)})"
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per waveform; finite for any, since what an utterance does not tell has its usual value."""
-        result = np.empty((len(waves), self.dim), np.float32)
-        for row, wave in enumerate(waves):
-            result[row] = cue_vector(wave, self.cues)
-        return result
+        """Return one vector per waveform; always finite, since a value that cannot be measured has its usual value."""
+        return np.array([cue_vector(wave, self.cues) for wave in waves], np.float32).reshape(len(waves), self.dim)
 
 
 def load_cues(name: str, /, *, threads: int) -> CueExtractor:  # noqa: ARG001 (one core is enough)
-    """All cues, or those named."""
+    """Load all cues, or those named."""
     return CueExtractor(name)
 
 

@@ -9,7 +9,7 @@ from zeroevidence.data.files.errors import is_file
 
 
 def load_onnx(name: str, /, *, threads: int) -> OnnxExtractor:
-    """The encoder of a card (``cards.json``, ``cards.json#model``) or of an ONNX file with a card beside it."""
+    """Load the encoder of a card (``cards.json``, ``cards.json#model``) or of an ONNX file with a card beside it."""
     return OnnxExtractor(read_card(*card_parts(name)), threads=threads)
 
 

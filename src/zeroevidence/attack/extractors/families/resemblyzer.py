@@ -34,7 +34,7 @@ class Resemblyzer:
         self.fingerprint = f"resemblyzer:{version}"
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per waveform.
+        """Return one vector per waveform.
 
         Raises
         ------
@@ -46,11 +46,11 @@ class Resemblyzer:
         before = torch.get_num_threads()
         torch.set_num_threads(self._threads)
         try:
-            return np.stack([self._one(np.asarray(wave, np.float32)) for wave in waves])
+            return np.stack([self._embed_one(np.asarray(wave, np.float32)) for wave in waves])
         finally:
             torch.set_num_threads(before)
 
-    def _one(self, wave: Wave) -> Vectors:
+    def _embed_one(self, wave: Wave) -> Vectors:
         voiced = self._preprocess(wave)
         if not len(voiced):
             raise InputError("Resemblyzer's voice detector finds no voice in it")
@@ -74,7 +74,7 @@ def _package() -> tuple[Any, str]:
 
 
 def load_resemblyzer(_name: str, /, *, threads: int) -> Resemblyzer:
-    """The only encoder of this family."""
+    """Load the only encoder of this family."""
     return Resemblyzer(threads=threads)
 
 
