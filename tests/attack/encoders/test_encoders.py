@@ -315,7 +315,7 @@ def test_a_failed_replacement_keeps_the_old_one(home, tiny, monkeypatch):
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", broken)
-    with pytest.raises(InputError, match="encoders cannot be kept there: No space left"):
+    with pytest.raises(InputError, match="encoders cannot be stored there: No space left"):
         add_encoder(tiny(), overwrite=True)
     assert _left(home) == ["tiny"]
     assert load_extractor("tiny").dim == 80
