@@ -214,7 +214,7 @@ BOMBS = (
     Bomb("torch zip", "v.pt", few_tensors, torch_zip, _PROTECT, "v.pt" + _LIMIT, ("torch", "safetensors")),
     Bomb("safetensors, shape", "model", model, tensor_head, _LOAD, _BROKEN, ("safetensors",)),
     Bomb("safetensors, header", "model", model, head_length, _LOAD, _BROKEN, ("safetensors",)),
-    Bomb("nested JSON", "r.json", result, nested, _REPORT, "r.json: lists within lists without end", ("jinja2",)),
+    Bomb("nested JSON", "r.json", result, nested, _REPORT, "r.json: lists are nested too deeply", ("jinja2",)),
 )
 
 

@@ -36,11 +36,10 @@ NEEDS = {
 }
 
 
-# Examples that take many seconds of processor time: whole audits, and the plan of a study.
+# Examples that take many seconds of processor time: whole audits.
 SLOW = (
     "zeroevidence.sample.audits",
     "zeroevidence.auditing.embedding_audit",
-    "zeroevidence.evaluation.planning.two_systems",
 )
 # Modules and functions of parts that are used by themselves, beside the public names of the package.
 MODULES_WITH_EXAMPLES = [

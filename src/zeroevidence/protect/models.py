@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._version import __version__
 from zeroevidence.data.files.errors import error_reason, reading_file
+from zeroevidence.data.files.json_values import read_json, typed
 from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
-from zeroevidence.data.typed import read_json, typed
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
@@ -121,8 +121,8 @@ def new_model(
     return ProtectorModel(protector, attribute, keep, counts, frozenset(_digest(name) for name in names))
 
 
-def save_model(model: ProtectorModel, folder: str | Path) -> None:
-    """Write a model into a folder, which must be new or empty.
+def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a model into a folder, which must be new or empty, or with `overwrite` hold an earlier model.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def save_model(model: ProtectorModel, folder: str | Path) -> None:
     ['model.json', 'model.safetensors']
     """
     tensors = _safetensors()
-    path = check_new(folder)
+    path = check_new(folder, overwrite=overwrite)
     protector = model.protector
     check_is_fitted(protector, "classes_")
     if ATTRIBUTE_PROTECTORS.find(protector.kind).cls is not type(protector):
@@ -159,15 +159,21 @@ def save_model(model: ProtectorModel, folder: str | Path) -> None:
         "sha256": hashlib.sha256(numbers).hexdigest(),
     }
     path.mkdir(parents=True, exist_ok=True)
+    (path / _DESCRIPTION).unlink(missing_ok=True)
     _write(path / _NUMBERS, numbers)
     # last, so that a folder without it is seen to be incomplete
     _write(path / _DESCRIPTION, (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def check_new(folder: str | Path) -> Path:
-    """The folder of a model to come: new, empty, or left by a process that was killed before its model was whole."""
+def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Return the folder of a model to be written, which is refused unless it is new, empty or holds part of a model.
+
+    With `overwrite` it may hold a whole model.
+    """
     path = Path(folder)
-    refuse_used_folder(path, unfinished=() if (path / _DESCRIPTION).exists() else (_NUMBERS,))
+    if (path / _DESCRIPTION).exists() and not overwrite:
+        raise UsageError(f"{folder}: exists and holds a model; --overwrite replaces it")
+    refuse_used_folder(path, unfinished=(_NUMBERS, _DESCRIPTION))
     return path
 
 
@@ -213,13 +219,13 @@ class _Description:
     protector: str
     parameters: Mapping[str, Any]
     attribute: str
-    classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...]
+    classes: tuple[str | int | float, ...]
     dimension: int
     sha256: str
     trained_on: Mapping[str, int]
     speakers: tuple[str, ...]
     keep: str | None = None
-    kept_classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...] = ()
+    kept_classes: tuple[str | int | float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
@@ -227,6 +233,8 @@ class _Description:
         for name, classes in (("classes", self.classes), ("kept_classes", self.kept_classes)):
             if len(set(classes)) < len(classes) or len(classes) == 1 or (name == "classes" and not classes):
                 raise UsageError(f"{name}: expected at least two, each once")
+            if len({isinstance(label, str) for label in classes}) > 1:
+                raise UsageError(f"{name}: expected texts or numbers, got both")
         if any(isinstance(one, (list, Mapping)) for one in self.parameters.values()):
             raise UsageError("parameters: expected numbers and words")
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, rank
-from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import Family, Measure, measures_of
@@ -37,6 +36,14 @@ TestedBy: TypeAlias = Literal["exchanged", "area"]
 # speaker: people were exchanged; label: labels of single scores were; list: scores were simulated
 NullUnit: TypeAlias = Literal["speaker", "label", "list"]
 ROWS_LIMIT = 20_000_000  # scores; beyond, the evidence of every identity would not fit beside the matrix
+
+
+class MatrixParts(Protocol):
+    """Scores that form one matrix of trials and identities, or one for each fold of people."""
+
+    @property
+    def parts(self) -> tuple[ScoreMatrix, ...]:
+        """The matrices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +138,7 @@ class PairNull:
         self,
         target: FloatArray,
         nontarget: FloatArray,
-        rows: ScoreMatrix | FoldedScores | None,
+        rows: MatrixParts | None,
         settings: PairSettings | None = None,
         *,
         people: tuple[IntArray, IntArray] | None = None,
@@ -224,7 +231,7 @@ class ListNull:
 
 def pair_null(
     scores: Scores,
-    rows: ScoreMatrix | FoldedScores | None,
+    rows: MatrixParts | None,
     settings: PairSettings | None = None,
     *,
     clusters: Clusters | None = None,

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.attack.encoders.training_speakers import person_digest
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.training.settings import TrainingSettings
@@ -70,6 +71,7 @@ def short():
     return TrainingSettings(epochs=2, look=1, crop=30, batch=32)
 
 
+@slow
 def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeypatch):
     said = []
     tuning = FineTuner(utterances, None, tmp_path, "standard", short, say=said.append)

@@ -20,7 +20,7 @@ from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.search import search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.inputs.scoring import ScoringName
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
@@ -89,7 +89,7 @@ def test_results_are_those_of_the_matrix(files, dev):
     assert out == ""
     assert "120 trials x 40 identities, numpy: 4.8e+03 pairs" in err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = search(matrix(files, "p"), matrix(files, "d") if dev else None, Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None).run(Options())
     for name, metric in expected.metrics.items():
         assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
         assert found.metrics[name].method == metric.method
@@ -110,7 +110,7 @@ def test_a_weight_may_be_given_and_the_table_be_csv(files):
     code, _, err = run(*arguments, "--table", "csv", "-o", files / "out")
     assert code == 0, err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = search(matrix(files, "p"), matrix(files, "d"), Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d")).run(Options())
     assert found.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
     assert "singling_out" not in found.metrics
     assert len(pl.read_csv(files / "out" / "trials.csv")) == 120
@@ -143,7 +143,7 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
     [
         (["--enrol", "penrol.npz", "--trial", "nowhere.npz"], 3, "nowhere.npz: no such file"),
         (["--enrol", "denrol.npz", "--trial", "ptrial.npz"], 3, "no trial has its speaker"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "go together"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "belong together"),
         (
             [
                 "--enrol",
@@ -160,7 +160,7 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
         ),
         (["--enrol", "penrol.npz", "--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is nan"),
         (["--enrol", "penrol.npz", "--trial", "nobody.npz"], 3, "speakers are not known"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--backend", "numpy"], 2, "triton"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--engine", "numpy"], 2, "triton"),
     ],
 )
 def test_what_is_wrong_is_said(files, arguments, code, words):

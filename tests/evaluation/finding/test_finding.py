@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.auditing import EmbeddingSets, audit
@@ -135,6 +136,7 @@ def test_a_file_tells_the_same_as_the_rows_it_holds():
     assert findings(from_json(to_json(rows))) == findings(rows)
 
 
+@slow
 def test_nothing_is_found_too_often_where_nothing_is():
     """One in twenty audits of three attackers may be wrong, not one in twenty attackers."""
     audits = 200
@@ -144,6 +146,7 @@ def test_nothing_is_found_too_often_where_nothing_is():
     assert share > 0.0  # or nothing would ever be found
 
 
+@slow
 def test_what_leaks_is_found():
     levels = [findings(attacked(seed, 2.0))[0].level for seed in range(20)]
     assert np.mean([level in FOUND for level in levels]) >= 0.95

@@ -16,7 +16,7 @@ from zeroevidence.data.formats.linked_trials import read_linked
 from zeroevidence.data.preparing.name_order import name_ranks, sort_by_name
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.reading.results import read_results, to_json
-from zeroevidence.evaluation.scores.search import average_disclosure
+from zeroevidence.evaluation.scores.matrix_search import average_disclosure
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.linkage.calibration.search_calibration import calibrate_search
 from zeroevidence.linkage.inputs.pairing import pair
@@ -239,7 +239,7 @@ def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protec
 
 
 def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
-    words = ("--attribute", "sex", "--protector", "leace", "--attacker", "lda", "--attacker", "logistic")
+    words = ("--attribute", "sex", "--protector", "leace", "--classifier", "lda", "--classifier", "logistic")
     words += ("--intervals", "20", "--null", "20", "-f", "json")
     found = []
     for place, seed in (("a", None), ("b", 5)):

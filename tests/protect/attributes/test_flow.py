@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from tests.effort import slow
 from tests.protect.attributes import classes
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
@@ -77,6 +78,7 @@ def test_evidence_is_set_as_asked(gaussian):
     np.testing.assert_allclose(flow.to_latent(flow.transform(x))[:, 1:], latent[:, 1:], atol=1e-3)
 
 
+@slow
 def test_a_bent_boundary_is_followed_where_a_plane_fails():
     rng = np.random.default_rng(2)
     (x, y), (test, test_y) = classes.curved(rng, 8000), classes.curved(rng, 4000)
@@ -86,6 +88,7 @@ def test_a_bent_boundary_is_followed_where_a_plane_fails():
     assert attacked(flow.transform(x), y, flow.transform(test), test_y, "b").value < 0.05
 
 
+@slow
 def test_three_classes():
     rng = np.random.default_rng(3)
     (x, y), (test, test_y) = classes.three(rng, 8000), classes.three(rng, 4000)
@@ -102,6 +105,7 @@ def test_three_classes():
     np.testing.assert_allclose(reached - reached[:, 1:2], np.tile(wanted, (50, 1)), atol=1e-3)
 
 
+@slow
 def test_a_second_attribute_is_kept():
     rng = np.random.default_rng(4)
     n = 6000
@@ -131,6 +135,7 @@ def test_few_vectors_leave_the_complement_alone():
     assert ZeroEvidenceFlow(epochs=1).fit(np.tile(x, (4, 2)), np.tile(y, 4)).linear_map_.width <= 64
 
 
+@slow
 def test_few_people_are_all_trained_on():
     x, y, _ = classes.gaussian(np.random.default_rng(11), 600)
     y = np.repeat(["a", "b"], 300)
@@ -191,6 +196,7 @@ def test_mu_after_a_batch_is_that_of_equation_six():
     assert paper.evidence_[0].mu == pytest.approx(paper.history_.mus[-1])
 
 
+@slow
 def test_mu_forgets_where_it_started():
     x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
     made = [
@@ -202,6 +208,7 @@ def test_mu_forgets_where_it_started():
     assert 3.5 < np.mean(ends) < 7.0  # on its way to 6
 
 
+@slow
 def test_imbalance_does_not_move_the_boundary():
     rng = np.random.default_rng(9)
     x, y, truth = classes.gaussian(rng, 8000)

@@ -21,7 +21,7 @@ from typing import Any
 
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS, RATE
 from zeroevidence.data.files.errors import is_file
-from zeroevidence.data.typed import is_writable, load_json, shortened, shown
+from zeroevidence.data.files.json_values import is_writable, load_json, shortened, shown
 from zeroevidence.errors import InputError
 
 CARD = "card.json"  # what a card is called in the folder of an encoder

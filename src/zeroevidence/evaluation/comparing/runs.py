@@ -66,14 +66,14 @@ def compare_runs(
     names = list(dict.fromkeys(systems))
     if len(names) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(names)}")
-    found = []
+    comparisons = []
     for group in matched([row.labels for row in results], [row.about for row in results], [""] * len(results)):
         trained = {name: [results[i] for i in group.places if systems[i] == name] for name in names}
         few = next((name for name, rows in trained.items() if len(rows) < 2), None)
         if few is not None:
             raise UsageError(f"{few} has {len(trained[few])} training(s); expected at least two of every system")
-        found += _within(trained, group.labels, measures)
-    return found
+        comparisons += _within(trained, group.labels, measures)
+    return comparisons
 
 
 def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[str] = ()) -> dict[str, str]:
@@ -95,17 +95,17 @@ def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[
         raise UsageError("SCORES and --runs do not go together; expected every score file after a --runs")
     if systems and len(systems) != len(sizes):
         raise UsageError(f"expected one name for each of the {len(sizes)} systems, got {len(systems)}")
-    titles, found, start = distinct_names(scores), dict[str, str](), 0
+    titles, systems_of_files, start = distinct_names(scores), dict[str, str](), 0
     for place, size in enumerate(sizes):
-        own = titles[start : start + size]
-        name = systems[place] if systems else _beginning(own) or own[0]
-        if name in found.values():
+        titles_of_system = titles[start : start + size]
+        name = systems[place] if systems else _beginning(titles_of_system) or titles_of_system[0]
+        if name in systems_of_files.values():
             name = f"{name} ({place + 1})"
-        found |= dict.fromkeys(own, name)
+        systems_of_files |= dict.fromkeys(titles_of_system, name)
         start += size
-    if len(found) != len(scores):
+    if len(systems_of_files) != len(scores):
         raise UsageError("a file is given twice; expected each training once")
-    return found
+    return systems_of_files
 
 
 def _beginning(names: Sequence[str]) -> str:
@@ -117,10 +117,10 @@ def _beginning(names: Sequence[str]) -> str:
 def _within(
     trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], measures: Sequence[str] | None
 ) -> list[Comparison]:
-    rows = [row for own in trained.values() for row in own]
-    named = [f"{name}, training {n}" for name, own in trained.items() for n in range(1, len(own) + 1)]
+    rows = [row for system_rows in trained.values() for row in system_rows]
+    named = [f"{name}, training {n}" for name, system_rows in trained.items() for n in range(1, len(system_rows) + 1)]
     drawn = paired_replicates(rows, named)
-    chosen = measures or usual_measures([set(one.left_out) for one in drawn])
+    chosen = measures or usual_measures([set(replicates.left_out) for replicates in drawn])
     return [_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen]
 
 
@@ -132,7 +132,7 @@ def _compared(
         raise UsageError(f"{name} is not a measure that can be compared")
     level = next(iter(trained.values()))[0].setup.level
     runs = {system: _runs(rows, name, system) for system, rows in trained.items()}
-    pairs = [_pair(one, other, runs, people, level) for one, other in combinations(trained, 2)]
+    pairs = [_pair(first, second, runs, people, level) for first, second in combinations(trained, 2)]
     sizes = "+".join(str(len(rows)) for rows in trained.values())
     signatures = [row.signature for rows in trained.values() for row in rows]
     return ranked(
@@ -151,12 +151,12 @@ def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
     return TrainingRuns(
-        np.array([float(result) for result in metrics]), np.stack([one.left_out[name] for one in drawn])
+        np.array([float(result) for result in metrics]), np.stack([replicates.left_out[name] for replicates in drawn])
     )
 
 
-def _sources(found: SpreadSources | None) -> Sources | None:
-    return None if found is None else Sources(found.people.error, found.trainings.error)
+def _sources(spread: SpreadSources | None) -> Sources | None:
+    return None if spread is None else Sources(spread.people.error, spread.trainings.error)
 
 
 def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
@@ -175,13 +175,15 @@ def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: s
     return Placed(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
 
 
-def _pair(one: str, other: str, runs: Mapping[str, TrainingRuns], people: Sampled, level: float) -> PairwiseDifference:
-    value = runs[one].mean - runs[other].mean
-    found = training_spread([runs[one], runs[other]], people.shares, people.effective)
-    if found is None:
-        return PairwiseDifference(one, other, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
-    low, high = found.both.limits(value, level)
+def _pair(
+    first: str, second: str, runs: Mapping[str, TrainingRuns], people: Sampled, level: float
+) -> PairwiseDifference:
+    value = runs[first].mean - runs[second].mean
+    spread = training_spread([runs[first], runs[second]], people.shares, people.effective)
+    if spread is None:
+        return PairwiseDifference(first, second, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
+    low, high = spread.both.limits(value, level)
     # rounding must not make two equal systems differ
-    alike = abs(value) <= 1e-12 * max(1.0, abs(runs[one].mean), abs(runs[other].mean))
-    p_value = 1.0 if alike else found.both.p_value(value)
-    return PairwiseDifference(one, other, Difference(value, low, high, p_value), p_value, _sources(found))
+    alike = abs(value) <= 1e-12 * max(1.0, abs(runs[first].mean), abs(runs[second].mean))
+    p_value = 1.0 if alike else spread.both.p_value(value)
+    return PairwiseDifference(first, second, Difference(value, low, high, p_value), p_value, _sources(spread))

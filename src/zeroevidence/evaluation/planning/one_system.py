@@ -144,10 +144,10 @@ class Plan:
     level: float = LEVEL
 
     def __getitem__(self, name: str) -> Expected:
-        for one in self.expected:
-            if one.measure == name:
-                return one
-        raise KeyError(f"{name!r} is not planned; there is {', '.join(one.measure for one in self.expected)}")
+        for expected in self.expected:
+            if expected.measure == name:
+                return expected
+        raise KeyError(f"{name!r} is not planned; there is {', '.join(expected.measure for expected in self.expected)}")
 
 
 def plan(
@@ -210,11 +210,13 @@ def plan(
     here = outcomes[people]
     return Plan(
         people,
-        tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds, level) for name in names),
+        tuple(
+            _expected(name, [outcome.measures[name] for outcome in here], true[name], bounds, level) for name in names
+        ),
         tuple(Wanted(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
         power,
         Simulation(design, measure, float(leak), shift, simulations, seed),
-        float(np.mean([one.beaten for one in here])),
+        float(np.mean([outcome.beaten for outcome in here])),
         level,
     )
 
@@ -231,16 +233,16 @@ def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -
 
 def checked_bound(name: str, bound: float) -> float:
     """A bound within the range of its measure."""
-    one = MEASURES.find(name)
-    if one.discloses == "none" or not one.low <= bound <= one.high:
-        raise UsageError(f"{name}: expected a bound from {one.range}, got {bound:g}")
+    measure = MEASURES.find(name)
+    if measure.discloses == "none" or not measure.low <= bound <= measure.high:
+        raise UsageError(f"{name}: expected a bound from {measure.range}, got {bound:g}")
     return float(bound)
 
 
 def sizes_beside(design: Design) -> tuple[int, ...]:
     """Numbers of people to simulate beside the one asked for, to find the one that is needed."""
-    found = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
-    return tuple(n for n in found if n != design.people)
+    sizes = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
+    return tuple(n for n in sizes if n != design.people)
 
 
 def check_size(design: Design) -> None:
@@ -264,14 +266,18 @@ def clipped(name: str, value: float, people: int) -> float:
 
 def most_of(name: str, people: int) -> float:
     """The end of a measure's scale."""
-    one = MEASURES[name]
-    return min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
+    measure = MEASURES[name]
+    return (
+        min(measure.high, float(np.log2(people)))
+        if measure.family == "search" and measure.unit == "bit"
+        else measure.high
+    )
 
 
 def one_sided_limit(name: str, value: float, spread: Spread, people: int, level: float) -> float:
     """The one-sided limit on the side of the attacker."""
-    one = MEASURES[name]
-    limit = limit_on_scale(spread, value, level, one.discloses, (one.low, most_of(name, people)))
+    measure = MEASURES[name]
+    limit = limit_on_scale(spread, value, level, measure.discloses, (measure.low, most_of(name, people)))
     return value if limit is None else limit
 
 
@@ -307,27 +313,27 @@ class _Trial:
     def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
         row = evaluate(data, null=permutations, seed=number, level=self.level)
-        found = {name: _one(row.metrics[name]) for name in self.names}
-        return _Outcome(found, chances([row])[0].beaten is True)
+        results = {name: _one(row.metrics[name]) for name in self.names}
+        return _Outcome(results, chances([row])[0].beaten is True)
 
 
-def _one(found: MeasureResult) -> _One:
-    assert found.low is not None
-    assert found.high is not None
-    assert found.bound is not None
-    return _One(float(found), found.low, found.high, found.bound, found.p_value)
+def _one(result: MeasureResult) -> _One:
+    assert result.low is not None
+    assert result.high is not None
+    assert result.bound is not None
+    return _One(float(result), result.low, result.high, result.bound, result.p_value)
 
 
-def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float], level: float) -> Expected:
+def _expected(name: str, results: Sequence[_One], true: float, bounds: Mapping[str, float], level: float) -> Expected:
     value, low, high, limit = (
-        float(np.mean([getattr(one, field) for one in found])) for field in ("value", "low", "high", "limit")
+        float(np.mean([getattr(result, field) for result in results])) for field in ("value", "low", "high", "limit")
     )
-    p_values = [one.p_value for one in found if one.p_value is not None]
+    p_values = [result.p_value for result in results if result.p_value is not None]
     power = float(np.mean([p <= alpha(level) for p in p_values])) if p_values else None
     bound, shown = bounds.get(name), None
     if bound is not None:
-        shown = float(np.mean([sign_of_leak(name) * one.limit <= sign_of_leak(name) * bound for one in found]))
-    error = float(np.std([one.high - one.low for one in found], ddof=1) / np.sqrt(len(found)))
+        shown = float(np.mean([sign_of_leak(name) * result.limit <= sign_of_leak(name) * bound for result in results]))
+    error = float(np.std([result.high - result.low for result in results], ddof=1) / np.sqrt(len(results)))
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
 
@@ -348,7 +354,9 @@ def _needed(
 ) -> PeopleNeeded:
     """How many people a bound takes."""
     sign = sign_of_leak(name)
-    limits = {size: sign * np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
+    limits = {
+        size: sign * np.array([outcome.measures[name].limit for outcome in some]) for size, some in outcomes.items()
+    }
     true = true_by_people(trial.design, trial.shift, name)
     return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed, trial.level)
 
@@ -356,5 +364,5 @@ def _needed(
 def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:
     """The truth of a measure for numbers of people: that of a search depends on how many are searched."""
     sizes = _SEARCHED if MEASURES[name].family == "search" else _SEARCHED[:1]
-    known = [truth(replace(design, people=n), shift)[name] for n in sizes]
-    return lambda people: np.interp(np.log(people), np.log(sizes), known)
+    truths = [truth(replace(design, people=n), shift)[name] for n in sizes]
+    return lambda people: np.interp(np.log(people), np.log(sizes), truths)

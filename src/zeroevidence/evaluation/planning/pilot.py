@@ -100,14 +100,14 @@ def _spreads(pilot: Evaluation) -> tuple[dict[str, tuple[float, Spread]], int]:
         )
     if pilot.setup.tandem is not None:
         raise InputError("the pilot is a tandem, whose intervals rest on attacks too; expected scores of people")
-    found = {
-        name: (one.corrected, one.spread)
-        for name, one in pilot.metrics.items()
-        if name in MEASURES and MEASURES[name].discloses != "none" and one.spread is not None
+    spreads = {
+        name: (result.corrected, result.spread)
+        for name, result in pilot.metrics.items()
+        if name in MEASURES and MEASURES[name].discloses != "none" and result.spread is not None
     }
-    if not found:
+    if not spreads:
         raise InputError("the pilot has no intervals to plan from; evaluate its scores again, with intervals")
-    return found, number
+    return spreads, number
 
 
 def strongest_attack(rows: Sequence[Evaluation]) -> Evaluation:

@@ -119,14 +119,16 @@ def plan_comparison(
     outcomes = run_simulations(trial, jobs, workers, progress)
     less, more = (true_by_people(design, shift, measure) for shift in shifts)
     # Two systems are told apart where the limit on the near side of the difference is beyond 0.
-    limits = {size: -np.array([one.low for one in some]) for size, some in outcomes.items()}
+    limits = {size: -np.array([difference.low for difference in some]) for size, some in outcomes.items()}
     needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, seed, level)
     here = outcomes[people]
-    low, high = sorted(sign * float(np.mean([getattr(one, end) for one in here])) for end in ("low", "high"))
-    told = float(np.mean([one.p_value <= alpha(level) for one in here]))
+    low, high = sorted(
+        sign * float(np.mean([getattr(difference, end) for difference in here])) for end in ("low", "high")
+    )
+    told_apart = float(np.mean([difference.p_value <= alpha(level) for difference in here]))
     return PlannedComparison(
-        design, shared, measure, float(leak), sign * float(difference), low, high, high - low, told, power, needed,
-        simulations, seed, level,
+        design, shared, measure, float(leak), sign * float(difference), low, high, high - low, told_apart, power,
+        needed, simulations, seed, level,
     )  # fmt: skip
 
 
@@ -149,8 +151,8 @@ class _Pair:
                 ("less", "more"), simulated_systems(design, self.shifts, self.shared, self.seed, number), strict=True
             )
         ]
-        (found,) = compare(rows[::-1], [self.name])
-        one = found.pairs[0].difference
+        (comparison,) = compare(rows[::-1], [self.name])
+        difference = comparison.pairs[0].difference
         if sign_of_leak(self.name) > 0:
-            return one
-        return replace(one, value=-one.value, low=-one.high, high=-one.low)
+            return difference
+        return replace(difference, value=-difference.value, low=-difference.high, high=-difference.low)

@@ -27,7 +27,7 @@ def read_published(path: str | Path) -> list[Evaluation]:
 def _evaluation(row: SummaryRow, name: str) -> Evaluation:
     about = About(role="utility", speech=row.speech) if row.threat is None else About.against(row.threat)
     return Evaluation(
-        metrics={one: MeasureResult.of(one, value, _METHOD) for one, value in row.measures.items()},
+        metrics={measure: MeasureResult.of(measure, value, _METHOD) for measure, value in row.measures.items()},
         setup=Setup(recorded=f"{_METHOD}|{name}:{row.line}"),
         labels=row.labels,
         about=about,

@@ -168,15 +168,15 @@ def _with_nan(value: Any) -> Any:
     return value
 
 
-def _refuse_unknown(given: Any, read: Any, where: str) -> None:
+def _refuse_unknown(record: Any, read: Any, where: str) -> None:
     """Refuse fields of a record that the row made of it does not have."""
-    if isinstance(given, Mapping) and isinstance(read, Mapping):
-        for name, part in given.items():
+    if isinstance(record, Mapping) and isinstance(read, Mapping):
+        for name, part in record.items():
             if name not in read:
                 raise InputError(f"{where}: unknown field {str(name)[:40]!r}; expected {', '.join(read)}")
             _refuse_unknown(part, read[name], f"{where}.{name}")
-    elif isinstance(given, list) and isinstance(read, list) and given and isinstance(given[0], (dict, list)):
-        for number, (part, other) in enumerate(zip(given, read, strict=True), 1):
+    elif isinstance(record, list) and isinstance(read, list) and record and isinstance(record[0], (dict, list)):
+        for number, (part, other) in enumerate(zip(record, read, strict=True), 1):
             _refuse_unknown(part, other, f"{where}[{number}]")
 
 

@@ -84,10 +84,10 @@ class Options:
 
     def changed(self, settings: Mapping[str, Any]) -> Options:
         """The same with some settings changed by name."""
-        known = [field.name for field in fields(self)]
-        unknown = [name for name in settings if name not in known]
+        names = [field.name for field in fields(self)]
+        unknown = [name for name in settings if name not in names]
         if unknown:
-            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(known)}")
+            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(names)}")
         return replace(self, **settings) if settings else self
 
     @property

@@ -33,15 +33,15 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     []
     ['llr-base-suspected']
     """
-    known, least = metrics.get("cllr"), metrics.get("cllr_min")
-    if known is None or least is None:
+    actual, least = metrics.get("cllr"), metrics.get("cllr_min")
+    if actual is None or least is None:
         return []
-    lost = float(known) - float(least)
+    lost = float(actual) - float(least)
     if not lost > _LEAST:
         return []
     with np.errstate(over="ignore"):  # an infinite score is evidence too
-        others = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
-    base = min(others, key=lambda one: others[one])
-    if others[base] - float(least) > _LEFT * lost:
+        costs = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
+    base = min(costs, key=lambda base: costs[base])
+    if costs[base] - float(least) > _LEFT * lost:
         return []
-    return [flag("llr-base-suspected", base=base, cllr=float(known), other=others[base])]
+    return [flag("llr-base-suspected", base=base, cllr=float(actual), other=costs[base])]

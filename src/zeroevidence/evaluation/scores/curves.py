@@ -67,10 +67,10 @@ def _tippett(blocks: Blocks) -> dict[str, Curve]:
 def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
     """The same of LLRs as they are, on levels that suit both classes."""
     classes = {"target": ranked.target, "nontarget": ranked.nontarget}
-    levels = np.unique(np.concatenate([one[thinned(len(one))] for one in classes.values()]))
+    levels = np.unique(np.concatenate([scores[thinned(len(scores))] for scores in classes.values()]))
     return {
-        f"tippett_{name}": as_curve(levels / LN10, 1.0 - np.searchsorted(one, levels, "right") / len(one))
-        for name, one in classes.items()
+        f"tippett_{name}": as_curve(levels / LN10, 1.0 - np.searchsorted(scores, levels, "right") / len(scores))
+        for name, scores in classes.items()
     }
 
 

@@ -61,21 +61,21 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
 
 def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
     """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
-    found = compute_family("similarity", view)
-    plain = {name: MeasureResult.of(name, value, None) for name, value in found.items()}
+    values = compute_family("similarity", view)
+    plain = {name: MeasureResult.of(name, value, None) for name, value in values.items()}
     people = len(view.original)
     if setup.intervals is None or people < LEAST_PEOPLE or not all(map(_has_diagonal, (view.original, view.compared))):
         return plain
     group = draw_groups(people, setup.intervals.times, setup.seed or 0)
     without = []
     for number in range(int(group.max()) + 1):
-        kept = np.ix_(group != number, group != number)
-        fewer = replace(view, original=view.original[kept], compared=view.compared[kept])
+        remaining = np.ix_(group != number, group != number)
+        fewer = replace(view, original=view.original[remaining], compared=view.compared[remaining])
         without.append(compute_family("similarity", fewer))
     shares = np.bincount(group) / people
     return {
-        name: _with_interval(one, name, [fewer.get(name) for fewer in without], shares, setup.level)
-        for name, one in plain.items()
+        name: _with_interval(result, name, [fewer.get(name) for fewer in without], shares, setup.level)
+        for name, result in plain.items()
     }
 
 

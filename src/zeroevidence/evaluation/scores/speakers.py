@@ -72,33 +72,33 @@ def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
     apart = clusters.nontarget.enrolment != clusters.nontarget.trial
     once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
     nontarget = _sorted(sides[once], twice[once])
-    known = sorted(set(target) & set(nontarget))
-    rates = np.array([eer(target[one], nontarget[one]) for one in known])
-    numbers = np.array([len(target[one]) for one in known])
+    speakers = sorted(set(target) & set(nontarget))
+    rates = np.array([eer(target[speaker], nontarget[speaker]) for speaker in speakers])
+    numbers = np.array([len(target[speaker]) for speaker in speakers])
     low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
-    passed = [_passed(scores.target, clusters.target.enrolment, one, nontarget[one]) for one in known]
+    passed = [_passed(scores.target, clusters.target.enrolment, speaker, nontarget[speaker]) for speaker in speakers]
     return OwnErrors(
-        clusters.names[known],
+        clusters.names[speakers],
         numbers,
-        np.array([len(nontarget[one]) for one in known]),
+        np.array([len(nontarget[speaker]) for speaker in speakers]),
         rates,
         low,
         high,
         np.concatenate(passed) if passed else np.empty(0),
-        np.repeat(np.arange(len(known)), numbers),
+        np.repeat(np.arange(len(speakers)), numbers),
     )
 
 
 def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     """One line per speaker, the most exposed first: disclosure in a search, and their own EER; None without names."""
-    own = None if row.scores is None else own_errors(row.scores, row.setup.level)
-    found: dict[str, dict[str, object]] = {}
+    errors = None if row.scores is None else own_errors(row.scores, row.setup.level)
+    lines: dict[str, dict[str, object]] = {}
     if row.trials is not None:
         risk = row.trials.by_speaker
         error = _mean_errors(row.trials.lid, row.trials.speaker, (1.0 - row.setup.level) / 2.0)
         for i, name in enumerate(risk.speaker.tolist()):
             mean, half = float(risk.mean[i]), error[name]
-            found[name] = {
+            lines[name] = {
                 "trials": int(risk.trials[i]),
                 "lid_mean": mean,
                 "lid_low": None if half is None else mean - half,
@@ -106,15 +106,19 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
                 "lid_max": float(risk.max[i]),
                 "share_positive": float(risk.share_positive[i]),
             }
-    if own is not None:
-        order = np.argsort(own.eer, kind="stable")
+    if errors is not None:
+        order = np.argsort(errors.eer, kind="stable")
         for i in order:
-            line = found.setdefault(str(own.speaker[i]), {})
-            line |= {"targets": int(own.targets[i]), "nontargets": int(own.nontargets[i]), "eer": float(own.eer[i])}
-            line |= {"eer_low": float(own.low[i]), "eer_high": float(own.high[i])}
-    if not found:
+            line = lines.setdefault(str(errors.speaker[i]), {})
+            line |= {
+                "targets": int(errors.targets[i]),
+                "nontargets": int(errors.nontargets[i]),
+                "eer": float(errors.eer[i]),
+            }
+            line |= {"eer_low": float(errors.low[i]), "eer_high": float(errors.high[i])}
+    if not lines:
         return None
-    return {"speaker": list(found), **{name: [line.get(name) for line in found.values()] for name in _COLUMNS}}
+    return {"speaker": list(lines), **{name: [line.get(name) for line in lines.values()] for name in _COLUMNS}}
 
 
 def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetweenPeople]:
@@ -123,14 +127,14 @@ def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetwe
     ``alid`` is of the LID of each trial. ``eer`` is of each target, the share of its speaker's other comparisons that
     score as high; the mean of these over a speaker's targets is one minus the area under the speaker's own ROC.
     """
-    found: dict[str, VariationBetweenPeople | None] = {}
+    variation: dict[str, VariationBetweenPeople | None] = {}
     if row.trials is not None:
         _, whose = np.unique(row.trials.speaker, return_inverse=True)
-        found["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
-    own = None if row.scores is None else own_errors(row.scores, row.setup.level)
-    if own is not None:
-        found["eer"] = variation_between_people(own.passed, own.whose, seed=seed)
-    return {name: one for name, one in found.items() if one is not None}
+        variation["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
+    errors = None if row.scores is None else own_errors(row.scores, row.setup.level)
+    if errors is not None:
+        variation["eer"] = variation_between_people(errors.passed, errors.whose, seed=seed)
+    return {name: value for name, value in variation.items() if value is not None}
 
 
 def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
@@ -140,9 +144,9 @@ def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
     return dict(zip(names.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
 
 
-def _passed(values: FloatArray, whose: IntArray, one: int, others: FloatArray) -> FloatArray:
-    own = values[whose == one]
-    passed: FloatArray = 1.0 - np.searchsorted(others, own, "left") / len(others)
+def _passed(values: FloatArray, whose: IntArray, speaker: int, nontarget: FloatArray) -> FloatArray:
+    target = values[whose == speaker]
+    passed: FloatArray = 1.0 - np.searchsorted(nontarget, target, "left") / len(nontarget)
     return passed
 
 

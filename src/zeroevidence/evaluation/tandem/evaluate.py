@@ -71,7 +71,7 @@ def evaluate_tandem(
     name, model = _named_costs(model)
     if intervals < 0:
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
-    classes, known = trial_classes(scores)
+    classes, speakers = trial_classes(scores)
     attacks = attacks_of(scores, classes) if by_attack else []
     drawn = tandem_spreads(classes, attacks, model, intervals, seed) if intervals else None
     setup = Setup(
@@ -82,7 +82,7 @@ def evaluate_tandem(
         seed=seed,
         loosened=tuple(loosened),
     )
-    counted = None if scores.speakers is None else len(known)
+    counted = None if scores.speakers is None else len(speakers)
     return [
         _row(attack, TandemView(part, model), drawn, setup, labels or {}, counted)
         for attack, part in scores_by_attack(classes, attacks).items()

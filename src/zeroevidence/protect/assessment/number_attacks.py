@@ -29,7 +29,7 @@ from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS, Reg
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.verification import verification as verified
 from zeroevidence.protect.attributes.shared.bands import Bands
-from zeroevidence.uncertainty.null import Null
+from zeroevidence.uncertainty.null import Null, permutation_p_value
 from zeroevidence.uncertainty.resampling.draws import generator
 
 
@@ -143,7 +143,7 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
         flags += resampling_flags("speaker", people, float(people))
     if options.null:
         orders = _orders(people, options)
-        metrics = {one.name: _with_null(one, metrics[one.name], told, orders) for one in found}
+        metrics = {one.name: _with_null(one, metrics[one.name], told, orders, options.level) for one in found}
         null = Resampling("speaker", options.null)
     flags += negative_bits_flags(metrics)
     setup = Setup(
@@ -169,12 +169,12 @@ def _orders(people: int, options: Options) -> IntArray:
     return np.stack([rng.permutation(people) for _ in range(options.null)])
 
 
-def _with_null(one: Measure, value: MeasureResult, told: Guesses, orders: IntArray) -> MeasureResult:
+def _with_null(one: Measure, value: MeasureResult, told: Guesses, orders: IntArray, level: float) -> MeasureResult:
     """A measure beside what it is when numbers are assigned to people at random."""
     everyone = np.arange(len(told.numbers))
     permuted = np.array([one.compute(NumberView(told, everyone, order)) for order in orders])
-    if one.discloses == "up":
-        return replace(value, null=Null.under(float(value), permuted, keep=one.tested))
-    # less tells more: the level that 95 % stay above
-    mirrored = Null.under(-float(value), -permuted)
-    return replace(value, null=replace(mirrored, mean=-mirrored.mean, quantile=-mirrored.quantile))
+    # where less is more evidence, the quantile is the one that values under permutation stay above
+    sign = 1.0 if one.discloses == "up" else -1.0
+    null = Null.from_draws(sign * permuted, level, keep=one.tested and sign > 0.0)
+    p_value = permutation_p_value(sign * float(value), sign * permuted)
+    return replace(value, p_value=p_value, null=replace(null, mean=sign * null.mean, quantile=sign * null.quantile))
