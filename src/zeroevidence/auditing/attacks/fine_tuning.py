@@ -27,9 +27,9 @@ from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
 from zeroevidence.auditing.inputs.encoded_speech import FineTuningHistory
 from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.data.files.json_values import load_json, plain, typed
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.data.typed import load_json, plain, typed
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.uncertainty.resampling.draws import Progress
 
