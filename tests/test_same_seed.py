@@ -13,7 +13,7 @@ RESAMPLED = ("--intervals", "40", "--null", "130", "-f", "json")  # more than on
 COMMANDS = {
     "evaluate": ("evaluate", "a.scores", "--key", "key", *RESAMPLED),
     "compare": ("compare", "a.scores", "b.scores", "--key", "key", "--intervals", "40", "-f", "json"),
-    "tandem": ("tandem", "--cm", "cm.txt", "--asv", "asv.txt", "-f", "json"),
+    "tandem": ("tandem", "evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "-f", "json"),
     "link": ("link", "--enrol", "voices.npz", "--trial", "voices.npz"),
     "fit in closed form": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "transport"),
     "fit a network": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "flow", "--set", "epochs=2"),
@@ -43,7 +43,7 @@ def files(tmp_path_factory):
 
 def made(home, name, count):
     """What a command writes with so many threads of every library, and workers of its own."""
-    threads = {one: str(count) for one in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")}
+    threads = {variable: str(count) for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")}
     more = (WORKERS[name], str(count)) if name in WORKERS else ()
     out = home / f"{name} {count}"
     command = [sys.executable, "-m", "zeroevidence", *COMMANDS[name], *more, "-o", str(out)]

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,16 @@ def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
         train(tmp_path / "few", used)
 
 
+def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, tmp_path):
+    first = train(speech, tmp_path / "out")
+    card = first.card.read_text()
+    with pytest.raises(UsageError, match="out: holds a trained encoder; --overwrite replaces it"):
+        train(speech, tmp_path / "out", replace(QUICK, seed=1))
+    assert first.card.read_text() == card
+    second = train(speech, tmp_path / "out", replace(QUICK, seed=1), overwrite=True)
+    assert second.card.read_text() != card
+
+
 def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
     with pytest.raises(InputError, match="2 of its people will be evaluated, among them 'p00'; expected other people"):
         train(speech, tmp_path / "out", evaluation=voices(tmp_path / "evaluated", 2))
@@ -179,7 +190,7 @@ def test_without_torch_it_says_what_is_lost(speech, tmp_path, monkeypatch):
 @pytest.mark.parametrize("scope", SCOPES)
 def test_the_published_ecapa_learns_too(tmp_path, monkeypatch, scope):
     monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
-    add_encoder(ECAPA, known="ecapa")
+    add_encoder(ECAPA, published="ecapa")
     found = train(
         voices(tmp_path / "speech", 10, per_person=2),
         tmp_path / "out",

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.effort import slow
 from tests.fuzz.seeds import run
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
@@ -239,7 +240,7 @@ def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protec
 
 
 def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
-    words = ("--attribute", "sex", "--protector", "leace", "--attacker", "lda", "--attacker", "logistic")
+    words = ("--attribute", "sex", "--protector", "leace", "--classifier", "lda", "--classifier", "logistic")
     words += ("--intervals", "20", "--null", "20", "-f", "json")
     found = []
     for place, seed in (("a", None), ("b", 5)):
@@ -367,6 +368,7 @@ def tables(tmp_path):
     return tmp_path
 
 
+@slow
 def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
     pytest.importorskip("torch")
     words = ("--protect", "mcadams", "--extractor", tables / "bands.json", "--attacker", "semi-informed")
@@ -379,6 +381,7 @@ def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
     assert found[0] == found[1]
 
 
+@slow
 def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
