@@ -1,7 +1,7 @@
-"""How many people a target evidence would take, from what fewer people leave; where the data can say it at all.
+"""Number of people that a target needs, extrapolated from fits on fewer people.
 
 The evidence that a protector leaves is taken to fall as a + b n^-c with the number n of people that it was fitted on:
-to a floor that people do not lower, and as fast as the means and covariances of the classes get known.
+to a floor that people do not lower, and as fast as the estimates of means and covariances improve.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 
 _POWERS = np.linspace(0.25, 2.0, 8)
-_FURTHEST = 10.0  # times the people at hand: further out, the form of the curve is all that speaks
+_FURTHEST = 10.0  # times the people at hand: further out, the result depends on the form of the curve alone
 _LEAST_SIZES = 3
 
 
@@ -36,8 +36,10 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
 
     Parameters
     ----------
-    people, evidence
-        Numbers of people, and what each left.
+    people
+        Numbers of people.
+    evidence
+        Evidence left after a fit on each number of people.
     replicates
         The same evidence in bootstrap samples, one line for each.
     target
@@ -48,8 +50,8 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
     >>> people = np.array([10.0, 20.0, 40.0, 80.0])
     >>> evidence = 0.02 + 16.0 / people
     >>> noise = np.random.default_rng(0).normal(0.0, 0.002, (200, 4))
-    >>> found = people_needed(people, evidence, evidence + noise, 0.1)
-    >>> round(found.people), found.low < 200.0 < found.high
+    >>> estimate = people_needed(people, evidence, evidence + noise, 0.1)
+    >>> round(estimate.people), estimate.low < 200.0 < estimate.high
     (200, True)
     """
     if len(people) < _LEAST_SIZES:
@@ -59,7 +61,9 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
     if np.quantile(replicates[:, -1] - replicates[:, 0], 0.975) >= 0.0:
         return PeopleEstimate(why="with more people the evidence does not fall by more than chance")
     about = _crossing(people, evidence, target)
-    low, high = np.quantile([_crossing(people, one, target) for one in replicates], [0.025, 0.975], method="nearest")
+    low, high = np.quantile(
+        [_crossing(people, replicate, target) for replicate in replicates], [0.025, 0.975], method="nearest"
+    )
     if not np.isfinite(about) or not np.isfinite(high):
         return PeopleEstimate(why="the curve may level off above it")
     if high > _FURTHEST * people[-1]:
@@ -68,7 +72,7 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
 
 
 def _crossing(people: FloatArray, evidence: FloatArray, target: float) -> float:
-    """Where the curve that fits best meets the target evidence; infinity where its floor is above that."""
+    """Return where the best curve meets the target evidence; infinity where its floor is above that."""
     from scipy.optimize import nnls
 
     best, crossing = np.inf, np.inf
