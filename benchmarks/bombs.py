@@ -195,7 +195,7 @@ def result(path: Path) -> None:
 def nested(path: Path, size: int) -> None:
     """Lists in lists, each of 64 bytes in memory."""
     depth = size // 64
-    path.write_text('{"schema": "zeroevidence/evaluation/2", "rows": ' + "[" * depth + "]" * depth + "}")
+    path.write_text('{"schema": "zeroevidence/evaluation/3", "rows": ' + "[" * depth + "]" * depth + "}")
 
 
 _EVALUATE = ("evaluate", "FILE", "--intervals", "0", "--null", "0")
@@ -214,7 +214,7 @@ BOMBS = (
     Bomb("torch zip", "v.pt", few_tensors, torch_zip, _PROTECT, "v.pt" + _LIMIT, ("torch", "safetensors")),
     Bomb("safetensors, shape", "model", model, tensor_head, _LOAD, _BROKEN, ("safetensors",)),
     Bomb("safetensors, header", "model", model, head_length, _LOAD, _BROKEN, ("safetensors",)),
-    Bomb("nested JSON", "r.json", result, nested, _REPORT, "r.json: lists within lists without end", ("jinja2",)),
+    Bomb("nested JSON", "r.json", result, nested, _REPORT, "r.json: lists are nested too deeply", ("jinja2",)),
 )
 
 

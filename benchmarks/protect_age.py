@@ -80,7 +80,7 @@ def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[
         row = next(one for one in rows if one.labels["system"] == system)
         bits = row["attribute_bits"]
         assert bits.null is not None
-        values = [float(bits), bits.null.q95]
+        values = [float(bits), bits.null.quantile]
         values += [float(row[f"attribute_{name}"]) for name in ("correlation", "rank_correlation", "error")]
         found.append((key, [*values, errors[system]], row.labels["attacker"]))
     return found

@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from zeroevidence.measure.tandem.tdcf import adcf_min, asv_rates, tdcf_joint_min, tdcf_min
+from zeroevidence.measure.tandem.cost import adcf_min
+from zeroevidence.measure.tandem.tdcf import asv_rates, tdcf_joint_min, tdcf_min
 from zeroevidence.measure.tandem.teer import teer, teer_path
 
 REPEATS = 9

@@ -115,11 +115,11 @@ def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, 
     sets = [FrameSet.join([feats[i] for i in some], speakers[some]) for some in rows]
     clock = time.perf_counter if torch.cuda.is_available() else time.process_time  # of all cores together
     started = clock()
-    found = fit(network(encoder), *sets, TrainingSettings.usual(**settings))
+    found = fit(network(encoder), *sets, TrainingSettings(**settings).filled())
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     seconds = clock() - started
-    before, after = found.epochs[0].development, found.kept
+    before, after = found.epochs[0].development, found.best_score
     print(
         f"{seconds:.1f} s for {len(found.epochs) - 1} epochs of {len(sets[0])} utterances; "
         f"development {before.bits:.2f} to {after.bits:.2f} bit, EER {before.eer:.3f} to {after.eer:.3f}",
@@ -167,7 +167,7 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
     import zeroevidence as ze
     from zeroevidence.attack.attackers.attacker import find_attacker
     from zeroevidence.attack.ladder.ladder import ladder_steps
-    from zeroevidence.auditing.attacks.step_attack import climb, fit_candidates
+    from zeroevidence.auditing.attacks.step_attack import fit_candidates, run_step
 
     with np.load(work / "people.npz") as known:
         speakers, roles, ids = known["speaker"], known["role"], known["utterance"]
@@ -186,7 +186,7 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
                 sets = ze.EmbeddingSets.from_roles(vectors, split, roles)
                 sides = {"original": sets, "anonymised": sets}
                 for step in ladder_steps("quick"):
-                    attempt = climb(model, step.name, encoder, sides, fit_candidates(step, sets.train))
+                    attempt = run_step(model, step.name, encoder, sides, fit_candidates(step, sets.train))
                     row = ze.evaluate(attempt.scores, dev=attempt.dev, intervals=intervals, null=0)
                     shown = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))
                     cells = (_cell(row[measure], scale, digits) for measure, scale, digits in shown)

@@ -137,7 +137,7 @@ def _levels(people):
 
 def _interval(one):
     limits = (one.low, one.high, one.bound)
-    return [float(one), one.uncorrected, *(np.nan if limit is None else limit for limit in limits)]
+    return [one.corrected, float(one), *(np.nan if limit is None else limit for limit in limits)]
 
 
 @lru_cache(1)

@@ -19,7 +19,7 @@ from zeroevidence.data.threat import RANDOM, UNPROTECTED, Training, threat_from_
 from zeroevidence.errors import UsageError, ZeroEvidenceError
 from zeroevidence.evaluation import About, Evaluation, Options
 from zeroevidence.evaluation.reading.score_files import ScoreFile, evaluate_files
-from zeroevidence.evaluation.rows.evaluation import NO_VALUE
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE
 from zeroevidence.sample import sample_rows, sample_sets
 
 _DIMENSIONS = 192  # of random embeddings

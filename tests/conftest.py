@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("default", deadline=None, derandomize=True, max_examples=100)
-settings.load_profile("default")
+from tests.effort import CHOSEN, FULL, SKIPPED
+
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("full", deadline=None, derandomize=True, max_examples=100)
+settings.load_profile(CHOSEN)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -57,9 +60,17 @@ def browser() -> Iterator[Any]:
         pytest.skip("chromium is not on the path")
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as engine:
-        found = engine.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
-        yield found
-        found.close()
+        chromium = engine.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is marked as slow, unless everything is asked for."""
+    if not FULL:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason=SKIPPED))
 
 
 # What pip cannot bring everywhere: a GPU compiler, a package that needs a C compiler, one that fetches its weights.

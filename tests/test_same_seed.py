@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from tests.effort import slow
+
 RESAMPLED = ("--intervals", "40", "--null", "130", "-f", "json")  # more than one batch of draws
 COMMANDS = {
     "evaluate": ("evaluate", "a.scores", "--key", "key", *RESAMPLED),
@@ -51,7 +53,9 @@ def made(home, name, count):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "manifest.json"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=slow) if name == "fit a network" else name for name in COMMANDS]
+)
 def test_threads_and_workers_change_nothing(files, name):
     if "protect" in COMMANDS[name]:
         pytest.importorskip("safetensors")

@@ -4,7 +4,6 @@ Public names are imported when first used, so that ``import zeroevidence`` stays
 """
 
 from zeroevidence._lazy import attach
-from zeroevidence._version import __version__
+from zeroevidence._version import __version__ as __version__
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
-__all__ = [*__all__, "__version__"]

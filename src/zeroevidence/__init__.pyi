@@ -62,7 +62,7 @@ from zeroevidence.evaluation import (
     Flag as Flag,
 )
 from zeroevidence.evaluation import (
-    Measured as Measured,
+    MeasureResult as MeasureResult,
 )
 from zeroevidence.evaluation import (
     Options as Options,

@@ -39,5 +39,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         setattr(sys.modules[package], name, value)
         return value
 
-    names = sorted(homes)
+    constants = [
+        ast.unparse(node.target) for node in tree.body if isinstance(node, ast.AnnAssign)
+    ]  # of the package itself
+    names = sorted([*homes, *constants])
     return load, lambda: names, names

@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import Plda
@@ -255,6 +256,7 @@ def test_other_errors():
         audit(good, good, attackers=[])
 
 
+@slow
 @pytest.mark.parametrize("encoder", ["ecapa", "resemblyzer"])
 def test_audiomnist(shared, encoder):
     arrays = np.load(shared / "embeddings" / f"audiomnist_{encoder}.npz")

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -15,7 +16,10 @@ import zeroevidence as ze
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
+sync_api = pytest.importorskip("playwright.sync_api")
 EVIL = "<script>alert(1)</script>"
+PATIENCE = 600.0  # seconds: a busy machine may take long for everything
+sync_api.expect.set_options(timeout=1000.0 * PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +50,7 @@ def visit(browser):
 
     def go(address, unfold=True, **options):
         context = browser.new_context(**options)
+        context.set_default_timeout(1000.0 * PATIENCE)
         contexts.append(context)
         page = context.new_page()
         seen = {"errors": [], "requests": [], "dialogs": []}
@@ -75,7 +80,7 @@ def running(*options):
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-                process.communicate(timeout=30)
+                process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -85,3 +90,27 @@ def serve():
     pytest.importorskip("uvicorn")
     pytest.importorskip("python_multipart")
     return running
+
+
+@pytest.fixture
+def suspended():
+    """Stops the process of the job that runs on a server; later jobs wait for it until it is told to go on."""
+    psutil = pytest.importorskip("psutil")
+
+    @contextmanager
+    def suspend(server):
+        deadline, jobs = time.monotonic() + PATIENCE, []
+        while not jobs:
+            assert time.monotonic() < deadline, "no job was started"
+            jobs = psutil.Process(server.pid).children()
+            time.sleep(0.01)
+        for job in jobs:
+            job.suspend()
+        try:
+            yield
+        finally:
+            for job in jobs:
+                if job.is_running():
+                    job.resume()
+
+    return suspend

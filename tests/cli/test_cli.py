@@ -25,7 +25,7 @@ def test_evaluate_prints_one_json_object(run, files):
     code, out, err = run("evaluate", files[0], "--key", files[1], "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "zeroevidence/evaluation/2"
+    assert document["schema"] == "zeroevidence/evaluation/3"
     row = document["rows"][0]
     assert row["labels"] == {"system": "a"}
     assert row["counts"] == {"target": 2, "nontarget": 2, "speakers": 2, "trials": 2, "identities": 2}
@@ -455,6 +455,7 @@ def test_interrupt_leaves_no_file_behind(tmp_path):
     import signal
     import time
 
+    psutil = pytest.importorskip("psutil")
     rows = sample_rows()
     command = [sys.executable, "-m", "zeroevidence", "evaluate", str(rows[1].scores), "--key", str(rows[1].key)]
     process = subprocess.Popen(
@@ -462,9 +463,11 @@ def test_interrupt_leaves_no_file_behind(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(4)
+    while sum(psutil.Process(process.pid).cpu_times()[:2]) < 4.0:  # by then everything is imported, at any load
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert err.strip() == "interrupted"
     assert list(tmp_path.iterdir()) == []
@@ -476,7 +479,7 @@ def test_intervals_and_nulls_are_in_the_json(run, searches):
     for name in ("eer", "d_ece", "alid", "lid_max"):
         assert metrics[name]["low"] <= metrics[name]["high"]
     for name in ("d_ece", "worst_case", "linkability", "alid", "lid_max", "mean_rank_disclosure", "link_probability"):
-        assert {"mean", "q95", "corrected"} <= set(metrics[name]["null"])
+        assert {"mean", "quantile"} <= set(metrics[name]["null"])
         assert 0 < metrics[name]["p_value"] <= 1
     bare = json.loads(run(*arguments, "--intervals", 0, "--null", 0)[1])["rows"][0]
     assert "low" not in bare["metrics"]["eer"]

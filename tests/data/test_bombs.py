@@ -52,7 +52,7 @@ def test_a_header_that_asks_for_more_than_there_is(tmp_path, kind):
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("vectors.npy", array.getvalue() + bytes(64))
-    with pytest.raises(InputError, match=r"v\.np.*: says that it holds \d+ bytes, but has \d+; it is damaged"):
+    with pytest.raises(InputError, match=r"v\.np.*: announces \d+ bytes, but has \d+; the file is damaged"):
         read_embeddings(path)
 
 

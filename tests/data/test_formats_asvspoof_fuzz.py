@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import repetitions
 from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.errors import InputError
 
@@ -153,7 +154,7 @@ def test_damaged_files(tmp_path, form):
 LINE = st.text(alphabet=" \t\r\"',.-+e0159Aspof bnidetrg\0é\u00a0", max_size=14)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=repetitions(20, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINE, max_size=4), st.lists(LINE, max_size=4), st.sampled_from(["cm", "asv", "sasv"]))
 def test_arbitrary_text(tmp_path, lines, key, side):
     (tmp_path / "s").write_bytes("\n".join(lines).encode())

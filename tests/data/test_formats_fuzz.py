@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import repetitions
 from zeroevidence.data.formats.input_file import InputFile
-from zeroevidence.data.formats.scores.reading.block_reader import read_located
+from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
 from zeroevidence.data.formats.scores.reading.detect import detect
-from zeroevidence.data.formats.scores.reading.line_reader import read_carefully
-from zeroevidence.data.formats.scores.reading.polars_reader import read_quickly
+from zeroevidence.data.formats.scores.reading.line_reader import read_lines
+from zeroevidence.data.formats.scores.reading.polars_reader import read_by_polars
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.errors import InputError
 
@@ -273,10 +274,10 @@ def test_quick_reader_only_ever_agrees_with_the_careful_one(form, block):
             layout = detect(scores, "s", "scores")
         except InputError:
             continue
-        table = read_quickly(InputFile.holding("s", scores).blocks(block), "s", layout)
+        table = read_by_polars(InputFile.holding("s", scores).blocks(block), "s", layout)
         if table is not None:
             quick += 1
-            careful = read_carefully(scores, "s", layout)
+            careful = read_lines(scores, "s", layout)
             assert careful.problems == ()
             assert careful.frame.equals(table.frame)
     assert quick > 30
@@ -296,9 +297,9 @@ def test_reading_by_parts_says_what_the_careful_reader_says(form):
         except InputError:
             continue
         infinite = rng.random() < 0.5
-        whole = read_carefully(scores, "s", layout, infinite=infinite)
+        whole = read_lines(scores, "s", layout, infinite=infinite)
         sizes = rng.choice([(1,), (20,), (60,), (100, 20), (200, 1)])
-        parts = read_located(scores, "s", layout, infinite=infinite, sizes=sizes)
+        parts = read_blocks(scores, "s", layout, infinite=infinite, sizes=sizes)
         assert parts.problems == whole.problems
         assert parts.frame.equals(whole.frame)
         assert parts.lines.tolist() == whole.lines.tolist()
@@ -309,7 +310,7 @@ def test_reading_by_parts_says_what_the_careful_reader_says(form):
 LINE = st.text(alphabet=" \t\r\"',.-+e01459anftrgio\0é\u00a0\u2028", max_size=12)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=repetitions(30, 200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINE, max_size=5), key=st.one_of(st.none(), st.lists(LINE, max_size=4)))
 def test_arbitrary_text(tmp_path, lines, key):
     (tmp_path / "s").write_bytes("\n".join(lines).encode())
@@ -326,12 +327,12 @@ def test_arbitrary_text(tmp_path, lines, key):
         assert not found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=repetitions(15, 60), deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_numbers_come_back_exactly(values):
     data = "".join(f"{value!r} 1\n" for value in values).encode()
     layout = detect(data, "s", "scores")
-    table = read_quickly([data], "s", layout)
+    table = read_by_polars([data], "s", layout)
     assert table is not None
     assert table.frame["score"].to_list() == values
     assert table.frame.schema == {"score": pl.Float64, "label": pl.Boolean}

@@ -27,7 +27,8 @@ import polars as pl
 
 from zeroevidence.data.formats.scores.reading.layout import Layout
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FirstLines, ScoreFormat
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.scores.reading.table import Table
 
 
 def layout(lines, name):
@@ -35,7 +36,7 @@ def layout(lines, name):
 
 
 def read(data, name, role):
-    problems, lines, rows = Problems(name), [], []
+    problems, lines, rows = ProblemList(name), [], []
     for number, line in enumerate(data.decode().splitlines(), 1):
         try:
             row = json.loads(line)
@@ -49,7 +50,7 @@ def read(data, name, role):
 
 
 text = FirstLines(layout, lacking="no object; expected one on each line", read=read)
-SCORE_FORMATS.add(ScoreFormat(name="json-lines", words="JSON lines", text=text))
+SCORE_FORMATS.add(ScoreFormat(name="json-lines", description="JSON lines", text=text))
 """
 
 COLUMNS = """
@@ -58,7 +59,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="trial-first",
-        words="`trial enrol score` on each line",
+        description="`trial enrol score` on each line",
         text=Columns(scores=("trial", "enrol", "score"), key=("label", "enrol", "", "trial")),
         identities=False,
     )
@@ -82,7 +83,7 @@ def read(file, role):
 
 
 PACKED = Container("packed", "packed pairs", (b"TWENTY BYTES OF NAME",))
-SCORE_FORMATS.add(ScoreFormat(name="packed", words="pairs of double and byte", binary=Binary((PACKED,), read)))
+SCORE_FORMATS.add(ScoreFormat(name="packed", description="pairs of double and byte", binary=Binary((PACKED,), read)))
 """
 
 MATRIX = """
@@ -99,7 +100,7 @@ def read(file, key, speakers):
 
 
 RAW = Container("raw", "RAWM", (b"RAWM",))
-SCORE_FORMATS.add(ScoreFormat(name="raw-matrix", words="two rows of doubles", matrix=Matrix((RAW,), read)))
+SCORE_FORMATS.add(ScoreFormat(name="raw-matrix", description="two rows of doubles", matrix=Matrix((RAW,), read)))
 """
 
 VECTORS = """
@@ -114,7 +115,7 @@ def read(file):
     return Embeddings(np.array([row[1:] for row in rows], float), np.array([row[0] for row in rows]))
 
 
-VECTOR_FORMATS.add(VectorFormat(name="dat", words="DAT", read=read, suffix=".dat"))
+VECTOR_FORMATS.add(VectorFormat(name="dat", description="DAT", read=read, suffix=".dat"))
 """
 
 
@@ -233,7 +234,7 @@ def test_an_embedding_format(drill, tmp_path):
 
 def test_a_name_is_taken_once():
     with pytest.raises(UsageError, match="already a format called 'kaldi'"):
-        SCORE_FORMATS.add(ScoreFormat(name="kaldi", words="again", text=Columns(scores=("score", "label"))))
+        SCORE_FORMATS.add(ScoreFormat(name="kaldi", description="again", text=Columns(scores=("score", "label"))))
 
 
 def test_names_and_their_order():
@@ -255,4 +256,4 @@ def test_the_command_line_takes_every_format():
 def test_the_page_has_a_row_for_every_format(heading, table):
     section = DOCS.read_text(encoding="utf-8").split(f"\n{heading}\n")[1].split("\n#")[0]
     rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", section, re.M)
-    assert rows == [(name, format.words) for name, format in table.items()]
+    assert rows == [(name, format.description) for name, format in table.items()]

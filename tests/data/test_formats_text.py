@@ -339,7 +339,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_a_wrong_file_of_many_lines_stays_readable(tmp_path, monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.scores.reading.table.LIMIT", 3)
+    monkeypatch.setattr("zeroevidence.data.formats.problems.LIMIT", 3)
     found = problems(tmp_path, SCORES, KEY.replace("target", "tgt"))
     assert found[-1] == "k: 2 further problems are not listed"
     assert len(found) == 4

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.data.test_formats_fuzz import damage, valid
-from zeroevidence.data.formats.input_file import InputFile, locate
+from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.scores.reading import join
 from zeroevidence.data.formats.scores.reading import read as load
-from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_whole
+from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_clean
 from zeroevidence.data.formats.scores.reading.detect import detect
 from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout
-from zeroevidence.data.formats.scores.reading.line_reader import read_carefully
+from zeroevidence.data.formats.scores.reading.line_reader import read_lines
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.errors import InputError
 
@@ -23,7 +23,7 @@ TABLE = Layout("table", ("enrol", "trial", "score"), ",", 1)
 
 
 def whole(data, layout=KALDI):
-    return read_whole(InputFile.holding("s", data), layout)
+    return read_clean(InputFile.holding("s", data), layout)
 
 
 @pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
@@ -39,11 +39,11 @@ def test_it_only_ever_agrees_with_the_careful_reader(form, tmp_path):
         except InputError:
             continue
         (tmp_path / "s").write_bytes(scores)
-        for file in (InputFile.holding("s", scores), locate(tmp_path / "s")):
-            table = read_whole(file, layout)
+        for file in (InputFile.holding("s", scores), open_input(tmp_path / "s")):
+            table = read_clean(file, layout)
             if table is not None:
                 clean += 1
-                careful = read_carefully(scores, "s", layout)
+                careful = read_lines(scores, "s", layout)
                 assert careful.problems == ()
                 assert careful.frame.equals(table.frame)
                 assert careful.lines.tolist() == list(table.lines)
@@ -107,7 +107,7 @@ def test_whether_a_file_begins_clean():
 def test_problems_of_clean_files_are_found_in_one_reading(tmp_path, monkeypatch):
     (tmp_path / "s").write_text("ann u1 1.0\nbob u1 0.5\nbob u1 0.4\neve u1 0.1\n")
     (tmp_path / "k").write_text("ann u1 target\nbob u1 nontarget\nbob u2 nontarget\n")
-    monkeypatch.setattr(load, "read_located", None)
+    monkeypatch.setattr(load, "read_blocks", None)
     found = diagnose(tmp_path / "s", tmp_path / "k")
     assert [(one.path.rpartition("/")[2], one.line) for one in found] == [("s", 3), ("s", 4), ("k", 3)]
 
@@ -119,7 +119,7 @@ def test_a_bad_line_of_a_long_file_is_named_without_tidying_the_rest(tmp_path, m
     )
     lines[-10] = "two words"
     (tmp_path / "s").write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(load, "read_quickly", None)
+    monkeypatch.setattr(load, "read_by_polars", None)
     found = diagnose(tmp_path / "s", tmp_path / "k")
     assert [one.line for one in found] == [len(lines) - 9, len(lines) - 9]
     assert found[0].reason.startswith("2 column(s); expected 3")

@@ -1,6 +1,6 @@
-"""A small run of the fuzzer, and what it rests on; `python -m tests.fuzz --cases 100000` is the large one.
+"""A short run of the fuzzer, and its parts; `python -m tests.fuzz --cases 100000` is the long one.
 
-`ZEROEVIDENCE_FUZZ=24000` runs so many cases.
+`ZEROEVIDENCE_FUZZ=24000` runs as many cases; without it a few, or some hundreds where everything is tested.
 """
 
 import os
@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from tests.effort import repetitions
 from tests.fuzz.mutate import damaged
 from tests.fuzz.oracle import eer, scores_of
 from tests.fuzz.running import Lane, Outcome, case_files, command_of, run_cases, summary
@@ -15,8 +16,8 @@ from tests.fuzz.seeds import run, targets
 from zeroevidence.cli import cli
 from zeroevidence.measure.pairs.verification import eer as measured_eer
 
-CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ", "640"))
-PARTS = 16  # so that they can run side by side
+CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ") or repetitions(160, 640))
+PARTS = 16 if CASES >= 640 else 4  # so that they can run side by side, with enough cases in each
 
 
 @pytest.fixture(scope="module")

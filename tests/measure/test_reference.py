@@ -8,7 +8,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
-from zeroevidence.evaluation.scores.search import calibrated_rows, search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.measure.pairs.linkability import linkability
 from zeroevidence.measure.pairs.verification import cllr, cllr_min, dcf_min, dcf_min_untied, eer
 from zeroevidence.measure.pairs.zebra import d_ece, tag, worst_case
@@ -112,7 +112,9 @@ def test_more_recordings_of_real_people_never_tell_less(shared, file, alike):
     options = ze.Options(intervals=0, null=0)
     row = ze.evaluate(loaded, options=options)
     rows, _ = closed_set_search(loaded.data)
-    llrs = calibrated_rows(rows, search(rows, None, options).folds, options)
+    llrs = np.empty(rows.scores.shape)
+    for fold in MatrixSearch(rows).run(options).folds:
+        llrs[fold.rows] = fold.llrs(rows.scores[fold.rows], options.ddof)
     independent = lid_of_llrs(fused_sums(llrs, rows.mated, 20, 0)[0], rows.mated).mean()
     if alike:
         assert independent < row["alid"].value  # a plain sum says that an attacker who hears more knows less

@@ -48,7 +48,7 @@ def test_numbers_near_the_largest_that_there_are(kind):
     from dataclasses import replace
 
     from zeroevidence import ScoreMatrix, evaluate
-    from zeroevidence.evaluation.rows.evaluation import Curve
+    from zeroevidence.evaluation.rows.curves import Curve
     from zeroevidence.plot.figures import to_svg
 
     mated = np.arange(40) % 8

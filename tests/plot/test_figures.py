@@ -158,7 +158,7 @@ def test_ece_draws_profiles_area_and_tag(rows):
     area = plot.ece(rows[0], x="prior").collections[0].get_paths()[0]
     corners = area.vertices
     shoelace = abs(np.dot(corners[:-1, 0], corners[1:, 1]) - np.dot(corners[1:, 0], corners[:-1, 1])) / 2
-    assert shoelace == pytest.approx(rows[0].metrics["d_ece"].uncorrected, abs=2e-3)
+    assert shoelace == pytest.approx(rows[0].metrics["d_ece"].value, abs=2e-3)
     assert tuple(line(plot.ece(rows, x="prior"), "weak").get_xdata()) == tuple(expit(np.array(curve.x)))
     with pytest.raises(UsageError, match="x: expected one of log-odds, prior, got 'eer'"):
         plot.ece(rows, x="eer")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.typed import plain
+from zeroevidence.data.files.json_values import plain
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES
@@ -37,7 +37,7 @@ def rows():
 
 def test_json_has_schema_and_full_precision(rows):
     document = json.loads(render(rows, "json"))
-    assert document["schema"] == "zeroevidence/evaluation/2"
+    assert document["schema"] == "zeroevidence/evaluation/3"
     assert document["signature"].startswith("ZE|rows:2|")
     for row, written in zip(rows, document["rows"], strict=True):
         assert written["labels"] == dict(row.labels)
@@ -67,7 +67,7 @@ _ROW = {"labels": {}, "counts": {}, "metrics": {}, "flags": [], "signature": "ZE
 def _document(**changed):
     """A result of one row in which something is wrong."""
     row = {**_ROW, "about": {}, "setup": {}, **changed}
-    return json.dumps({"schema": "zeroevidence/evaluation/2", "rows": [row]})
+    return json.dumps({"schema": "zeroevidence/evaluation/3", "rows": [row]})
 
 
 def _older(**changed):
@@ -89,7 +89,7 @@ def test_what_is_not_a_number_comes_back(rows):
         ("[]", "r.json: expected a result with schema"),
         ('{"schema": "other/1"}', "got 'other/1'"),
         ('{"schema": "zeroevidence/evaluation/1", "rows": [{}]}', "not complete"),
-        ('{"schema": "zeroevidence/evaluation/2", "rows": [{}]}', "not complete"),
+        ('{"schema": "zeroevidence/evaluation/3", "rows": [{}]}', "not complete"),
         ('{"schema": "zeroevidence/evaluation/1"}', "has no rows"),
         (_document(counts={"target": "x"}), "row 1.counts.target: expected a whole number, got 'x'"),
         (_document(labels={"system": 3}), "row 1.labels.system: expected text, got 3"),

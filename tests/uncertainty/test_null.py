@@ -8,7 +8,15 @@ import zeroevidence as ze
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.null import HypotheticalEvidence, Null, PairNull, PooledLabels, SearchNull, permute_mated
+from zeroevidence.uncertainty.null import (
+    HypotheticalEvidence,
+    Null,
+    PairNull,
+    PooledLabels,
+    SearchNull,
+    permutation_p_value,
+    permute_mated,
+)
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
@@ -40,11 +48,11 @@ def test_relabelled_counts_equal_counts_of_sorted_scores(digits):
 
 
 def test_p_value_counts_the_observed_one():
-    null = Null.under(0.5, np.array([0.1, 0.2, 0.5, 0.7]))
-    assert null.p_value == pytest.approx(3 / 5)
-    assert null.mean == pytest.approx(0.375)
-    assert null.corrected == pytest.approx(0.125)
-    assert Null.under(9.0, np.zeros(199)).p_value == 1 / 200
+    draws = np.array([0.1, 0.2, 0.5, 0.7])
+    assert permutation_p_value(0.5, draws) == pytest.approx(3 / 5)
+    assert permutation_p_value(9.0, np.zeros(199)) == 1 / 200
+    assert Null.from_draws(draws, 0.95) == Null(pytest.approx(0.375), 0.7)
+    assert Null.from_draws(draws, 0.5).quantile == 0.5
 
 
 def test_identity_permutation_reproduces_the_observed_values():
@@ -65,6 +73,22 @@ def test_strangers_stay_others():
     null = PairNull(scores.target, np.concatenate((scores.nontarget, strangers)), data)
     assert len(null.pooled) == data.scores.size + 3
     assert sorted(null.pooled[-3:]) == [5.0, 5.0, 6.0]
+
+
+def test_classes_are_permuted_over_people(monkeypatch):
+    """With two people of one class among five, all ten pairs of people are drawn, each with all of its scores."""
+    people = np.array([4, 4, 1]), np.array([0, 2, 2, 2, 3, 0])
+    whose = np.concatenate(people)
+    null = PairNull(np.arange(3.0), np.arange(6.0), None, people=people)
+    drawn, counts = [], PooledLabels.counts
+    monkeypatch.setattr(PooledLabels, "counts", lambda labels, at: drawn.append(at) or counts(labels, at))
+    null.draw(0, 400)
+    pairs = [frozenset(whose[at].tolist()) for at in drawn]
+    assert {len(pair) for pair in pairs} == {2}
+    assert len(set(pairs)) == 10
+    assert min(pairs.count(pair) for pair in set(pairs)) > 20
+    assert all(len(at) == np.isin(whose, list(pair)).sum() for at, pair in zip(drawn, pairs, strict=True))
+    assert null.unit == "speaker"
 
 
 def test_permutations_keep_the_trials_of_a_speaker_together():
@@ -104,7 +128,6 @@ def test_leaking_scores_are_told_from_chance():
         metric = result.metrics[name]
         assert metric.p_value < 0.02, name
         assert metric.null.mean < metric.value
-        assert metric.null.corrected == pytest.approx(metric.value - metric.null.mean)
     # PAV finds something in every sample
     assert result.metrics["d_ece"].null.mean > 0
 

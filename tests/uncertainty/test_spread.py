@@ -91,6 +91,35 @@ def test_nothing_to_leave_out_gives_no_spread():
     assert spread_of(np.inf, np.zeros(9), np.full(9, 1 / 9), 9.0) is None
 
 
+def test_two_groups_of_two_people_are_the_fewest():
+    """The jackknife error of two values is half their distance, with one degree of freedom."""
+    found = spread_of(0.5, np.array([0.4, 0.7]), np.full(2, 0.5), 2.0)
+    assert found.error == pytest.approx(0.15)
+    assert (found.people, found.freedom) == (2.0, 1.0)
+    assert spread_of(0.5, np.array([0.4, np.nan, 0.7]), np.full(3, 1 / 3), 2.0).error == pytest.approx(0.15)
+    assert spread_of(0.5, np.array([0.4, 0.7]), np.full(2, 0.5), np.nextafter(2.0, 0.0)) is None
+    assert spread_of(0.5, np.array([0.4, np.nan]), np.full(2, 0.5), 9.0) is None
+    assert spread_of(np.nan, np.array([0.4, 0.7]), np.full(2, 0.5), 9.0) is None
+
+
+@pytest.mark.parametrize("unknown", [None, -2.0, 3.0])
+def test_room_for_people_of_unseen_kinds_by_hand(unknown):
+    """What each group is by itself, weighed by how far the error rests on few and by one more person like that."""
+    sample, people, more = np.array([0.0, 0.2, 0.3, 0.1, 1.4, 0.4]), 5.0, 0.1
+    left_out = (sample.sum() - sample) / 5
+    shares = np.array([0.1, 0.1, 0.2, 0.2, 0.2, 0.2])
+    found = spread_of(sample.mean(), left_out, shares, people, unknown, more_error=more)
+    away = left_out.mean() - left_out
+    error = np.sqrt(5 / 6 * (away**2).sum() + more**2)
+    alone = away / np.maximum(shares, 1 / people)
+    few = np.sqrt(min(1.0, 3.0 * (away**4).sum() / (away**2).sum() ** 2))
+    for side, room in ((-1.0, found.below), (1.0, found.above)):
+        unseen = max(0.0, *(side * alone), side * (unknown or 0.0))
+        assert room == pytest.approx(unseen * max(few, min(1.0, unseen / people / error)))
+    assert found.error == pytest.approx(error)
+    assert found.freedom == people - 1.0
+
+
 @pytest.mark.parametrize(("rule", "rate"), [("oracle", 3 / 4), ("kernel", 1 / 2), ("entropy", 1.0)])
 def test_bias_is_exact_for_its_rate(rule, rate):
     n, bias = 50, 0.3

@@ -46,7 +46,7 @@ def test_problems_speak_of_the_page(tmp_path):
 def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
     """What readers of scores and warnings on results tell people to do must be possible on the page."""
     source = Path(zeroevidence.__file__).parent
-    files = [*(source / "data" / "formats" / "scores").glob("*.py"), source / "evaluation" / "rows" / "flags.py"]
+    files = [*(source / "data" / "formats" / "scores").rglob("*.py"), source / "evaluation" / "rows" / "flags.py"]
     said = {
         option
         for file in files
@@ -73,9 +73,9 @@ def test_the_process_ends_when_its_server_does(tmp_path):
         "-P",
         "-c",
         "import time, threading; from zeroevidence.web import job_process as work; "
-        "threading.Thread(target=work._end_with_server, daemon=True).start(); time.sleep(60)",
+        "threading.Thread(target=work._end_with_server, daemon=True).start(); time.sleep(600)",
     ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=300, check=False)
     assert done.returncode == 1
 
 
@@ -87,7 +87,7 @@ def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
     (tmp_path / "request.json").write_text(request.to_json())
     command = [sys.executable, "-P", "-m", "zeroevidence.web.job_process", str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        assert process.wait(60) == 3
+        assert process.wait(600) == 3
     document = json.loads((tmp_path / "problems.json").read_text())
     assert "expected one key, or one for each of the 1 score files, got 2" in document["problems"][0]["reason"]
 

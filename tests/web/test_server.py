@@ -1,6 +1,7 @@
 """The running server on the loopback address: strangers, giants, slow senders, many at once, a kill and a restart."""
 
 import asyncio
+import contextlib
 import http.client
 import os
 import re
@@ -38,13 +39,13 @@ def server(tmp_path_factory):
     process, port = start(home)
     yield port, home
     process.terminate()
-    process.wait(timeout=20)
+    process.wait(timeout=300)
     process.stderr.close()
     assert list(home.iterdir()) == []  # nothing stays
 
 
 def ask(port, method, path, body=None, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
@@ -90,28 +91,32 @@ def test_the_page_loads_and_runs_nothing_of_others(server):
 
 def test_giants_are_refused(server):
     port, home = server
-    assert upload(port, action(port), "x" * 1_300_000)[0] == 413
     (inside,) = home.glob("zeroevidence-serve-*")
-    assert list(inside.iterdir()) == []
+    before = set(inside.iterdir())
+    assert upload(port, action(port), "x" * 1_300_000)[0] == 413
+    assert set(inside.iterdir()) <= before
 
 
-def test_fifty_at_once(server):
-    port, _ = server
-    place = action(port)
-    with ThreadPoolExecutor(50) as pool:
-        codes = list(pool.map(lambda _: upload(port, place)[0], range(50)))
-    assert set(codes) <= {303, 503}
-    assert codes.count(303) >= 1
-    assert ask(port, "GET", "/")[0] == 200
+def test_fifty_at_once(tmp_path):
+    process, port = start(tmp_path)  # a server of its own, so that no other test waits for these jobs
+    try:
+        place = action(port)
+        with ThreadPoolExecutor(50) as pool:
+            codes = list(pool.map(lambda _: upload(port, place)[0], range(50)))
+        assert set(codes) <= {303, 503}
+        assert codes.count(303) >= 1
+        assert ask(port, "GET", "/")[0] == 200
+    finally:
+        process.terminate()
+        process.wait(timeout=300)
+        process.stderr.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_job_ids_are_long_and_different(server):
     port, _ = server
-    for _ in range(100):  # until the work of the test before is over
-        status, headers, _ = upload(port, action(port))
-        if status == 303:
-            break
-        time.sleep(0.5)
+    status, headers, _ = upload(port, action(port))
+    assert status == 303
     token = headers["location"].removeprefix("/job/")
     assert len(token) >= 32
     assert ask(port, "GET", f"/job/{token[:-1]}{'y' if token.endswith('x') else 'x'}")[0] == 404
@@ -120,7 +125,10 @@ def test_job_ids_are_long_and_different(server):
 def test_garbage_is_answered_or_dropped_and_the_page_goes_on(server):
     port, _ = server
     for data in (b"\x00" * 100, b"GET / HTTP/1.1\r\n\r\n", b"POST /upload/x HTTP/1.1\r\nContent-Length: -1\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+        with (
+            contextlib.suppress(ConnectionError),  # it may hang up before everything is sent
+            socket.create_connection(("127.0.0.1", port), timeout=300) as raw,
+        ):
             raw.sendall(data)
             raw.shutdown(socket.SHUT_WR)
             raw.recv(1000)
@@ -139,12 +147,12 @@ def test_a_killed_server_leaves_nothing_to_the_next(tmp_path):
         assert len(list(tmp_path.glob("zeroevidence-serve-*"))) == 1
         third, _ = start(tmp_path)  # a second page at the same time leaves the first one alone
         third.terminate()
-        third.wait(timeout=20)
+        third.wait(timeout=300)
         third.stderr.close()
         assert upload(port, action(port))[0] == 303
     finally:
         second.terminate()
-        second.wait(timeout=20)
+        second.wait(timeout=300)
         second.stderr.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -174,17 +182,17 @@ def finished(task):
 
 def test_a_slow_upload_is_cut():
     with pytest.raises(TooSlow):  # nothing comes
-        finished(read(Body(parts(10.0, 2), 100, patience=0.1)))
+        finished(read(Body(parts(600.0, 2), 100, patience=0.1)))
     with pytest.raises(TooSlow):  # a byte now and then
         finished(read(Body(parts(0.02, 100), 1000, patience=0.1, least_rate=1000.0)))
-    finished(read(Body(parts(0.0, 100), 1000, patience=5.0)))
+    finished(read(Body(parts(0.0, 100), 1000, patience=300.0)))
 
 
 def test_a_slow_upload_that_is_not_wanted_is_cut_too():
     start = time.monotonic()
-    finished(Body(parts(10.0, 2), 100, patience=0.1).drain())
-    finished(Body(parts(0.02, 1000), 10_000, patience=0.1, least_rate=1000.0).drain())
-    assert time.monotonic() - start < 5.0
+    finished(Body(parts(600.0, 2), 100, patience=0.1).drain())
+    finished(Body(parts(0.02, 30_000), 100_000, patience=0.1, least_rate=1000.0).drain())
+    assert time.monotonic() - start < 300.0
 
 
 def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
@@ -201,7 +209,7 @@ def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as job:
-            ended.append((job.wait(120) == 0, (tmp_path / "report.html").exists()))
+            ended.append((job.wait(600) == 0, (tmp_path / "report.html").exists()))
         (tmp_path / "report.html").unlink(missing_ok=True)
     assert ended == [(True, True), (False, False)]
 

@@ -1,4 +1,4 @@
-"""From folders of speech to an audit: extraction with a cache, then the attacks."""
+"""Audit of folders of speech: extraction with a cache, fine-tuning, then the attacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroevidence.attack.attackers.attacker import find_attacker, usual_attackers
 from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.encoders.training_speakers import refuse_shared
 from zeroevidence.attack.extractors.extract import extract
@@ -16,11 +15,13 @@ from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.protection import cached_transform
+from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
-from zeroevidence.auditing.inputs.further_encoders import company, others
+from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
+from zeroevidence.auditing.inputs.further_encoders import encode_further, other_encoders
 from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
@@ -36,7 +37,7 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 @dataclass(frozen=True, slots=True)
 class TrialSegments:
-    """Shorter trials: a table of pieces to cut utterances by, and how many pieces make a trial."""
+    """Shorter trials: a table of segments to cut utterances by, and how many segments make a trial."""
 
     segments: str | Path
     pieces: int = 1
@@ -53,6 +54,7 @@ def audit_corpora(
     attackers: Sequence[str | ThreatModel] | None = None,
     effort: Effort = "standard",
     backends: Sequence[BackendLike] | None = None,
+    training: TrainingSettings | None = None,
     cutting: TrialSegments | None = None,
     folds: int | None = None,
     options: Options | None = None,
@@ -66,18 +68,31 @@ def audit_corpora(
     ----------
     corpus
         A folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path.
-    anonymised, protect
-        A folder with the same utterances as an anonymiser wrote them; or the name of a protector of voices.
-    extractor, extractor_anonymised, cache
-        The speaker encoder; one that learned from such speech; the folder where embeddings are kept.
-    attackers, effort, backends, options, workers, cutting, progress
-        As in `audit`; shorter trials; given words for what is done and for its unit, what to call with numbers. Speech
-        is read, protected and embedded on all cores, whatever `workers` says.
+    anonymised
+        A folder with the same utterances as an anonymiser wrote them.
+    protect
+        The name of a protector of voices, instead of `anonymised`.
+    extractor
+        The speaker encoder.
+    extractor_anonymised
+        A further encoder that was trained on such speech.
+    cache
+        The folder where embeddings and trained encoders are cached.
+    attackers
+        As in `audit`, and so are `effort`, `backends` and `options`.
+    training
+        Settings of the fine-tuning of encoders; the seed is that of `options`.
+    cutting
+        Segments for shorter trials.
     folds
-        Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split;
-        three for fewer than 30 people, and one split for more, unless given.
+        Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
+        By default three for fewer than 30 people, and one split for more.
+    workers
+        Processes for the resampling. Speech is read, protected and embedded on all cores in any case.
+    progress
+        Called with a title and a unit, returns what is called with numbers done and of all.
     say
-        Called with notices, such as how long a training will take.
+        Called with messages, such as how long a training will take.
 
     Examples
     --------
@@ -86,170 +101,156 @@ def audit_corpora(
     ...
     zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
     """
-    options = _checked(anonymised, protect, options)
+    if (anonymised is None) == (protect is None):
+        raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
+    options = options or Options()
     protector = None if protect is None else load_protector(protect, seed=options.seed)
+    system = protect or Path(str(anonymised)).name
+    settings = AttackSettings(
+        attackers, effort, backends, options, options.seed, system, Path(corpus).stem, workers=workers
+    )
     originals = _split(corpus, folds, options.seed, cutting)
-    pairs = tuple((one, one if anonymised is None else one.replaced(anonymised)) for one in originals)
+    pairs = tuple((fold, fold if anonymised is None else fold.replaced(anonymised)) for fold in originals)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
     encoder = load_extractor(extractor)
-    everyone: list[list[EncodedSpeech]] = []
+    encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
     with cached_transform(protector) as transform:
-        job = _Extraction(pairs, transform, cache, max(workers, cores()), progress)
-        retrained = [] if extractor_anonymised is None else [_retrained(extractor_anonymised, job)]
-        for fold in job.each():
-            own = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
-            own += [EncodedSpeech(one.name, None, fold.side(one, 1), trained_on="anonymised") for one in retrained]
+        extraction = _Extraction(pairs, transform, cache, max(workers, cores()), progress)
+        retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
+        tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
+        for fold in extraction.each():
+            speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
+            speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
             if backends is None:
-                learns = not retrained and _informed(attackers)
-                further, left_out = _further(encoder, effort, fold, options.seed, say, learns=learns)
-                own += further
-            everyone.append(own)
-    found = audit_folds(
-        everyone,
-        attackers=attackers,
-        effort=effort,
-        backends=backends,
-        options=options,
-        seed=options.seed,
-        words=(protect or Path(str(anonymised)).name, Path(corpus).stem),
-        workers=workers,
-        progress=progress("attackers", "rows"),
-    )
-    card = unknown_protector_card(Path(str(anonymised)).name) if protect is None else protector_card(protect)
-    return replace(found, left_out=(*found.left_out, *left_out), protector=card)
+                speech += encode_further(encoder, effort, fold.sides)
+                left_out = []
+                if not retrained and _informed(settings.threat_models()):
+                    tuned, left_out = tuning.encode(encoder, fold)
+                    speech += tuned
+                others = other_encoders(encoder.name)
+                if effort == "standard" and others:
+                    left_out.append(f"encoders {', '.join(others)}: --effort full")
+            encoded.append(speech)
+    result = audit_folds(encoded, settings, progress("attackers", "rows"))
+    card = unknown_protector_card(system) if protect is None else protector_card(protect)
+    return replace(result, left_out=(*result.left_out, *left_out), protector=card)
 
 
 def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None) -> tuple[Corpus, ...]:
-    """The corpus in each fold of people, its trials cut where asked."""
+    """Return the corpus in each fold of people, with trials cut where asked."""
     corpus = read_corpus(path, draw=False)
     try:
         corpora = split_people(corpus, folds, seed)
     except InputError as error:
         raise InputError(error.reason, path=path) from None
-    for one in corpora:
-        _check_trainable(one, path)
+    for fold in corpora:
+        _check_trainable(fold, path)
     if cutting is None:
         return corpora
     segments = read_segments(cutting.segments)
-    return tuple(one.cut(segments, cutting.pieces) for one in corpora)
+    return tuple(fold.cut(segments, cutting.pieces) for fold in corpora)
 
 
-def _further(
-    encoder: Extractor, effort: Effort, job: _Extraction, seed: int, say: Callable[[str], None], *, learns: bool
-) -> tuple[list[EncodedSpeech], list[str]]:
-    """Encoders that climb beside the one asked for, and what was left out."""
-    found = list(company(encoder, effort, job.sides))
-    left_out: list[str] = []
-    if learns:
-        tuned, left_out = _fine_tuned(encoder, effort, job, seed, say)
-        found += tuned
-    if effort == "standard" and others(encoder.name):
-        left_out.append(f"encoders {', '.join(others(encoder.name))}: --effort full")
-    return found, left_out
+def _informed(models: list[ThreatModel]) -> bool:
+    """Return whether some attacker learns from anonymised speech and needs no other."""
+    return any(required_speech(model) == {"anonymised"} for model in models)
 
 
-def _informed(attackers: Sequence[str | ThreatModel] | None) -> bool:
-    """Whether some attacker learns from anonymised speech and needs no other."""
-    models = [find_attacker(one) for one in (usual_attackers() if attackers is None else attackers)]
-    return any({one.enrolment, one.trial, one.trained_on, *one.development} == {"anonymised"} for one in models)
+def _load_retrained(name: str | Path, extraction: _Extraction) -> Extractor:
+    """Return an encoder that the user trained on such speech; refused where it was trained on evaluated people."""
+    encoder = load_extractor(name)
+    if isinstance(encoder, OnnxExtractor):
+        evaluated = {one.speaker for _, speech in extraction.folds for one in speech if one.split == "eval"}
+        refuse_shared(encoder.card, evaluated)
+    return encoder
 
 
-def _retrained(name: str | Path, job: _Extraction) -> Extractor:
-    """An encoder that the user trained on such speech; refused where it learned from evaluated people."""
-    trained = load_extractor(name)
-    if isinstance(trained, OnnxExtractor):
-        evaluated = {one.speaker for _, speech in job.folds for one in speech if one.split == "eval"}
-        refuse_shared(trained.card, evaluated)
-    return trained
+@dataclass(frozen=True, slots=True)
+class _Tuning:
+    """Fine-tuning of encoders on the training people of the audit."""
 
+    settings: TrainingSettings
+    effort: Effort
+    say: Callable[[str], None]
 
-def _fine_tuned(
-    asked: Extractor, effort: Effort, job: _Extraction, seed: int, say: Callable[[str], None]
-) -> tuple[list[EncodedSpeech], list[str]]:
-    """Encoders that learn here from the training people, and what was left out."""
-    if effort == "quick":
-        return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-    reason = too_few(min(len({one.speaker for one in speech.select("train")}) for _, speech in job.folds))
-    if reason is not None:
-        return [], [f"fine-tuning {asked.name}: {reason}"]
-    tuning = FineTuner(
-        list(job.folds[job.number][1]),
-        job.transform,
-        Path(job.cache),
-        effort,
-        seed,
-        job.workers,
-        job.progress("features to learn from", "utterances"),
-        say,
-        (job.number + 1, len(job.folds)),
-    )
-    found: list[EncodedSpeech] = []
-    left_out: list[str] = []
-    for encoder in [asked, *(load_extractor(name) for name in (others(asked.name) if effort == "full" else []))]:
-        tuned = tuning(encoder)
-        if tuned.card is None:
-            left_out.append(f"fine-tuning {encoder.name}: {tuned.reason}")
-            continue
-        left_out += [f"every weight of {encoder.name}: {tuned.further}"] if tuned.further else []
-        side = job.side(load_extractor(tuned.card), 1)
-        found.append(
-            EncodedSpeech(f"{encoder.name}-trained", None, side, trained_on="anonymised", learned=tuned.learned)
+    def encode(self, encoder: Extractor, fold: _Extraction) -> tuple[list[EncodedSpeech], list[str]]:
+        """Return the speech by fine-tuned encoders, and what was left out."""
+        if self.effort == "quick":
+            return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
+        reason = too_few(min(len({one.speaker for one in speech.select("train")}) for _, speech in fold.folds))
+        if reason is not None:
+            return [], [f"fine-tuning {encoder.name}: {reason}"]
+        tuner = FineTuner(
+            list(fold.folds[fold.number][1]),
+            fold.transform,
+            Path(fold.cache),
+            self.effort,
+            self.settings,
+            fold.workers,
+            fold.progress("features to learn from", "utterances"),
+            self.say,
+            (fold.number + 1, len(fold.folds)),
         )
-    return found, left_out
+        encoded: list[EncodedSpeech] = []
+        left_out: list[str] = []
+        further = other_encoders(encoder.name) if self.effort == "full" else []
+        for each in [encoder, *map(load_extractor, further)]:
+            tuned = tuner(each)
+            if tuned.card is None:
+                left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
+                continue
+            left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
+            side = fold.side(load_extractor(tuned.card), 1)
+            encoded.append(EncodedSpeech(f"{each.name}-trained", None, side, "anonymised", learned=tuned.learned))
+        return encoded, left_out
 
 
 @dataclass(frozen=True, slots=True)
 class _Extraction:
-    """Both kinds of speech, and how they become embeddings."""
+    """Both kinds of speech, and how they are embedded."""
 
     folds: tuple[tuple[Corpus, Corpus], ...]  # original and protected speech with the roles of each fold
     transform: Any
     cache: str | Path
     workers: int  # threads that read, protect and embed
     progress: Callable[[str, str], Progress | None]
-    number: int = 0  # of the fold that is looked at
-    kept: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
+    number: int = 0  # of the current fold
+    embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
 
     def each(self) -> list[_Extraction]:
-        """The same for each fold of people; what was embedded is shared."""
+        """Return the extraction of each fold of people; embeddings are shared."""
         return [replace(self, number=number) for number in range(len(self.folds))]
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
-        """Original and protected speech as an encoder sees them."""
+        """Return original and protected speech by an encoder."""
         return self.side(encoder, 0), self.side(encoder, 1)
 
     def side(self, encoder: Extractor, which: Literal[0, 1]) -> EmbeddingSets:
-        """Original speech (0) or protected speech (1) as an encoder sees it."""
-        known = encoder.fingerprint, which
-        if known not in self.kept:  # folds differ in roles only, so every recording is embedded once
-            self.kept[known] = self._embedded(encoder, which)
-        return sets_of(self.kept[known], self.folds[self.number][which])
+        """Return original speech (0) or protected speech (1) by an encoder."""
+        key = encoder.fingerprint, which
+        if key not in self.embedded:  # folds differ in roles only, so every recording is embedded once
+            self.embedded[key] = self._embed(encoder, which)
+        return sets_of(self.embedded[key], self.folds[self.number][which])
 
-    def _embedded(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
-        words = ("original speech", "protected speech")[which]
-        wanted = {one.id: one for fold in self.folds for one in fold[which]}  # a trial may be cut, others not
+    def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
+        title = ("original speech", "protected speech")[which]
+        utterances = {one.id: one for fold in self.folds for one in fold[which]}  # a trial may be cut in some folds
         return extract(
-            list(wanted.values()),
+            list(utterances.values()),
             encoder,
             cache=Path(self.cache),
             transform=self.transform if which else None,
-            progress=self.progress(f"{words}, {encoder.name}", "utterances"),
+            progress=self.progress(f"{title}, {encoder.name}", "utterances"),
             workers=self.workers,
         )
 
 
-def _checked(anonymised: str | Path | None, protect: str | None, options: Options | None) -> Options:
-    if (anonymised is None) == (protect is None):
-        raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
-    return options or Options()
-
-
 def _check_trainable(corpus: Corpus, path: str | Path) -> None:
     """Refuse a corpus without training people before hours of work."""
-    people = {one.speaker for one in corpus.select("train")}
+    people = {utterance.speaker for utterance in corpus.select("train")}
     if not people:
         raise InputError(
             "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "

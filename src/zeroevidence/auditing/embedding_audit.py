@@ -1,24 +1,22 @@
-"""Every threat model up the ladder of back-ends, with every encoder, beside the bounds."""
+"""Audit of embeddings: every attacker on every step of the ladder with every encoder, beside the bounds."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal, TypeAlias
 
-from zeroevidence.attack.attackers.attacker import find_attacker, usual_attackers
 from zeroevidence.attack.attackers.card import AttackerCard
-from zeroevidence.attack.backends.backend import BackendLike, make_backend
+from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.ladder.adapter import Adapter
-from zeroevidence.attack.ladder.ladder import Effort, LadderStep, ladder_steps
+from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan
-from zeroevidence.auditing.attacks.learning_curve import LearningCurve
+from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
 from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people, shared_change
-from zeroevidence.auditing.inputs.speaker_folds import drawn_sets
+from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
@@ -27,41 +25,41 @@ from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.resampling.draws import Progress
 
-CalibratedOn: TypeAlias = Literal["attacker", "matched"]
-
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What every attacker learned.
+    """The result of an audit.
 
     Parameters
     ----------
     rows
-        For each encoder and step of the ladder the bounds, then the attackers; fusions of all steps last, and where
+        For each encoder and step of the ladder the bounds, then the attackers; then the fusions of all steps and, where
         folds of people chose different attackers, what each chose.
     cards
-        What each row's attacker wants, can reach and has.
+        The card of each row's attacker: objective, opportunity, resources.
     finding
-        Who is strongest, chosen on development people, and what follows.
-    curve, effort_curve
-        Disclosure to the strongest over the number of its training people, and over the epochs of its encoder's
-        training; None where it is not known. Of a fusion, that of its strongest part.
+        Which attacker is strongest, chosen on development people, and what follows.
+    curve
+        Disclosure to the strongest attacker over the number of its training people; None where it is not known. Of a
+        fusion, that of its strongest part.
+    effort_curve
+        The same over the epochs of its encoder's training.
     left_out
         Steps that were not tried, and why.
     seconds
         How long each row took to learn and to score.
     utility
-        What the same speech is still good for, where that was measured.
+        Utility of the same speech, where it was measured.
     protector
-        What the protector defends, keeps and needs, where it is known.
+        The card of the protector: what it defends, keeps and needs.
 
     Examples
     --------
     >>> from zeroevidence.sample.audits import sample_audit
-    >>> found = sample_audit("pitch", options=Options(intervals=0, null=0))
-    >>> [row.about.role for row in found.rows]
+    >>> result = sample_audit("pitch", options=Options(intervals=0, null=0))
+    >>> [row.about.role for row in result.rows]
     ['control', 'floor', 'attack', 'attack', 'attack']
-    >>> found.finding.level
+    >>> result.finding.level
     'recognised'
     """
 
@@ -100,55 +98,60 @@ def audit(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Audit:
-    """Attack anonymised speech with every attacker up the ladder, beside the bounds `unprotected` and `random`.
+    """Attack anonymised speech with every attacker on every step, beside the bounds `unprotected` and `random`.
 
-    Development people choose the settings of each step, and which attacker speaks for all.
+    Development people choose the settings of each step, and the attacker that counts.
 
     Parameters
     ----------
-    original, anonymised, encoders
-        Embeddings of the same people before and after protection, from one extractor; and those of further ones. Of
-        `Embeddings` that are not split into sets the people are shared out here, by name.
+    original
+        Embeddings of original speech. The people of `Embeddings` that are not split into sets are assigned here, by
+        name.
+    anonymised
+        Embeddings of the same people after protection, by the same extractor.
     folds
-        Cross-validation over people, of `Embeddings`: how many folds, 0 for one split; three for fewer than 30 people,
-        and one split for more, unless given.
+        Cross-validation over people, of `Embeddings`: how many folds, 0 for one split. By default three for fewer than
+        30 people, and one split for more.
     attackers
-        Names of registered attackers or threat models; the usual ones unless given.
-    effort, backends
-        How far to climb; or only these back-ends, by name or as unfitted estimators.
-    options, workers, progress
-        How to measure; processes for the resampling; called with the number of rows done and wanted.
-    system, dataset, extractor
-        Words for the labels and cards: the protection, the corpus, the embedding extractor.
-    adapter, seed
-        The network of steps that have one, unfitted; seed of that network and of the noise in `random`.
+        Names of registered attackers or threat models; by default the usual ones.
+    effort
+        How far to climb the ladder.
+    backends
+        Only these back-ends instead of the ladder, by name or as unfitted estimators.
+    encoders
+        The same speech by further encoders.
+    options
+        How to measure.
+    seed
+        Seed of the adapter network and of the noise in `random`.
+    system
+        Label of the protection.
+    dataset
+        Label of the corpus.
+    extractor
+        Label of the embedding extractor.
+    adapter
+        The unfitted network of steps that have one.
     calibration
         ``matched``: on the sides that are evaluated; ``attacker``: on the development speech that the attacker has.
+    workers
+        Processes for the resampling.
+    progress
+        Called with the number of rows done and of all.
 
     Examples
     --------
     >>> from zeroevidence.sample import sample_sets
     >>> sides = sample_sets("original"), sample_sets("mcadams")
-    >>> found = audit(*sides, effort="quick", options=Options(intervals=0, null=0))
-    >>> found.strongest.about.threat.name
+    >>> result = audit(*sides, effort="quick", options=Options(intervals=0, null=0))
+    >>> result.strongest.about.threat.name
     'semi-informed'
     """
-    everyone = [
-        [EncodedSpeech(extractor, *sides), *encoders] for sides in _sides(original, anonymised, encoders, folds, seed)
-    ]
-    return audit_folds(
-        everyone,
-        attackers=attackers,
-        effort=effort,
-        backends=backends,
-        options=options,
-        seed=seed,
-        words=(system, dataset),
-        adapter=adapter,
-        calibration=calibration,
-        workers=workers,
-        progress=progress,
+    settings = AttackSettings(
+        attackers, effort, backends, options or Options(), seed, system, dataset, adapter, calibration, workers
     )
+    sides = _sides(original, anonymised, encoders, folds, seed)
+    return audit_folds([[EncodedSpeech(extractor, *fold), *encoders] for fold in sides], settings, progress)
 
 
 def _sides(
@@ -158,52 +161,33 @@ def _sides(
     folds: int | None,
     seed: int,
 ) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
-    """Both kinds of speech in each fold of people."""
+    """Return both kinds of speech in each fold of people."""
     if isinstance(original, EmbeddingSets) and isinstance(anonymised, EmbeddingSets):
         if folds:
             raise UsageError("the people of EmbeddingSets are shared out already; give Embeddings to draw folds")
         return [(original, anonymised)]
     if isinstance(original, EmbeddingSets) or isinstance(anonymised, EmbeddingSets) or encoders:
         raise UsageError("expected EmbeddingSets on both sides and of all encoders, or Embeddings of one encoder")
-    return drawn_sets(original, anonymised, folds, seed)
+    return draw_sets(original, anonymised, folds, seed)
 
 
-def audit_folds(
-    folds: Sequence[Sequence[EncodedSpeech]],
-    *,
-    attackers: Sequence[str | ThreatModel] | None,
-    effort: Effort,
-    backends: Sequence[BackendLike] | None,
-    options: Options | None,
-    seed: int,
-    words: tuple[str, str],
-    adapter: Adapter | None = None,
-    calibration: CalibratedOn = "matched",
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Audit:
-    """`audit` for each fold of people, with the same encoders in each; `words` are system and dataset."""
+def audit_folds(folds: list[list[EncodedSpeech]], settings: AttackSettings, progress: Progress | None) -> Audit:
+    """`audit` for each fold of people, with the same encoders in each."""
     for encoders in folds:
-        check_same_people(list(encoders))
-    steps, left_out = _steps(effort, backends, min(len(one[0].anonymised.speakers("train")) for one in folds))
-    network = Adapter(random_state=seed) if adapter is None else adapter
-    models = _models(attackers, calibration)
-    job = AttackPlan([list(one) for one in folds], steps, models, options or Options(), seed, words, workers)
-    done = job.run(network, progress)
+        check_same_people(encoders)
+    steps, left_out = settings.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
+    plan = AttackPlan(folds, steps, settings.threat_models(), settings)
+    results = plan.run(progress)
     costs = {step.name: step.cost for step in steps}
     share = fmean(shared_change(encoders[0]) for encoders in folds)
-    flagged = with_draw_flags(with_step_flags(together(done.rows), costs), share)
-    finding = findings(flagged)[0]
-    flagged = with_choice_flags(flagged, finding)
-    people, epochs = job.curves(done, finding.strongest)
-    flagged[finding.strongest] = _with_curves(flagged[finding.strongest], people, epochs)
-    seconds = tuple(one.seconds for one in done.attempts)
-    return Audit(tuple(flagged), tuple(done.cards), finding, people, epochs, left_out, seconds)
-
-
-def _with_curves(row: Evaluation, people: LearningCurve | None, epochs: LearningCurve | None) -> Evaluation:
-    row = _with_curve(row, people, "alid_over_training_people", "still-rising")
-    return _with_curve(row, epochs, "alid_over_epochs", "training-pays")
+    rows = with_draw_flags(with_step_flags(together(results.rows), costs), share)
+    finding = findings(rows)[0]
+    rows = with_choice_flags(rows, finding)
+    people, epochs = plan.curves(results, finding.strongest)
+    strongest = _with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
+    rows[finding.strongest] = _with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
+    seconds = tuple(attack.seconds for attack in results.attacks)
+    return Audit(tuple(rows), tuple(results.cards), finding, people, epochs, left_out, seconds)
 
 
 def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
@@ -211,44 +195,3 @@ def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})
     return row if curve.levelled_off else row.with_flags(flag(rising, gain=curve.gain))
-
-
-def _steps(
-    effort: Effort, backends: Sequence[BackendLike] | None, people: int
-) -> tuple[list[LadderStep], tuple[str, ...]]:
-    """The steps to climb, and those that cannot be: a part of the package is missing, or training people are."""
-    if backends is None:
-        wanted = ladder_steps(effort)
-        missing = {step.name: reason for step in wanted if (reason := _obstacle(step, people)) is not None}
-        words = tuple(f"{name}: {reason}" for name, reason in missing.items())
-        return [step for step in wanted if step.name not in missing], words
-    named = [make_backend(backend) for backend in backends]
-    if not named:
-        raise UsageError("an audit needs at least one attacker and one back-end")
-    names = [one.name for one in named]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"back-end {twice[0]!r} is named more than once")
-    return [
-        LadderStep(one.name, "", cost, "quick", lambda _p, _d, one=one: [make_backend(one)])  # type: ignore[misc]
-        for cost, one in enumerate(named, 1)
-    ], ()
-
-
-def _obstacle(step: LadderStep, people: int) -> str | None:
-    if step.extra is not None and importlib.util.find_spec(step.extra) is None:
-        return f"needs pip install 'zeroevidence[{step.extra}]'"
-    return None if people >= step.people else f"{people} training people; it learns from at least {step.people}"
-
-
-def _models(attackers: Sequence[str | ThreatModel] | None, calibration: CalibratedOn) -> list[ThreatModel]:
-    models = [find_attacker(attacker) for attacker in (usual_attackers() if attackers is None else attackers)]
-    if not models:
-        raise UsageError("an audit needs at least one attacker and one back-end")
-    if calibration == "matched":
-        models = [replace(model, calibration="matched") for model in models]
-    names = [str(model) for model in models]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"attacker {twice[0]!r} is named more than once")
-    return models

@@ -6,50 +6,21 @@ expected there. What comes out needs no further check of types; ranges are for t
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
+from zeroevidence.data.files.json_values import is_writable, load_json, read_json, shortened, shown
 from zeroevidence.errors import InputError, UsageError
 
 _WHOLE = 2**63
 _LARGEST = 1.7e308
 _SHOWN = 40
+__all__ = ["load_json", "mapping", "number", "plain", "read_json", "shortened", "shown", "typed"]
 T = TypeVar("T")
-
-
-def read_json(text: str, path: str | Path) -> Any:
-    """The value of a JSON text; numbers that JSON does not have (NaN, Infinity) are refused."""
-    try:
-        return json.loads(text, parse_constant=_refused)
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
-    except ValueError as error:
-        raise InputError(f"not JSON: {error}", path=path) from None
-    except RecursionError:
-        raise InputError("lists within lists without end; expected a few", path=path) from None
-
-
-def load_json(path: str | Path) -> Any:
-    """The value of a JSON file.
-
-    Raises
-    ------
-    InputError
-        Naming the file, and the line where that is known, when it is missing, not text or not JSON.
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
-    except ValueError as error:
-        raise InputError(f"not text: {error}", path=path) from None
-    return read_json(text, path)
 
 
 def plain(value: Any) -> Any:
@@ -67,10 +38,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
-
-
-def _refused(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 @overload
@@ -95,7 +62,7 @@ def typed(kind: object, value: Any, where: str) -> Any:
     >>> typed(Spread, {"error": [1], "people": 9.5, "freedom": 8, "below": 0, "above": 0}, "spread")
     Traceback (most recent call last):
         ...
-    zeroevidence.errors.InputError: spread.error: expected a number, got [1]
+    zeroevidence.errors.InputError: spread.error: expected a number, got a list
     """
     return _of(kind, value, where)
 
@@ -206,11 +173,6 @@ def _list(value: Any, where: str) -> list[Any]:
     return found
 
 
-def is_writable(text: Any) -> bool:
-    """Whether text can be written again: JSON may hold halves of characters."""
-    return isinstance(text, str) and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text))
-
-
 def _wrong(kind: Any, value: Any, where: str) -> NoReturn:
     words = {float: "a number", int: "a whole number", str: "text", bool: "true or false", list: "a list"}
     if get_origin(kind) is Literal:
@@ -218,18 +180,3 @@ def _wrong(kind: Any, value: Any, where: str) -> NoReturn:
     else:
         expected = words.get(kind, "names and values")
     raise InputError(f"{where}: expected {expected}, got {shown(value)}")
-
-
-def shown(value: Any) -> str:
-    """A value in a message about it."""
-    text = ascii(value) if isinstance(value, (str, int, float, bool, NoneType)) else "a list" if value else "nothing"
-    if isinstance(value, list) and len(value) < 3 and not any(isinstance(one, (list, dict)) for one in value):
-        text = ascii(value)
-    if isinstance(value, Mapping):
-        text = "names and values"
-    return shortened(text)
-
-
-def shortened(text: str) -> str:
-    """Text that is no longer than a message can hold."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

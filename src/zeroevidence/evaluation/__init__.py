@@ -6,20 +6,14 @@ from zeroevidence.evaluation.comparing.comparison import Comparison, compare
 from zeroevidence.evaluation.finding.finding import Finding, findings, together
 from zeroevidence.evaluation.reading.results import read_result, read_results, save_results
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import (
-    Curve,
-    Evaluation,
-    MeasureResult,
-    People,
-    Points,
-    Recordings,
-    Surface,
-    Trials,
-)
+from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Setup, joint_signature
+from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.scores.similarity import add_similarity
 

@@ -1,4 +1,4 @@
-"""The door of the public measures: whatever holds numbers comes in, two checked arrays go on."""
+"""Validation of the arguments of public measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def takes_scores(
 ) -> Callable[Concatenate[ArrayLike, ArrayLike, P], T]:
     """Let a measure of target and non-target arrays take lists, arrays, series and tensors.
 
-    NaN, strings, nothing at all and more than one dimension are refused; infinities are evidence and stay.
+    NaN, strings, empty arrays and more than one dimension are refused; infinite scores are accepted.
     """
 
     @wraps(function)

@@ -44,9 +44,9 @@ def similarity_matrix(scores: Scores) -> tuple[FloatArray, list[str]]:
     llrs = pav_llrs(scores.target, scores.nontarget, laplace=True)
     for pairs, llr in zip((scores.target_pairs, scores.nontarget_pairs), llrs, strict=True):
         i, j = rows[pairs.enrolment], columns[pairs.trial]
-        known = (i >= 0) & (j >= 0)
-        cell = i[known] * len(names) + j[known]
-        total += np.bincount(cell, weights=llr[known], minlength=len(total))
+        inside = (i >= 0) & (j >= 0)
+        cell = i[inside] * len(names) + j[inside]
+        total += np.bincount(cell, weights=llr[inside], minlength=len(total))
         number += np.bincount(cell, minlength=len(total))
     with np.errstate(invalid="ignore"):
         mean = (total / number).reshape(len(names), len(names))
@@ -110,8 +110,8 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> float:
 )
 def _deid(view: SimilarityView) -> float | None:
     """De-identification: 1 when a protected voice no longer resembles the original, 0 when nothing changed."""
-    known = view.enrolment == "original" and _tells_apart(view)
-    return deid(view.original, view.compared) if known else None
+    defined = view.enrolment == "original" and _is_distinctive(view)
+    return deid(view.original, view.compared) if defined else None
 
 
 @similarity_measure(
@@ -126,10 +126,10 @@ def _deid(view: SimilarityView) -> float | None:
 )
 def _voice_distinctiveness_gain(view: SimilarityView) -> float | None:
     """How well protected voices can be distinguished: 0 as well as before, negative less well."""
-    known = view.enrolment == "anonymised" and _tells_apart(view)
-    return voice_distinctiveness_gain(view.original, view.compared) if known else None
+    defined = view.enrolment == "anonymised" and _is_distinctive(view)
+    return voice_distinctiveness_gain(view.original, view.compared) if defined else None
 
 
-def _tells_apart(view: SimilarityView) -> bool:
-    """Whether there is something in original speech to compare with; a battery goes on without."""
+def _is_distinctive(view: SimilarityView) -> bool:
+    """Whether original speech has any voice distinctiveness to compare with."""
     return diagonal_dominance(view.original) > 0.0

@@ -1,4 +1,4 @@
-"""Means of ln(1 + e^x) over many scores: the one transcendental pass that Cllr and the actual ECE profile need."""
+"""Means of ln(1 + e^x) over many scores, for Cllr and the actual ECE profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What protected speech is still good for: words that recognisers get wrong, emotions that classifiers get right."""
+"""Utility of protected speech: word error rate, recall of classes such as emotions, length and pitch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.measure.measures import utility_measure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TranscriptView:
-    """Errors of a recogniser, and the words that were said."""
+    """Numbers of errors of a speech recogniser, and of words that were spoken."""
 
     substitutions: float
     deletions: float

@@ -1,4 +1,4 @@
-"""Views: what a set of scores, the scores without some people or a permutation of them offers the measures.
+"""Views: the input of measures, from a set of scores, from the scores without some people or from a permutation.
 
 Measures are functions of a view, so that one definition serves the value, its interval and its null.
 """
@@ -21,34 +21,46 @@ LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `li
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """What the one-to-one measures leave to choose.
+    """Settings of the one-to-one measures.
 
-    `omega` is the ratio of the priors of mated and non-mated pairs that linkability supposes; `calibration` makes
-    scores LLRs, which else serve as they are.
+    Parameters
+    ----------
+    linkability
+        Estimator of linkability.
+    dcf_prior
+        Target prior of the detection costs.
+    seed
+        Seed of random folds.
+    llr
+        Whether the scores are LLRs.
+    calibration
+        Map of scores to LLRs; scores are taken as LLRs without one.
+    omega
+        Ratio of the priors of mated and non-mated pairs in linkability.
     """
 
     linkability: LinkabilityMethod = "density"
     dcf_prior: float = 0.05
     seed: int = 0
-    llr: bool = False  # whether the scores are LLRs, and not just scores
+    llr: bool = False
     calibration: LogisticFit | None = None
     omega: float = 1.0
 
     def llrs(self, scores: FloatArray) -> FloatArray:
-        """Scores as LLRs."""
+        """Return scores as LLRs."""
         exact = scores.astype(np.float64)
         return exact if self.calibration is None else self.calibration.llr(exact)
 
 
 class PairView(ABC):
-    """Two classes of scores as counts: what one-to-one measures are computed from.
+    """Two classes of scores as counts, from which one-to-one measures are computed.
 
     Parameters
     ----------
     counts
         Targets and non-targets per atom, in ascending order of score.
     settings
-        What the measures leave to choose.
+        Settings of the measures.
     """
 
     def __init__(self, counts: Counts, settings: PairSettings) -> None:
@@ -87,16 +99,22 @@ class SearchView:
         Enrolled people.
     trials
         Number of trials.
-    lid, positive, lid_positive
-        Sum of LID, number of trials with positive LID, and the sum of these.
-    first, linked
-        Trials at rank 1, ties in equal parts; trials whose true identity scored strictly above all others.
+    lid
+        Sum of LID.
+    positive
+        Number of trials with positive LID.
+    lid_positive
+        Sum of positive LID.
+    first
+        Number of trials at rank 1, ties in equal parts.
+    linked
+        Number of trials whose true identity scored strictly above all others.
     singled
-        Trials whose predicate fired on exactly one identity; None where nobody counted.
+        Number of trials whose predicate fired on exactly one identity; None where these were not counted.
     highest
         The largest LID.
     ranks
-        Share of trials at each rank that anybody holds; None where that table would be too large.
+        Share of trials at each rank that occurs; None where that table would be too large.
     prior_free
         Sum of LID averaged over all priors; None where it is not computed.
     """
@@ -125,7 +143,7 @@ class AttributeView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityView:
-    """Voice similarity matrices of original speech, and of what is compared with it: by side of the comparison."""
+    """Voice similarity matrices of original speech, and of the comparison with it."""
 
     original: FloatArray
     compared: FloatArray

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._version import __version__
 from zeroevidence.data.files.errors import error_reason, reading_file
+from zeroevidence.data.files.json_values import read_json, typed
 from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
-from zeroevidence.data.typed import read_json, typed
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
@@ -255,13 +255,13 @@ class _Description:
     protector: str
     parameters: Mapping[str, Any]
     attribute: str
-    classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...]
+    classes: tuple[str | int | float, ...]
     dimension: int
     sha256: str
     trained_on: Mapping[str, int]
     speakers: tuple[str, ...]
     keep: str | None = None
-    kept_classes: tuple[str, ...] | tuple[int, ...] | tuple[float, ...] = ()
+    kept_classes: tuple[str | int | float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
@@ -269,6 +269,8 @@ class _Description:
         for name, classes in (("classes", self.classes), ("kept_classes", self.kept_classes)):
             if len(set(classes)) < len(classes) or len(classes) == 1 or (name == "classes" and not classes):
                 raise UsageError(f"{name}: expected at least two, each once")
+            if len({isinstance(label, str) for label in classes}) > 1:
+                raise UsageError(f"{name}: expected texts or numbers, got both")
         if any(isinstance(value, (list, Mapping)) for value in self.parameters.values()):
             raise UsageError("parameters: expected numbers and strings")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.data.files.errors import is_file, reading_file
+from zeroevidence.data.files.json_values import load_json, read_json, typed
 from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary
-from zeroevidence.data.typed import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.reading.published import read_published

@@ -60,7 +60,7 @@ def _recalls(row: Evaluation, rows: Sequence[Evaluation]) -> dict[str, str]:
 
 
 def _percent(row: Evaluation, name: str) -> str:
-    return f"{100.0 * row[name].uncorrected:.3f}"
+    return f"{100.0 * float(row[name]):.3f}"
 
 
 def _ordered(table: list[dict[str, str]]) -> list[dict[str, str]]:

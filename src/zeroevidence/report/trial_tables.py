@@ -14,7 +14,7 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns
 from zeroevidence.plot.names import row_names
-from zeroevidence.uncertainty.level import ALPHA
+from zeroevidence.uncertainty.level import alpha
 
 _DIFFER = {
     "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
@@ -85,7 +85,7 @@ def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
     lines = []
     for row, name in zip(rows, row_names(rows), strict=True):
         for measure, found in people_differ(row).items():
-            more = "more than" if found.p_value <= ALPHA else "no more than"
+            more = "more than" if found.p_value <= alpha(row.setup.level) else "no more than"
             what = _DIFFER[measure].format(deviation=found.deviation, percent=100.0 * found.deviation)
             lines.append(f"{name}: {found.people} people differ {more} chance in {what}, p = {found.p_value:.2g}")
     return lines

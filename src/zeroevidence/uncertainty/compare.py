@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.spread import Spread, spread_of
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """First system minus second, with a 95 % interval and a two-sided p-value."""
+    """First system minus second, with an interval and a two-sided p-value."""
 
     value: float
     low: float
@@ -22,7 +23,12 @@ class Difference:
 
 
 def difference(
-    first: float, second: float, left_out: tuple[FloatArray, FloatArray], shares: FloatArray, people: float
+    first: float,
+    second: float,
+    left_out: tuple[FloatArray, FloatArray],
+    shares: FloatArray,
+    people: float,
+    level: float = LEVEL,
 ) -> Difference:
     """Difference of a measure between two systems on the same trials.
 
@@ -42,13 +48,13 @@ def difference(
     found = spread_of(value, drawn, shares, people)
     if found is None:
         return Difference(value, float("nan"), float("nan"), 1.0)
-    low, high = found.limits(value)
+    low, high = found.limits(value, level)
     # rounding must not make two equal systems differ
     alike = abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
     return Difference(value, low, high, 1.0 if alike else found.p_value(value))
 
 
-def unpaired_difference(first: float, second: float, one: Spread, other: Spread) -> Difference:
+def unpaired_difference(first: float, second: float, one: Spread, other: Spread, level: float = LEVEL) -> Difference:
     """Difference of a measure between two systems of which only the spreads are known.
 
     What their trials have in common does not cancel, so the interval is wider than that of a paired difference.
@@ -62,7 +68,7 @@ def unpaired_difference(first: float, second: float, one: Spread, other: Spread)
     """
     value = first - second
     both = one.beside(replace(other, below=other.above, above=other.below))
-    low, high = both.limits(value)
+    low, high = both.limits(value, level)
     return Difference(value, low, high, both.p_value(value))
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.uncertainty.spread import LEVEL
+from zeroevidence.uncertainty.level import LEVEL
 
 _MANY = 300  # people of whom limits are left to scipy
 _HALVINGS, _STEPS = 20, 4
@@ -89,7 +89,9 @@ def _tails(share: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.where(number <= seen[:, None], chance, 0.0).sum(axis=1), slope
 
 
-def exposure_shares(exposure: FloatArray, choose: Callable[[int], IntArray] | None = None) -> ExposureShares:
+def exposure_shares(
+    exposure: FloatArray, choose: Callable[[int], IntArray] | None = None, *, confidence: float = LEVEL
+) -> ExposureShares:
     """Shares of people above each level, seen and at most, from the exposure of each person.
 
     `choose` says which of so many levels are wanted; all are unless it is given.
@@ -105,4 +107,5 @@ def exposure_shares(exposure: FloatArray, choose: Callable[[int], IntArray] | No
     if choose is not None:
         wanted = choose(len(level))
         level, above = level[wanted], above[wanted]
-    return ExposureShares(level, above / len(exposure), upper_share_limit(above.astype(np.float64), len(exposure)))
+    bound = upper_share_limit(above.astype(np.float64), len(exposure), confidence)
+    return ExposureShares(level, above / len(exposure), bound)

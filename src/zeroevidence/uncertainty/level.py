@@ -1,4 +1,28 @@
-"""Levels that everything is judged by."""
+"""The confidence level: how often intervals and limits hold, and how it is written."""
 
-ALPHA = 0.05  # how often a conclusion may be wrong where nothing is to be found
+from __future__ import annotations
+
+LEVEL = 0.95  # unless the user says another
 LEAST_PEOPLE = 10  # fewer give no interval: benchmarks/validity.py shows down to where intervals hold
+
+
+def alpha(level: float) -> float:
+    """How often a conclusion at this level may be wrong where nothing leaks.
+
+    Examples
+    --------
+    >>> alpha(0.9)
+    0.1
+    """
+    return round(1.0 - level, 12)
+
+
+def percent(level: float) -> str:
+    """The level as people write it.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.999)
+    ('95 %', '99.9 %')
+    """
+    return f"{100.0 * level:.10g} %"

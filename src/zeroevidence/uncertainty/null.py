@@ -10,15 +10,14 @@ labels are permuted over single scores. The p-value counts the observed value am
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, rank
-from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import Family, Measure, measures_of
@@ -39,18 +38,24 @@ NullUnit: TypeAlias = Literal["speaker", "label", "list"]
 ROWS_LIMIT = 20_000_000  # scores; beyond, the evidence of every identity would not fit beside the matrix
 
 
+class MatrixParts(Protocol):
+    """Scores that form one matrix of trials and identities, or one for each fold of people."""
+
+    @property
+    def parts(self) -> tuple[ScoreMatrix, ...]:
+        """The matrices."""
+
+
 @dataclass(frozen=True, slots=True)
 class Null:
     """A measure under permutation.
 
     Parameters
     ----------
-    mean, q95
-        Mean of the permuted values, and the level that 95 % of them stay below.
-    p_value
-        Share of the values, the observed one among them, that reach the observed one.
-    corrected
-        The observed value less the mean.
+    mean
+        Mean of the permuted values.
+    quantile
+        Quantile of the permuted values at the confidence level of the evaluation.
     draws
         The permuted values in the order of their seeds, kept where the measure enters the test against chance.
     tested_by
@@ -58,31 +63,24 @@ class Null:
     """
 
     mean: float
-    q95: float
-    p_value: float
-    corrected: float
+    quantile: float
     draws: tuple[float, ...] = ()
     tested_by: TestedBy = "exchanged"
 
     @classmethod
-    def under(cls, value: float, permuted: FloatArray, *, keep: bool = False) -> Null:
-        """Compare with values under permutation; the observed one counts as one of them."""
-        # A hair of tolerance: the identity permutation must count as equal after other roundings.
-        at_least = np.count_nonzero(permuted >= value - 1e-12 * max(1.0, abs(value)))
-        mean = float(permuted.mean())
-        return cls(
-            mean,
-            float(np.quantile(permuted, 0.95, method="higher")),
-            float((1.0 + at_least) / (1.0 + len(permuted))),
-            value - mean,
-            tuple(permuted.tolist()) if keep else (),
-        )
+    def from_draws(
+        cls, draws: FloatArray, level: float, *, keep: bool = False, tested_by: TestedBy = "exchanged"
+    ) -> Null:
+        """The null of a measure from its values on permuted or simulated data; `keep` stores these."""
+        quantile = float(np.quantile(draws, level, method="higher"))
+        return cls(float(draws.mean()), quantile, tuple(draws.tolist()) if keep else (), tested_by)
 
-    @classmethod
-    def of_list(cls, value: float, simulated: FloatArray, p_value: float) -> Null:
-        """Compare with values of simulated lists, and take the p-value of the list as a whole."""
-        mean = float(simulated.mean())
-        return cls(mean, float(np.quantile(simulated, 0.95, method="higher")), p_value, value - mean, (), "area")
+
+def permutation_p_value(value: float, draws: FloatArray) -> float:
+    """Share of the values, the observed one among them, that reach the observed one."""
+    # A hair of tolerance: the identity permutation must count as equal after other roundings.
+    at_least = np.count_nonzero(draws >= value - 1e-12 * max(1.0, abs(value)))
+    return float((1.0 + at_least) / (1.0 + len(draws)))
 
 
 class PooledLabels:
@@ -140,7 +138,7 @@ class PairNull:
         self,
         target: FloatArray,
         nontarget: FloatArray,
-        rows: ScoreMatrix | FoldedScores | None,
+        rows: MatrixParts | None,
         settings: PairSettings | None = None,
         *,
         people: tuple[IntArray, IntArray] | None = None,
@@ -233,7 +231,7 @@ class ListNull:
 
 def pair_null(
     scores: Scores,
-    rows: ScoreMatrix | FoldedScores | None,
+    rows: MatrixParts | None,
     settings: PairSettings | None = None,
     *,
     clusters: Clusters | None = None,
@@ -362,12 +360,3 @@ class SearchNull:
             for one in measures:
                 values[one.name][r] = one.compute(view)[0]
         return values
-
-
-def nulls(observed: Mapping[str, float], permuted: Mapping[str, FloatArray], tested: frozenset[str]) -> dict[str, Null]:
-    """The null of each measure; those in `tested` keep their permuted values."""
-    return {
-        name: Null.under(observed[name], values, keep=name in tested)
-        for name, values in permuted.items()
-        if name in observed
-    }

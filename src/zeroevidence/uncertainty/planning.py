@@ -15,8 +15,8 @@ from scipy.optimize import nnls
 from scipy.special import ndtri
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import LEVEL, Spread
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.uncertainty.spread import Spread
 
 MOST_PEOPLE = 10_000  # further out, the form of the curve is all that speaks
 _SIZES = np.unique(np.geomspace(LEAST_PEOPLE, MOST_PEOPLE, 700).round())
@@ -45,7 +45,9 @@ class PeopleNeeded:
     unreachable: Unreachable | None = None
 
 
-def needed_from_spread(value: float, spread: Spread, people: int, bound: float, power: float) -> PeopleNeeded:
+def needed_from_spread(
+    value: float, spread: Spread, people: int, bound: float, power: float, level: float = LEVEL
+) -> PeopleNeeded:
     """People for whom the upper limit lies below a bound with probability `power`, if a pilot's value is the truth.
 
     The range is that of a truth one standard error lower or higher, with the standard error itself as uncertain as so
@@ -62,7 +64,7 @@ def needed_from_spread(value: float, spread: Spread, people: int, bound: float, 
         assumed = replace(spread, error=error)
         for n in _SIZES:
             more = assumed.of_people(assumed.people * float(n) / people)
-            if more.people >= 2.0 and more.at_most(truth, LEVEL) + float(ndtri(power)) * more.error <= bound:
+            if more.people >= 2.0 and more.at_most(truth, level) + float(ndtri(power)) * more.error <= bound:
                 return int(n)
         return None
 
@@ -73,12 +75,17 @@ def needed_from_spread(value: float, spread: Spread, people: int, bound: float, 
 
 
 def needed_from_limits(
-    limits: Mapping[int, FloatArray], truth: Callable[[FloatArray], FloatArray], bound: float, power: float, seed: int
+    limits: Mapping[int, FloatArray],
+    truth: Callable[[FloatArray], FloatArray],
+    bound: float,
+    power: float,
+    seed: int,
+    level: float = LEVEL,
 ) -> PeopleNeeded:
     """People for whom the upper limit lies below a bound with probability `power`, from simulated upper limits.
 
     How far limits lie above the truth is taken to fall as a / sqrt(n) + b / n, and how much they scatter as a power of
-    n between these. The range is where 95 % of the answers lie if the simulations are drawn again.
+    n between these. The range is where that share of the answers lies if the simulations are drawn again.
 
     Parameters
     ----------
@@ -98,7 +105,7 @@ def needed_from_limits(
     about = first(excess)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(_PURPOSE,)))
     again = [first([rng.choice(one, len(one)) for one in excess]) for _ in range(_REDRAWN)]
-    low, high = np.quantile(again, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0], method="nearest")
+    low, high = np.quantile(again, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="nearest")
     above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
     why: Unreachable | None = None if np.isfinite(about) else "never" if above.all() else "beyond"
     return PeopleNeeded(_whole(about), _whole(min(low, about)), _whole(max(high, about)), why)

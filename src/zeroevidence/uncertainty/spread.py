@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.numerics.student import t_quantile, t_tail
 
-LEVEL = 0.95
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6

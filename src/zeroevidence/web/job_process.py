@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.json_values import load_json, typed
 from zeroevidence.data.preparing.scale import Scale
-from zeroevidence.data.typed import load_json, typed
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, evaluate_files, score_files
 from zeroevidence.evaluation.rows.flags import Flag

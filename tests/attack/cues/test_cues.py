@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.signal import lfilter
 
+from tests.effort import slow
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import diagonalise, moments
 from zeroevidence.attack.cues.cue import CUES, Feature, cue_values, register_cue
@@ -395,6 +396,7 @@ def columns(name):
     return slice(0, None) if name == "cues" else slice(ends[name] - len(CUES[name].features), ends[name])
 
 
+@slow
 @pytest.mark.parametrize(("name", "at_least"), [*((name, 0.04) for name in CUES), ("level", 0.3), ("cues", 0.6)])
 def test_real_people_are_recognised_by_cues(people, name, at_least):
     """Top-1 by the cosine after whitening with what other people's utterances differ by; chance is 1.4 %."""

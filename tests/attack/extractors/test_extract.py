@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.onnx_models.cards import read_card
@@ -301,6 +302,7 @@ def _real(shared):
     return [Utterance(name, name[:2], shared / "audiomnist" / name[:2] / f"{name}.flac") for name in names]
 
 
+@slow
 @pytest.mark.parametrize(("card", "name"), [("ecapa_voxceleb", "ecapa"), ("campplus_zh_en", "campplus")])
 def test_real_models_give_the_known_vectors(shared, card, name):
     pytest.importorskip("onnxruntime")

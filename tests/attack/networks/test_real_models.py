@@ -17,6 +17,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 soundfile = pytest.importorskip("soundfile")
 
+from tests.effort import slow  # noqa: E402
 from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_card  # noqa: E402
 from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
 from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
@@ -63,6 +64,7 @@ def padded(feats: list[np.ndarray]) -> tuple[Any, list[int]]:
     return torch.nn.utils.rnn.pad_sequence(parts, batch_first=True), [len(one) for one in parts]
 
 
+@slow
 def test_the_network_is_that_of_the_file(model):
     assert type(model.network).__name__ == MODELS[model.extractor.name]
     assert all(one.dtype == torch.float32 for one in model.network.state_dict().values())

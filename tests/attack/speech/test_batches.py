@@ -20,7 +20,7 @@ class Watcher:
     name, sample_rate, dim, fingerprint = "watcher", 16000, 1, "watcher:1"
 
     def __init__(self, workers=1):
-        self.together = threading.Barrier(workers, timeout=60)  # goes on when so many calls run at once
+        self.together = threading.Barrier(workers, timeout=600)  # goes on when so many calls run at once
         self.lock, self.running, self.most, self.blas = threading.Lock(), 0, 0, set()
 
     def embed(self, waves):

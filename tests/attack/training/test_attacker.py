@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ pytest.importorskip("onnx")
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
+from tests.effort import slow  # noqa: E402
 from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
 from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
 from zeroevidence.attack.encoders.training_speakers import refuse_shared, shared_people  # noqa: E402
@@ -22,7 +22,7 @@ from zeroevidence.attack.onnx_models.cards import read_card  # noqa: E402
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
 from zeroevidence.attack.training.data.features import read_features  # noqa: E402
-from zeroevidence.attack.training.settings import Scope  # noqa: E402
+from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
 from zeroevidence.data.formats.corpora.read import read_corpus  # noqa: E402
 from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
 
@@ -43,10 +43,11 @@ def voices(folder, people, per_person=3, seed=0):
     return folder
 
 
-def train(corpus, folder, **settings):
-    return train_attacker(
-        corpus, folder, **{"device": "cpu", "epochs": 2, "look": 1, "batch": 8, "crop": 60} | settings
-    )
+QUICK = TrainingSettings(epochs=2, look=1, batch=8, crop=60)
+
+
+def train(corpus, folder, settings=QUICK, **options):
+    return train_attacker(corpus, folder, settings=settings, device="cpu", **options)
 
 
 def interrupt(done, total):
@@ -60,13 +61,13 @@ def speech(tmp_path_factory):
 
 
 def test_an_encoder_learns_from_protected_speech(speech, tmp_path):
-    said, told = [], []
-    found = train(speech, tmp_path / "attacker", say=said.append, told=told.append)
+    said, epochs = [], []
+    found = train(speech, tmp_path / "attacker", say=said.append, on_epoch=epochs.append)
     assert (found.people, found.development_people, found.utterances) == (9, 3, 36)
     assert re.search(r"pooling and last layers, 2 epochs at most, on cpu: about [\d.]+ s at most", said[0])
     assert len(said) == 1
-    assert [one.number for one in told] == [1, 2]
-    assert all(one.development is not None for one in told)
+    assert [one.number for one in epochs] == [1, 2]
+    assert all(one.development is not None for one in epochs)
     assert found.after >= found.before
     card = read_card(found.card)
     assert (len(card.training_people), len(card.development_people)) == (9, 3)
@@ -173,19 +174,17 @@ def test_without_torch_it_says_what_is_lost(speech, tmp_path, monkeypatch):
         train(speech, tmp_path / "out")
 
 
+@slow
 @pytest.mark.skipif(not ECAPA.is_file(), reason="ECAPA-TDNN is not there")
-@pytest.mark.parametrize("scope", get_args(Scope))
+@pytest.mark.parametrize("scope", SCOPES)
 def test_the_published_ecapa_learns_too(tmp_path, monkeypatch, scope):
     monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
     add_encoder(ECAPA, known="ecapa")
     found = train(
         voices(tmp_path / "speech", 10, per_person=2),
         tmp_path / "out",
+        TrainingSettings(scope=scope, epochs=1, look=1, batch=4, crop=20),
         encoder="ecapa",
-        scope=scope,
-        epochs=1,
-        batch=4,
-        crop=20,
     )
     card = read_card(found.card)
     assert (card.name, card.front_end, card.dim) == ("ecapa-trained", "speechbrain-fbank", 192)

@@ -2,9 +2,8 @@
 
 import json
 import re
-import time
 from dataclasses import replace
-from typing import get_args
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from zeroevidence.attack.training.compute import threads as cores  # noqa: E402
 from zeroevidence.attack.training.data.frame_set import FrameSet  # noqa: E402
 from zeroevidence.attack.training.duration import estimate_seconds  # noqa: E402
 from zeroevidence.attack.training.loop import TrainingRun, train  # noqa: E402
-from zeroevidence.attack.training.settings import Scope, TrainingSettings  # noqa: E402
+from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 
 BANDS = 12
@@ -71,13 +70,13 @@ def weights(network):
 
 
 def test_it_learns_and_keeps_the_best(data):
-    told = []
-    found = train(Toy(), *data, QUICK, device="cpu", told=told.append)
+    epochs = []
+    found = train(Toy(), *data, QUICK, device="cpu", on_epoch=epochs.append)
     looked = [one.development.bits for one in found.epochs if one.development is not None]
-    assert found.kept.bits == max(looked)
-    assert found.kept.bits > looked[0]
-    assert [one.number for one in told] == [1, 2, 3, 4, 5, 6]
-    assert told[-1].loss < told[0].loss
+    assert found.best_score.bits == max(looked)
+    assert found.best_score.bits > looked[0]
+    assert [one.number for one in epochs] == [1, 2, 3, 4, 5, 6]
+    assert epochs[-1].loss < epochs[0].loss
 
 
 def test_only_the_last_layers_learn_when_asked(data):
@@ -102,7 +101,7 @@ def test_the_same_seed_gives_the_same_weights(data):
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("scope", get_args(Scope))
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("stop_after", [1, 3, 5])
 def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, stop_after, scope):
     settings = replace(QUICK, scope=scope)
@@ -116,7 +115,7 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
             raise Cut
 
     with pytest.raises(Cut):
-        train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path, told=cut)
+        train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path, on_epoch=cut)
     resumed = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path)
     np.testing.assert_array_equal(weights(resumed.network), weights(whole.network))
     assert resumed.best == whole.best
@@ -126,7 +125,7 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"best": 99}, "facts.best: no epoch 99 that was looked at"),
+        ({"best": 99}, "facts.best: no epoch 99 that was evaluated"),
         ({"rates": "x"}, "facts.rates: expected a list, got 'x'"),
         ({"rates": ["inf"]}, "facts.rates, facts.momenta: expected finite numbers"),
         ({"rates": []}, "cannot be read as a checkpoint"),
@@ -196,7 +195,7 @@ def in_parts(self, pieces, labels):
     return self._in_parts(pieces, labels)
 
 
-@pytest.mark.parametrize("scope", get_args(Scope))
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("gradients", [TrainingRun._on_cores, in_parts], ids=["cores", "parts"])
 def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, scope, gradients, monkeypatch):
     monkeypatch.setattr(TrainingRun, "_on_cores", gradients)
@@ -211,7 +210,7 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
     ]
 
 
-@pytest.mark.parametrize("scope", get_args(Scope))
+@pytest.mark.parametrize("scope", SCOPES)
 def test_the_number_of_cores_changes_nothing(data, scope, monkeypatch):
     found = []
     for number in (1, 3):
@@ -228,7 +227,13 @@ def test_threads_of_torch_are_as_they_were_after_it(data):
     torch.set_num_threads(2)
     seen = []
     try:
-        train(Toy(), *data, replace(QUICK, epochs=1), device="cpu", told=lambda _: seen.append(torch.get_num_threads()))
+        train(
+            Toy(),
+            *data,
+            replace(QUICK, epochs=1),
+            device="cpu",
+            on_epoch=lambda _: seen.append(torch.get_num_threads()),
+        )
         assert (seen, torch.get_num_threads()) == ([1], 2)
     finally:
         torch.set_num_threads(before)
@@ -241,11 +246,14 @@ def test_one_utterance_that_does_not_fit_is_the_end(data):
         train(network, *data, QUICK, device="cpu")
 
 
-@pytest.mark.parametrize("scope", get_args(Scope))
-def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope):
+@pytest.mark.parametrize("scope", SCOPES)
+def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("zeroevidence.attack.training.duration.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+
     class Slow(Toy):
         def pooled(self, frames, lengths=None):
-            time.sleep(2e-4 * len(frames))
+            clock[0] += 2e-4 * len(frames)
             return super().pooled(frames, lengths)
 
     slow = Slow()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.attack.encoders.training_speakers import person_digest
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.training.settings import TrainingSettings
@@ -65,16 +66,15 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture
-def short(monkeypatch):
+def short():
     """Two epochs are enough to see what is kept."""
-    usual = TrainingSettings.usual
-    small = {"epochs": 2, "look": 1, "crop": 30, "batch": 32}
-    monkeypatch.setattr(TrainingSettings, "usual", lambda scope, **given: usual(scope, **{**given, **small}))
+    return TrainingSettings(epochs=2, look=1, crop=30, batch=32)
 
 
+@slow
 def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeypatch):
     said = []
-    tuning = FineTuner(utterances, None, tmp_path, "standard", say=said.append)
+    tuning = FineTuner(utterances, None, tmp_path, "standard", short, say=said.append)
     encoder = load_extractor("campplus")
     found = tuning(encoder)
     assert found.reason == ""
@@ -93,11 +93,11 @@ def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeyp
 
 
 def test_full_effort_learns_again_from_less(utterances, short, small, tmp_path):
-    found = FineTuner(utterances, None, tmp_path, "full")(load_extractor(small))
+    found = FineTuner(utterances, None, tmp_path, "full", short)(load_extractor(small))
     assert found.further == ""
     assert found.learned.over_people.amount == (8, 16)
     assert found.learned.over_epochs.amount == (1, 2)
-    kept = FineTuner(utterances, None, tmp_path, "full")(load_extractor(small))
+    kept = FineTuner(utterances, None, tmp_path, "full", short)(load_extractor(small))
     assert kept.learned == found.learned
 
 

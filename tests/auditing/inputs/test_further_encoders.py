@@ -9,8 +9,8 @@ from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
-from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosed, fuse
-from zeroevidence.auditing.inputs.further_encoders import company
+from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosure, fuse
+from zeroevidence.auditing.inputs.further_encoders import encode_further
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Options
@@ -92,14 +92,14 @@ def test_cues_join_in_together_and_one_at_a_time():
         return both, both
 
     voice = load_extractor("cue:rate")  # any cue: then none join
-    assert list(company(voice, "full", embeds)) == [] or "cues" not in asked
+    assert list(encode_further(voice, "full", embeds)) == [] or "cues" not in asked
     asked.clear()
 
     class Voice:
         name, sample_rate, dim, fingerprint = "campplus", 16_000, 4, "x"
 
-    assert list(company(Voice(), "quick", embeds)) == []
-    found = list(company(Voice(), "standard", embeds))
+    assert list(encode_further(Voice(), "quick", embeds)) == []
+    found = list(encode_further(Voice(), "standard", embeds))
     assert asked == ["cues"]
     assert [one.name for one in found] == ["cues", *(f"cue:{name}" for name in CUES)]
     assert [one.anonymised.train.vectors.shape[1] for one in found] == [size, *(len(c.features) for c in CUES.values())]
@@ -128,7 +128,7 @@ def attempt(name, strength, seed):
                 enrolment_speakers=people,
             )
         )
-    return FoldResult(name, (name,), object(), *parts, disclosed(parts[1]))
+    return FoldResult(name, (name,), object(), *parts, disclosure(parts[1]))
 
 
 def test_a_fusion_takes_in_what_helps_and_leaves_noise_out():
@@ -138,7 +138,7 @@ def test_a_fusion_takes_in_what_helps_and_leaves_noise_out():
     assert {"good", "other"} <= set(found.encoders)
     assert len(found.encoders) <= 4
     assert found.development > good.development
-    assert disclosed(found.scores) > disclosed(good.scores)
+    assert disclosure(found.scores) > disclosure(good.scores)
     assert found.settings == 6
 
 

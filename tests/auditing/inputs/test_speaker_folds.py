@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.auditing.inputs.embedding_sets import noise_like
-from zeroevidence.auditing.inputs.speaker_folds import drawn_sets
+from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
@@ -75,7 +75,7 @@ def test_the_floor_is_near_nothing(audited):
 
 def test_noise_differs_between_folds():
     original = speech()
-    folds = [noise_like(sides[0], 0, fold) for fold, sides in enumerate(drawn_sets(original, original, None, 0))]
+    folds = [noise_like(sides[0], 0, fold) for fold, sides in enumerate(draw_sets(original, original, None, 0))]
     assert all(not np.array_equal(a.eval_trial.vectors, b.eval_trial.vectors) for a, b in pairwise(folds))
 
 
@@ -109,7 +109,7 @@ def test_what_folds_choose_is_a_row_of_its_own():
 def test_a_corpus_of_many_people_is_split_as_before():
     original = speech(people=40)
     anonymised = protected(original)
-    ((sets, _),) = drawn_sets(original, anonymised, None, 0)
+    ((sets, _),) = draw_sets(original, anonymised, None, 0)
     assert [len(sets.speakers(split)) for split in ("train", "dev", "eval")] == [12, 12, 16]
     found = audit(original, anonymised, backends=["cosine"], options=PLAIN)
     assert found.strongest.counts["identities"] == 16
@@ -124,7 +124,7 @@ def test_folds_can_be_asked_for_and_refused():
     assert audit(original, anonymised, folds=5, **words).strongest.setup.search.folds == (4,) * 5
     assert audit(original, anonymised, folds=0, **words).strongest.counts["identities"] == 8
     assert audit(original, anonymised, folds=3, **words).strongest.setup.search.folds == (7, 7, 6)
-    ((sets, other),) = drawn_sets(original, anonymised, 0, 0)
+    ((sets, other),) = draw_sets(original, anonymised, 0, 0)
     assert isinstance(sets, EmbeddingSets)
     with pytest.raises(UsageError, match="shared out already"):
         audit(sets, other, folds=3, **words)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict
 
@@ -88,6 +89,7 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert f"wrote {out / 'report.html'}" in err
 
 
+@slow
 def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):
     found = {}
     for effort in ("quick", "standard"):
@@ -113,6 +115,7 @@ def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encod
     assert (out / "result.json").read_text() == before
 
 
+@slow
 def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path):
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
@@ -173,6 +176,7 @@ def test_doctor_looks_at_a_corpus(run, corpus):
     assert "problems found" in err
 
 
+@slow
 def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))

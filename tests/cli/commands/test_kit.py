@@ -197,8 +197,7 @@ def test_a_folder_of_each_kit(tmp_path, folders, systems):
     (tmp_path / "result_for_rank_x").write_text(text)
     again = read_results(tmp_path / "result_for_rank_x")
     assert [round(float(row["eer"]), 5) for row in again] == [
-        round(row["eer"].uncorrected, 5)
-        for row in sorted(rows, key=lambda row: row.about.threat.trained_on, reverse=True)
+        round(row["eer"].value, 5) for row in sorted(rows, key=lambda row: row.about.threat.trained_on, reverse=True)
     ]
 
 
@@ -326,7 +325,7 @@ def test_a_measure_that_is_no_number_is_refused(run, tmp_path):
         "setup": {"version": "0.1.0", "recorded": "as published"},
         "signature": "as published",
     }
-    document = {"schema": "zeroevidence/evaluation/2", "signature": "as published", "rows": [row]}
+    document = {"schema": "zeroevidence/evaluation/3", "signature": "as published", "rows": [row]}
     (tmp_path / "r.json").write_text(json.dumps(document))
     code, _, err = run("kit", "write", tmp_path / "r.json", "-o", tmp_path / "out")
     assert code == 3

@@ -1,6 +1,7 @@
 """The command `link`: what it writes, what it refuses, and that a kill costs nothing but time."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -19,7 +20,7 @@ from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.search import search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.inputs.scoring import ScoringName
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
@@ -88,9 +89,9 @@ def test_results_are_those_of_the_matrix(files, dev):
     assert out == ""
     assert "120 trials x 40 identities, numpy: 4.8e+03 pairs" in err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = search(matrix(files, "p"), matrix(files, "d") if dev else None, Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None).run(Options())
     for name, metric in expected.metrics.items():
-        assert found.metrics[name].uncorrected == pytest.approx(metric.value, abs=1e-8), name
+        assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
         assert found.metrics[name].method == metric.method
     assert found.counts["not_enrolled"] == 1
     assert found.labels["system"] == "ptrial"
@@ -109,7 +110,7 @@ def test_a_weight_may_be_given_and_the_table_be_csv(files):
     code, _, err = run(*arguments, "--table", "csv", "-o", files / "out")
     assert code == 0, err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = search(matrix(files, "p"), matrix(files, "d"), Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d")).run(Options())
     assert found.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
     assert "singling_out" not in found.metrics
     assert len(pl.read_csv(files / "out" / "trials.csv")) == 120
@@ -191,7 +192,8 @@ def test_a_kill_at_any_moment_costs_nothing_but_time(files, tmp_path):
     killed = tmp_path / "killed"
     kills = 0
     for goal in (0, 5, 30, 60, 90):
-        process = start(*arguments, "-o", killed)
+        # Less urgent than this process, which so is not too late however busy the machine is.
+        process = start(*arguments, "-o", killed, preexec_fn=lambda: os.nice(19))
         while process.poll() is None and len(list((killed / "blocks").glob("trials-*"))) < goal:
             time.sleep(0.001)
         time.sleep(chance.uniform(0.0, 0.02))

@@ -149,7 +149,7 @@ def test_comparison(run, tmp_path):
         ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
         ('{"schema": "zeroevidence/evaluation/1", "rows": []}', "has no rows"),
         ('{"schema": "zeroevidence/comparison/1", "comparisons": []}', "has no comparisons"),
-        ("[" * 100_000, "lists within lists"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_result(run, tmp_path, content, message):

@@ -28,7 +28,7 @@ def test_one_row_as_json(run, files):
     )
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "zeroevidence/evaluation/2"
+    assert document["schema"] == "zeroevidence/evaluation/3"
     (row,) = document["rows"]
     assert row["labels"] == {"system": "rawnet", "attack": "all"}
     assert row["counts"] == {
@@ -38,7 +38,7 @@ def test_one_row_as_json(run, files):
     assert row["metrics"]["cm_eer"]["value"] == 0.5
     assert row["metrics"]["asv_eer"]["value"] == 0.0
     assert row["signature"].startswith("ZE|tandem|preset:2021|form:revised|eer:challenge|attack:all|n:2+2+2|")
-    assert "|ci:speaker2|seed:0|data:sha256:" in row["signature"]
+    assert "|ci:speaker2|level:0.95|seed:0|data:sha256:" in row["signature"]
 
 
 @pytest.mark.parametrize("form", ["text", "md", "latex", "csv", "json"])

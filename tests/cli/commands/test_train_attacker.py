@@ -1,5 +1,6 @@
 """``zeroevidence train-attacker``: what it hands over and what it prints."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from zeroevidence.attack.training import attacker
 from zeroevidence.attack.training.attacker import TrainedAttacker
 from zeroevidence.attack.training.development import DevelopmentScore
 from zeroevidence.attack.training.history import Epoch
+from zeroevidence.attack.training.settings import TrainingSettings
 
 
 @pytest.fixture
@@ -15,14 +17,14 @@ def called(monkeypatch):
     """What the command asks for; it is told of three epochs instead of a training."""
     found = {}
 
-    def train(corpus, folder, *, told, progress, say, **given):
+    def train(corpus, folder, *, on_epoch, progress, say, **given):
         found.update(given, corpus=corpus, folder=folder)
         say("9 people to learn from")
         for epoch in (
             Epoch(1, 4.5, None),
             Epoch(2, 3.25, DevelopmentScore(2.5, 0.123)),
         ):
-            told(epoch)
+            on_epoch(epoch)
         return TrainedAttacker(Path("out/card.json"), 9, 3, 36, 1.25, 2.5)
 
     monkeypatch.setattr(attacker, "train_attacker", train)
@@ -41,22 +43,39 @@ def test_loss_and_development_eer_are_shown(called, run):
         "out/card.json: learned from 9 people and was stopped on 3, 36 recordings in all; development"
     )
     assert "2.50 bits to it, and 1.25 to the encoder that it started from" in out
-    assert (called["encoder"], called["scope"], called["evaluation"]) == ("campplus", None, None)
-    assert "epochs" not in called
+    assert (called["encoder"], called["settings"], called["evaluation"]) == ("campplus", TrainingSettings(), None)
 
 
 def test_options_reach_the_training(called, run):
-    words = "--extractor ecapa --evaluation original --scope all --epochs 3 --seed 5 --device cpu --workers 2"
-    code, _, _ = run("train-attacker", "speech", *words.split(), "-o", "out")
+    words = "--extractor ecapa --evaluation original --device cpu --workers 2 --scope all --epochs 3 --band-mask 0.3"
+    code, _, _ = run("train-attacker", "speech", *words.split(), "--seed", "5", "-o", "out")
     assert code == 0
     assert called == {
         "corpus": "speech",
         "folder": "out",
         "encoder": "ecapa",
         "evaluation": "original",
-        "scope": "all",
-        "epochs": 3,
-        "seed": 5,
+        "settings": TrainingSettings(scope="all", epochs=3, band_mask=0.3, seed=5),
         "device": "cpu",
         "workers": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--epochs", "0"), ("--learning-rate", "0"), ("--band-mask", "1"), ("--seed", "-1"), ("--scope", "first")],
+)
+def test_values_out_of_range_are_refused(called, run, option, value):
+    code, _, err = run("train-attacker", "speech", option, value, "-o", "out")
+    assert code == 2
+    assert option in err
+
+
+def test_every_setting_is_an_option_with_its_help_and_default(run):
+    code, out, _ = run("train-attacker", "--help")
+    shown = " ".join(out.split())
+    assert code == 0
+    for field in fields(TrainingSettings):
+        assert f"--{field.name.replace('_', '-')}" in shown
+        assert field.metadata["help"] in shown
+    assert "30 for all, 8 for last" in shown

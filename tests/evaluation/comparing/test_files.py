@@ -55,7 +55,7 @@ def test_too_little_to_compare():
 
 
 def test_a_result_without_intervals_is_refused(tmp_path):
-    rows = {"schema": "zeroevidence/evaluation/2", "rows": [{"labels": {}, "about": {}, "counts": {}, "metrics": {},
+    rows = {"schema": "zeroevidence/evaluation/3", "rows": [{"labels": {}, "about": {}, "counts": {}, "metrics": {},
             "flags": [], "setup": {}, "signature": "ZE"}]}  # fmt: skip
     (tmp_path / "result.json").write_text(json.dumps(rows))
     with pytest.raises(UsageError, match="nothing to compare by; expected results with intervals"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.auditing import EmbeddingSets, audit
@@ -17,7 +18,7 @@ from zeroevidence.evaluation.finding.finding import strongest
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.compare import holm
-from zeroevidence.uncertainty.level import ALPHA
+from zeroevidence.uncertainty.level import LEVEL, alpha
 from zeroevidence.uncertainty.null import Null
 
 QUICK = ze.Options(intervals=0, null=39, linkability="pav")
@@ -80,7 +81,7 @@ def without_draws(row):
 
 
 def measured(value, p_value, draws=()):
-    return MeasureResult(value, "bit", null=Null(0.0, 0.0, p_value, value, tuple(draws)))
+    return MeasureResult(value, "bit", null=Null(0.0, 0.0, tuple(draws)), p_value=p_value)
 
 
 def row_of(about=None, *, counts=None, labels=None, **metrics):
@@ -135,15 +136,17 @@ def test_a_file_tells_the_same_as_the_rows_it_holds():
     assert findings(from_json(to_json(rows))) == findings(rows)
 
 
+@slow
 def test_nothing_is_found_too_often_where_nothing_is():
     """One in twenty audits of three attackers may be wrong, not one in twenty attackers."""
     audits = 200
     levels = [findings(attacked(seed))[0].level for seed in range(audits)]
     share = np.mean([level in FOUND for level in levels])
-    assert share <= ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / audits)
+    assert share <= alpha(LEVEL) + 3.0 * np.sqrt(alpha(LEVEL) * (1.0 - alpha(LEVEL)) / audits)
     assert share > 0.0  # or nothing would ever be found
 
 
+@slow
 def test_what_leaks_is_found():
     levels = [findings(attacked(seed, 2.0))[0].level for seed in range(20)]
     assert np.mean([level in FOUND for level in levels]) >= 0.95
@@ -175,7 +178,7 @@ def test_rows_without_draws_are_corrected_by_holm():
     expected = [min(corrected[2 * i : 2 * i + 2]) for i in range(len(rows))]
     told = chances(rows)
     assert [one.p_value for one in told] == expected
-    assert [one.beaten is True for one in told] == [p <= ALPHA for p in expected]
+    assert [one.beaten is True for one in told] == [p <= alpha(LEVEL) for p in expected]
 
 
 def test_holm_of_few_rows():

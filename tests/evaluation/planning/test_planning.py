@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.evaluation.planning.pilot import strongest_attack
 from zeroevidence.evaluation.planning.simulated import Design, shift_of, simulated, truth
 
@@ -92,6 +93,7 @@ def test_uneven_people_speak_as_often_on_average():
     assert counts[0] > 10 * counts[-1]
 
 
+@slow
 def test_expected_length_is_that_of_other_simulated_people(plan, others):
     rows = others(20, 20)
     for one in plan.expected:
@@ -147,6 +149,7 @@ def test_false_alarms_where_nothing_leaks():
     assert nothing["d_ece"].truth == 0.0
 
 
+@slow
 def test_uneven_people_make_long_intervals():
     even, uneven = (ze.plan(16, 4, leak=0.2, uneven=one, simulations=3) for one in (False, True))
     assert uneven["eer"].length > 1.2 * even["eer"].length
@@ -157,6 +160,7 @@ def pilots(people, times, shift=1.4):
     return [ze.evaluate(simulated(design, shift, 3, i), null=0) for i in range(times)]
 
 
+@slow
 def test_pilots_foretell_larger_recordings():
     """On average; one pilot knows its own lengths only roughly."""
     found = [ze.plan_from_pilot(row, 80) for row in pilots(20, 12)]
@@ -243,6 +247,7 @@ def comparison():
     return ze.plan_comparison(16, 6, leak=0.1, difference=0.15, simulations=6)
 
 
+@slow
 def test_systems_are_told_apart_by_as_many_people_as_planned(comparison, designs):
     """Systems of the other generator, which share half of their variance, with the number of people that is needed."""
     effects = designs.DESIGNS["equal"]
@@ -271,6 +276,7 @@ def test_differences_of_a_planned_comparison(comparison):
     assert falling == ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2)
 
 
+@slow
 def test_systems_that_share_more_are_told_apart_by_fewer_people():
     needed = [
         ze.plan_comparison(12, 3, leak=0.1, difference=0.3, shared=shared, simulations=2).needed.people

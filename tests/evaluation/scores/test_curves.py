@@ -14,7 +14,8 @@ from zeroevidence import plot
 from zeroevidence.calibrate.pav import pav_llrs, pool, rank
 from zeroevidence.evaluation import Evaluation, Options, People, Points, Surface, add_similarity
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.scores.curves import POINTS, bin_edges, histograms, one_to_one_curves
+from zeroevidence.evaluation.rows.curves import POINTS, bin_edges, histograms
+from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.measure.pairs.linkability import local_linkability
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, LN10, ece_profile
 from zeroevidence.measure.search.rank import rank_disclosure

@@ -9,7 +9,7 @@ import zeroevidence as ze
 from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.scores.search import search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 
 QUICK = ze.Options(intervals=0, null=0)
 
@@ -233,7 +233,7 @@ def test_curves_and_trials():
     assert result.curves["singling_out_over_identities"].baseline[:2] == pytest.approx((0.5, 0.421875))
     assert result.trials.lid.mean() == pytest.approx(result.metrics["alid"].value)
     assert result.trials.speaker.tolist() == matrix.trial_speakers.tolist()
-    assert str(search(matrix, dev, ze.Options()).setup) == "logistic"
+    assert str(MatrixSearch(matrix, dev).run(ze.Options()).setup) == "logistic"
 
 
 def test_several_recordings_of_one_person():

@@ -12,7 +12,8 @@ from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.by_attack import by_attack
-from zeroevidence.measure.tandem.tdcf import AsvRates, CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, tdcf_min
+from zeroevidence.measure.tandem.cost import CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min
+from zeroevidence.measure.tandem.tdcf import AsvRates, tdcf_min
 from zeroevidence.report import FORMATS, render
 
 
@@ -117,7 +118,7 @@ def test_intervals_say_what_was_resampled():
         assert metric.low <= metric.high, name
         assert metric.method.endswith("interval by speaker"), name
     assert row.metrics["tdcf_min"].low < row.metrics["tdcf_min"].value < row.metrics["tdcf_min"].high
-    assert "|spk:20|ci:speaker20|seed:0|" in row.signature
+    assert "|spk:20|ci:speaker20|level:0.95|seed:0|" in row.signature
     assert row.flags == ()
     (alone,) = evaluate_tandem(without_speakers(scores), intervals=100)
     assert alone.metrics["teer"].method.endswith("interval by trial")

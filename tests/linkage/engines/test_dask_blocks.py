@@ -16,6 +16,15 @@ from zeroevidence.errors import InputError
 from zeroevidence.linkage import link
 
 
+@pytest.fixture(scope="module", autouse=True)
+def patience(need):
+    """A busy machine may take long to start processes and to answer; dask gives up after 30 s by default."""
+    need("distributed")
+    timeouts = {"distributed.comm.timeouts.connect": "600s", "distributed.comm.timeouts.tcp": "600s"}
+    with need("dask").config.set(timeouts):
+        yield
+
+
 @pytest.fixture(scope="module")
 def cluster(need):
     distributed = need("distributed")
@@ -107,7 +116,7 @@ def address(need, tmp_path):
 
     try:
         start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + 600.0
         while not where.exists() or not where.read_text():
             assert time.monotonic() < deadline, "the scheduler does not start"
             time.sleep(0.1)
@@ -127,7 +136,7 @@ def test_separate_programs_give_the_same_numbers(address, same, tmp_path, draw, 
         np.save(tmp_path / f"{name}.npy", vectors)
     files = tmp_path / "x.npy", tmp_path / "y.npy"
     with need("distributed").Client(address) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=600)
         assert len(client.nthreads()) == 2
         found = link(*files, mated, weight=3.0, engine="dask", scheduler=client, chunk=40)
     same(found, link(x, y, mated, weight=3.0, engine="numpy", chunk=40))

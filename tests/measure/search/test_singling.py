@@ -101,3 +101,32 @@ def test_sizes_are_checked():
     with pytest.raises(InputError, match="at least 9 calibration scores, got 4"):
         firing_threshold(np.zeros((2, 2)), 9)
     assert link_curve(np.zeros(1, dtype=int), np.zeros(1, dtype=int), 10).x.tolist() == [2, 4, 8, 10]
+
+
+@pytest.mark.parametrize("identities", [300, (1 << 16), (1 << 16) + 1, 100_000])
+def test_curves_are_exact_on_both_sides_of_the_table_of_factorials(identities):
+    """Products of fractions, factor by factor, in place of logarithms of factorials."""
+    sizes = (2, 3, 40, identities)
+    greater = np.array([0, 1, identities // 3, identities - 1])
+    curve = link_curve(greater, np.array([0, 0, 1, 0]), identities, sizes=sizes)
+    for size, value in zip(sizes, curve.y, strict=True):
+        others = np.arange(size - 1)
+        below = identities - 1 - greater - np.array([0, 0, 1, 0])
+        drawn = [np.prod(np.maximum(n - others, 0) / (identities - 1 - others)) for n in below]
+        assert value == pytest.approx(np.mean(drawn), rel=1e-7, abs=1e-300)
+
+
+@pytest.mark.parametrize("identities", [200, (1 << 16) + 5])
+def test_singling_out_curve_is_hypergeometric(identities):
+    """Exactly one of the entries that fire is among the drawn ones: a factor for each of the others."""
+    scores = np.zeros((3, identities))
+    scores[0, :1], scores[1, :2], scores[2, :7] = 1.0, 1.0, 1.0
+    calibration = np.repeat([0.0, 0.5], [identities, 3])  # a threshold between the two scores
+    size = identities // 2
+    (value,) = singling_out_curve(scores, calibration, sizes=(size,)).y
+    expected = []
+    for fires in (1, 2, 7):
+        silent = np.arange(fires - 1)
+        rest = np.prod((identities - size - silent) / (identities - 1 - silent))
+        expected.append(fires * size / identities * rest)
+    assert value == pytest.approx(np.mean(expected), rel=1e-7)

@@ -9,8 +9,8 @@ import pytest
 
 from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem.by_attack import by_attack
-from zeroevidence.measure.tandem.cost import CostModel
-from zeroevidence.measure.tandem.tdcf import asv_rates, cm_eer, fixed_rates, tdcf_joint_min, tdcf_min
+from zeroevidence.measure.tandem.cost import CostModel, cm_eer
+from zeroevidence.measure.tandem.tdcf import asv_rates, fixed_rates, tdcf_joint_min, tdcf_min
 from zeroevidence.measure.tandem.teer import teer
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"

@@ -18,17 +18,10 @@ from scipy.stats import norm
 from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem import thresholds
 from zeroevidence.measure.tandem.actual import tdcf_act
+from zeroevidence.measure.tandem.cost import PRESETS, CostModel, adcf, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, cm_eer
 from zeroevidence.measure.tandem.tdcf import (
-    PRESETS,
     AsvRates,
-    CostModel,
-    adcf,
-    adcf_min,
     asv_rates,
-    cm_cllr,
-    cm_dcf,
-    cm_dcf_min,
-    cm_eer,
     tdcf_curve,
     tdcf_joint_min,
     tdcf_min,

@@ -89,7 +89,7 @@ def test_many_against_every_pair(decimals):
 
 
 def test_gaussian():
-    def scores(mean, n=20_000):
+    def checked_scores(mean, n=20_000):
         return norm.ppf((np.arange(n) + 0.5) / n) + mean
 
     def unequal(taus):
@@ -100,7 +100,9 @@ def test_gaussian():
 
     asv, cm = root(unequal, [1.5, 1.0]).x
     for rho in (0.1, 0.5, 0.9):  # the concurrent point does not depend on the share of spoofs
-        found = teer(scores(3), scores(0), scores(1), scores(2.5), scores(0), rho=rho)
+        found = teer(
+            checked_scores(3), checked_scores(0), checked_scores(1), checked_scores(2.5), checked_scores(0), rho=rho
+        )
         assert found.threshold_asv == pytest.approx(asv, abs=5e-3)
         assert found.threshold_cm == pytest.approx(cm, abs=5e-3)
         three = [found.p_miss, found.p_fa, found.p_fa_spoof]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
@@ -201,6 +202,7 @@ def test_maps_do_not_depend_on_the_sign_of_a_component():
     assert (plane[np.abs(plane).argmax(axis=0), [0, 1]] > 0).all()
 
 
+@slow
 def test_umap():
     pytest.importorskip("umap")
     x = np.random.default_rng(0).standard_normal((60, 4))

@@ -108,12 +108,12 @@ def test_a_number_that_nobody_had_is_no_evidence():
 
 def test_measures_are_those_of_scipy():
     view = told("ridge", linear(200, "a"), linear(150, "t"))
-    guess, truth = view.told.guess, view.told.numbers[view.told.people]
+    guess, truth = view.guesses.guess, view.guesses.numbers[view.guesses.people]
     assert attribute_correlation(view) == pytest.approx(pearsonr(guess, truth)[0])
     assert attribute_rank_correlation(view) == pytest.approx(spearmanr(guess, truth)[0])
     assert attribute_error(view) == pytest.approx(np.abs(guess - truth).mean())
-    flipped = NumberView(view.told, view.people, view.given[::-1])
-    others = view.told.numbers[::-1][view.told.people]
+    flipped = NumberView(view.guesses, view.people, view.assigned[::-1])
+    others = view.guesses.numbers[::-1][view.guesses.people]
     assert attribute_correlation(flipped) == pytest.approx(pearsonr(guess, others)[0])
     assert MEASURES["mutual_information"].compute(view) is None
 

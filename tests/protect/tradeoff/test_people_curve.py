@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
@@ -86,6 +87,7 @@ def test_more_people_leave_less(roles):
     assert people_curve(fit, roles, "sex", classifiers=["logistic"]) == curve
 
 
+@slow
 def test_rows_carry_the_curve_to_every_output(roles):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

@@ -89,7 +89,7 @@ time.sleep(60)
     start = time.perf_counter()
     with pytest.raises(InputError, match=r"did not end within 0\.5 s"):
         program(code, timeout=0.5)(voice.vowel(120.0, seconds=0.1), 16000, utterance)
-    assert time.perf_counter() - start < 10
+    assert time.perf_counter() - start < 50  # the program would sleep for 60 s
     time.sleep(2.2)
     assert not (tmp_path / "late").exists()
 

@@ -88,6 +88,6 @@ def test_long_input_is_processed_in_blocks_without_seams(utterance, voice):
 
 def test_seven_seconds_take_well_under_real_time(utterance, voice):
     wave = voice.vowel((90.0, 150.0), seconds=7.0)
-    start = time.perf_counter()
+    start = time.process_time()  # of this process alone, however busy the machine is
     McAdams()(wave, 16000, utterance)
-    assert time.perf_counter() - start < 3.5  # about 0.1 s alone on a core; a busy machine is slower
+    assert time.process_time() - start < 3.5  # about 0.1 s on one core

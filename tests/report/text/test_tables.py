@@ -40,7 +40,7 @@ def measured(name, place):
     if unit == "category":
         return MeasureResult("C", unit)
     value = (0.1 if unit == "rate" else 1.2) + 0.01 * place
-    return MeasureResult(value, unit, low=value - 0.05, high=value + 0.05, null=Null(0.01, 0.02, 0.04, value))
+    return MeasureResult(value, unit, low=value - 0.05, high=value + 0.05, null=Null(0.01, 0.02), p_value=0.04)
 
 
 def row(place=0, *, names=SHOWN, labels=None, flags=(), threat=None, counts=None):

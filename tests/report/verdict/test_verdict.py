@@ -170,8 +170,9 @@ def test_all_attacks_together_speak_and_the_worst_is_named():
 
 
 def attribute(system, value, *, training=False, attacker="logistic", name="sex", p_value=0.01, low=None, of_class=None):
-    null = None if p_value is None else Null(0.0, 0.0, p_value, value)
-    metric = MeasureResult(value, "bit", low=low, high=None if low is None else 0.9 * value, null=null)
+    null = None if p_value is None else Null(0.0, 0.0)
+    high = None if low is None else 0.9 * value
+    metric = MeasureResult(value, "bit", low=low, high=high, null=null, p_value=p_value)
     role = "training" if training else "control" if system == "unprotected" else "attack"
     return ze.Evaluation(
         {"d_ece": metric},
@@ -269,7 +270,7 @@ def test_what_was_not_tested_may_be_chance(search, pairs):
     assert few.level == "untested"  # three of four right out of two people is little
     # Uncorrected, D_ECE is never below 0, so its interval says nothing about chance.
     row = pairs(0.0, system="s", options=ze.Options(intervals=20, null=0))
-    assert beats_chance(row.with_metrics({"d_ece": replace(row.metrics["d_ece"], plain=None)})) is None
+    assert beats_chance(row.with_metrics({"d_ece": replace(row.metrics["d_ece"], estimate=None)})) is None
     assert beats_chance(pairs(3.0, system="s", options=ze.Options(intervals=20, null=0))) is True
 
 

@@ -1,14 +1,12 @@
-"""Utterances to embeddings: read, protect, embed, and keep every vector on disk under what it was computed from.
+"""Extraction: utterances are read, protected and embedded, and their vectors are cached.
 
-A stored vector is found again by the samples of the utterance, the extractor's fingerprint and, where a protector
-stands between, its fingerprint with the utterance's name and speaker (a protector may draw by either). What an
-interruption leaves is computed again, what was finished is not.
+The key of a cached vector holds the samples of the utterance, the extractor's fingerprint and, with a protector, its
+fingerprint with the utterance's name and speaker (a protector may draw by either).
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -16,9 +14,9 @@ from time import monotonic
 import numpy as np
 
 from zeroevidence.attack.extractors.extractor import Extractor, Wave
-from zeroevidence.attack.speech.array_store import Vector, VectorStore
-from zeroevidence.attack.speech.batches import in_batches
-from zeroevidence.attack.speech.protection import VoiceTransform, protected
+from zeroevidence.attack.speech.array_store import Array, ArrayStore, array_key
+from zeroevidence.attack.speech.batches import collect, in_batches, utterance_problem
+from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import is_file
 from zeroevidence.data.speech.audio import load_speech
@@ -38,23 +36,27 @@ def extract(
     workers: int = 1,
     skip: bool = False,
 ) -> Embeddings:
-    """One vector per utterance, in their order, with identifiers, speakers and attributes.
+    """Return one vector per utterance, in their order, with identifiers, speakers and attributes.
 
     Parameters
     ----------
+    utterances
+        The utterances.
+    extractor
+        Computes the vectors.
     cache
-        A folder of stored vectors; None stores nothing.
+        A folder of cached vectors; None for no cache.
     transform
         Protects each waveform before it is embedded.
     batch
-        Utterances handed to the extractor at once, those of similar length together; the vectors do not depend on it.
+        Utterances that are embedded at once, those of similar length together; the vectors do not depend on it.
     progress
         Called with the number of utterances done and of all.
     workers
         Threads that read, protect and embed, each on one core: matrix products do not spread over more meanwhile, nor
         do encoders unless they were loaded so. The vectors do not depend on it.
     skip
-        Leave utterances out that cannot be embedded, instead of refusing once the others are done.
+        Leave out utterances that cannot be embedded, instead of raising an error once the others are done.
 
     Raises
     ------
@@ -62,135 +64,109 @@ def extract(
         Before anything is computed where a file is missing; after the others are done and stored where one cannot be
         read, is empty, silent or too short. Names the file, and says how many more there are.
     """
-    wanted = list(utterances)
-    _check(wanted, batch, workers)
-    missing = [Problem(str(one.path), None, "no such file") for one in wanted if not is_file(one.path)]
+    utterances = list(utterances)
+    _check(utterances, batch, workers)
+    missing = [Problem(str(one.path), None, "no such file") for one in utterances if not is_file(one.path)]
     if missing and not skip:
         raise InputError.of(missing)
-    store = None if cache is None else VectorStore(Path(cache), extractor.dim)
-    job = _Job(extractor, transform, store)
+    store = None if cache is None else ArrayStore(Path(cache), extractor.dim)
+    extraction = _BatchExtraction(extractor, transform, store)
     with one_blas_thread():
-        vectors, problems = _gathered(in_batches(job.run, wanted, batch, workers), len(wanted), progress)
+        batches = in_batches(extraction.run, utterances, batch, workers)
+        vectors, problems = collect(batches, len(utterances), progress)
     if problems and not (skip and vectors):
         raise InputError.of(problems)
-    return _table(wanted, vectors)
+    return _to_embeddings({at: utterances[at] for at in sorted(vectors)}, vectors)
 
 
-_Outcomes = list[tuple[int, Vector | Problem]]
 _PATIENCE = 5.0  # seconds of work that an interruption may cost
-_SOUND = 300.0  # seconds of sound that are embedded at once
+_SPEECH = 300.0  # seconds of speech that are embedded at once
 
 
-def _check(wanted: list[Utterance], batch: int, workers: int) -> None:
-    if not wanted:
+def _check(utterances: Sequence[Utterance], batch: int, workers: int) -> None:
+    if not utterances:
         raise InputError("no utterances; expected at least one")
     if batch < 1 or workers < 1:
         raise InputError(f"batch {batch}, workers {workers}; expected at least one of each")
-    if len({one.id for one in wanted}) < len(wanted):
+    if len({utterance.id for utterance in utterances}) < len(utterances):
         raise InputError("an utterance occurs twice; expected each identifier once")
 
 
-def _gathered(
-    parts: Iterable[_Outcomes], total: int, progress: Callable[[int, int], None] | None
-) -> tuple[dict[int, Vector], list[Problem]]:
-    """The vectors by place and what went wrong, told batch by batch as they come."""
-    vectors: dict[int, Vector] = {}
-    problems: list[Problem] = []
-    for part in parts:
-        for at, outcome in part:
-            if isinstance(outcome, Problem):
-                problems.append(outcome)
-            else:
-                vectors[at] = outcome
-        if progress is not None:
-            progress(len(vectors) + len(problems), total)
-    return vectors, problems
-
-
-def _table(wanted: list[Utterance], vectors: dict[int, Vector]) -> Embeddings:
-    """What was embedded, in the order of the utterances; an attribute that one lacks is empty."""
-    rows = sorted(vectors)
-    kept = [wanted[at] for at in rows]
-    names = dict.fromkeys(name for one in kept for name in one.attributes)
+def _to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Array]) -> Embeddings:
+    """Return the embedded utterances as a table; an attribute that one lacks is empty."""
+    rows = utterances.values()
+    names = dict.fromkeys(name for row in rows for name in row.attributes)
     return Embeddings(
-        np.stack([vectors[at] for at in rows]),
-        np.array([one.id for one in kept]),
-        np.array([one.speaker for one in kept]),
-        {name: np.array([one.attributes.get(name, "") for one in kept]) for name in names},
+        np.stack([vectors[at] for at in utterances]),
+        np.array([row.id for row in rows]),
+        np.array([row.speaker for row in rows]),
+        {name: np.array([row.attributes.get(name, "") for row in rows]) for name in names},
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _Pending:
+    """A waveform that waits to be embedded."""
+
+    place: int
+    utterance: Utterance
+    wave: Wave
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchExtraction:
     extractor: Extractor
     transform: VoiceTransform | None
-    store: VectorStore | None
+    store: ArrayStore | None
 
-    def run(self, part: list[tuple[int, Utterance]]) -> _Outcomes:
-        """The vector of each utterance, or what is wrong with it."""
-        outcomes: _Outcomes = []
-        waiting: list[tuple[int, Utterance, Wave, str]] = []
-        begun = monotonic()
-        for at, one in part:
+    def run(self, batch: list[tuple[int, Utterance]]) -> list[tuple[int, Array | Problem]]:
+        """Return the vector of each utterance, or its problem."""
+        outcomes: list[tuple[int, Array | Problem]] = []
+        pending: list[_Pending] = []
+        begun, rate = monotonic(), self.extractor.sample_rate
+        for at, utterance in batch:
             try:
-                wave = load_speech(one, self.extractor.sample_rate).wave
-                key = self._key(wave, one)
-                stored = None if self.store is None else self.store.load(key)
-                if stored is None:
-                    waiting.append((at, one, protected(wave, self.extractor.sample_rate, one, self.transform), key))
+                wave = load_speech(utterance, rate).wave
+                key = self._key(wave, utterance)
+                cached = None if self.store is None else self.store.load(key)
+                if cached is None or len(cached) != 1:
+                    pending.append(_Pending(at, utterance, protect(wave, rate, utterance, self.transform), key))
                 else:
-                    outcomes.append((at, stored))
+                    outcomes.append((at, cached[0]))
             except InputError as error:
-                outcomes.append((at, _problem(one, error)))
-            seconds = sum(len(wave) for _, _, wave, _ in waiting) / self.extractor.sample_rate
+                outcomes.append((at, utterance_problem(utterance, error)))
+            seconds = sum(len(item.wave) for item in pending) / rate
             # A slow protector or long recordings: what is there is stored before more is begun.
-            if waiting and (monotonic() - begun > _PATIENCE or seconds > _SOUND):
-                outcomes += self._stored(waiting)
-                waiting, begun = [], monotonic()
-        return outcomes + self._stored(waiting)
+            if pending and (monotonic() - begun > _PATIENCE or seconds > _SPEECH):
+                outcomes += self._embed(pending)
+                pending, begun = [], monotonic()
+        return outcomes + self._embed(pending)
 
-    def _stored(self, waiting: list[tuple[int, Utterance, Wave, str]]) -> _Outcomes:
-        """The vectors of waveforms, kept on disk."""
-        outcomes: _Outcomes = []
-        for at, key, outcome in self._embedded(waiting):
-            if self.store is not None and not isinstance(outcome, Problem):
-                self.store.save(key, outcome)
-            outcomes.append((at, outcome))
-        return outcomes
-
-    def _embedded(self, waiting: list[tuple[int, Utterance, Wave, str]]) -> list[tuple[int, str, Vector | Problem]]:
-        if not waiting:
+    def _embed(self, pending: list[_Pending]) -> list[tuple[int, Array | Problem]]:
+        """Embed waveforms, and cache their vectors."""
+        if not pending:
             return []
         try:
-            vectors = self.extractor.embed([wave for _, _, wave, _ in waiting])
+            vectors = self.extractor.embed([item.wave for item in pending])
         except InputError as error:
-            if len(waiting) == 1:
-                at, one, _, key = waiting[0]
-                return [(at, key, _problem(one, error))]
+            if len(pending) == 1:
+                return [(pending[0].place, utterance_problem(pending[0].utterance, error))]
             # One utterance spoils its batch: find out which.
-            return [outcome for single in waiting for outcome in self._embedded([single])]
-        if vectors.shape != (len(waiting), self.extractor.dim):
-            expected = f"({len(waiting)}, {self.extractor.dim})"
+            return [outcome for item in pending for outcome in self._embed([item])]
+        if vectors.shape != (len(pending), self.extractor.dim):
+            expected = f"({len(pending)}, {self.extractor.dim})"
             raise InputError(f"{self.extractor.name} gave vectors of shape {vectors.shape}; expected {expected}")
-        finite = np.isfinite(vectors)
-        return [
-            (
-                at,
-                key,
-                Problem(str(one.path), None, "its vector is not finite") if not finite[row].all() else vectors[row],
-            )
-            for row, (at, one, _, key) in enumerate(waiting)
-        ]
+        outcomes: list[tuple[int, Array | Problem]] = []
+        for item, vector in zip(pending, vectors, strict=True):
+            if not np.isfinite(vector).all():
+                outcomes.append((item.place, Problem(str(item.utterance.path), None, "its vector is not finite")))
+                continue
+            if self.store is not None:
+                self.store.save(item.key, vector)
+            outcomes.append((item.place, vector))
+        return outcomes
 
-    def _key(self, wave: Wave, one: Utterance) -> str:
-        words = [self.extractor.fingerprint, str(self.extractor.sample_rate)]
-        if self.transform is not None:
-            words += [self.transform.fingerprint, one.id, one.speaker]
-        digest = hashlib.sha256("\0".join(words).encode() + b"\0")
-        digest.update(wave.astype("<f4", copy=False).tobytes())
-        return digest.hexdigest()
-
-
-def _problem(one: Utterance, error: InputError) -> Problem:
-    what = error.reason if error.path is not None else f"utterance {one.id!r}: {error.reason}"
-    return Problem(str(one.path), None, what)
+    def _key(self, wave: Wave, utterance: Utterance) -> str:
+        drawn = () if self.transform is None else (self.transform.fingerprint, utterance.id, utterance.speaker)
+        return array_key(wave, self.extractor.fingerprint, str(self.extractor.sample_rate), *drawn)

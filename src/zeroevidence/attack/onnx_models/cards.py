@@ -21,7 +21,7 @@ from typing import Any
 
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS, RATE
 from zeroevidence.data.files.errors import is_file
-from zeroevidence.data.typed import is_writable, load_json, shortened, shown
+from zeroevidence.data.files.json_values import is_writable, load_json, shortened, shown
 from zeroevidence.errors import InputError
 
 CARD = "card.json"  # what a card is called in the folder of an encoder
@@ -129,11 +129,11 @@ def card_parts(name: str) -> tuple[str, str | None]:
     return file, model or None
 
 
-def card_text(card: EncoderCard) -> str:
-    """A card as its file says it, the front end by its name."""
+def card_text(card: EncoderCard, **extra: Any) -> str:
+    """Return a card as its file holds it, without empty fields; `extra` are further fields, for people."""
     names = tuple(name for name in EncoderCard.__dataclass_fields__ if name != "file")
-    words = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names}
-    return json.dumps({key: value for key, value in words.items() if value}, indent=1, ensure_ascii=False) + "\n"
+    content = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names} | extra
+    return json.dumps({key: value for key, value in content.items() if value}, indent=1, ensure_ascii=False) + "\n"
 
 
 def _beside(card: Path, name: str, fields: _Fields) -> Path:

@@ -1,6 +1,6 @@
-"""Vectors and frames on disk, each in a file of its own, written under another name first and carrying a checksum.
+"""A cache of arrays on disk, each in a file with a checksum, written atomically.
 
-What an interruption leaves behind is not found again; what was finished is.
+An array whose writing was interrupted is computed again.
 """
 
 from __future__ import annotations
@@ -10,20 +10,27 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.files.writing import TEMPORARY_PREFIX
 
-Vector = NDArray[np.float32]
+Array = NDArray[np.float32]
 
 _CHECK = hashlib.sha256().digest_size
 
 
+def array_key(wave: NDArray[Any], *parts: str) -> str:
+    """Return the key of what is computed from a waveform: the sha256 of `parts`, such as fingerprints, and samples."""
+    text = "\0".join([*parts, ""])
+    return hashlib.sha256(text.encode() + np.asarray(wave, "<f4").tobytes()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
-class FrameStore:
-    """A folder of arrays of `dim` columns and any number of rows by key, each key a word of hexadecimal digits."""
+class ArrayStore:
+    """A folder of arrays of `dim` columns and any number of rows by key, as `array_key` makes them."""
 
     folder: Path
     dim: int
@@ -31,8 +38,8 @@ class FrameStore:
     def _file(self, key: str) -> Path:
         return self.folder / key[:2] / key[2:]
 
-    def load(self, key: str) -> Vector | None:
-        """The array, rows x columns, or None where there is no whole one."""
+    def load(self, key: str) -> Array | None:
+        """Return the array, rows x columns, or None where there is no complete one."""
         try:
             data = self._file(key).read_bytes()
         except OSError:
@@ -42,16 +49,16 @@ class FrameStore:
             return None
         return np.frombuffer(body, "<f4").astype(np.float32).reshape(-1, self.dim)
 
-    def save(self, key: str, frames: Vector) -> None:
-        """Keep an array.
+    def save(self, key: str, array: Array) -> None:
+        """Store an array.
 
         Raises
         ------
         OSError
-            When it cannot be written; names the folder.
+            Naming the folder, when it cannot be written.
         """
         file = self._file(key)
-        body = frames.astype("<f4", copy=False).tobytes()
+        body = array.astype("<f4", copy=False).tobytes()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=file.parent)
@@ -64,26 +71,3 @@ class FrameStore:
                 raise
         except OSError as error:
             raise OSError(error.errno, f"vectors cannot be stored: {error.strerror}", str(self.folder)) from None
-
-
-@dataclass(frozen=True, slots=True)
-class VectorStore:
-    """A folder of vectors of one dimension by key."""
-
-    folder: Path
-    dim: int
-
-    def load(self, key: str) -> Vector | None:
-        """The vector, or None where there is no whole one."""
-        found = FrameStore(self.folder, self.dim).load(key)
-        return None if found is None or len(found) != 1 else found[0]
-
-    def save(self, key: str, vector: Vector) -> None:
-        """Keep a vector.
-
-        Raises
-        ------
-        OSError
-            When it cannot be written; names the folder.
-        """
-        FrameStore(self.folder, self.dim).save(key, vector)

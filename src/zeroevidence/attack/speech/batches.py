@@ -1,54 +1,78 @@
-"""Work on utterances in batches of similar length, by so many threads and no more."""
+"""Utterances in batches of similar length, computed by a fixed number of threads."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.errors import InputError, Problem
 
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_batches(
-    work: Callable[[list[tuple[int, Utterance]]], Done], utterances: Sequence[Utterance], batch: int, workers: int
-) -> Iterator[Done]:
-    """What a function gives for each batch of utterances with their places, the shortest first.
+    compute: Callable[[list[tuple[int, Utterance]]], Result], utterances: Sequence[Utterance], batch: int, workers: int
+) -> Iterator[Result]:
+    """Yield the result of a function for each batch of utterances with their places, the shortest first.
 
-    Only as many batches are under way as there are workers. What they compute with NumPy stays on one core each inside
-    `linkage.optional.one_blas_thread`.
+    Only as many batches are in progress as there are workers. What they compute with NumPy stays on one core each
+    inside `linkage.optional.one_blas_thread`.
     """
     order = sorted(range(len(utterances)), key=lambda at: (_size(utterances[at]), at))
     parts = [[(at, utterances[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
     if workers == 1:
-        yield from map(work, parts)
+        yield from map(compute, parts)
         return
     pool = ThreadPoolExecutor(workers)
     try:
-        waiting: deque[Future[Done]] = deque()
+        waiting: deque[Future[Result]] = deque()
         for part in parts:
             if len(waiting) > workers:
                 yield waiting.popleft().result()
-            waiting.append(pool.submit(work, part))
+            waiting.append(pool.submit(compute, part))
         while waiting:
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _size(one: Utterance) -> int:
-    """How long an utterance is, roughly: exact for parts of files, by the size of the file otherwise."""
-    if one.end is not None:
-        return one.end - (one.start or 0)
+def collect(
+    parts: Iterable[list[tuple[int, Result | Problem]]], total: int, progress: Callable[[int, int], None] | None
+) -> tuple[dict[int, Result], list[Problem]]:
+    """Return the results of batches by place, and the problems; `progress` gets the number done and `total`."""
+    results: dict[int, Result] = {}
+    problems: list[Problem] = []
+    for part in parts:
+        for at, outcome in part:
+            if isinstance(outcome, Problem):
+                problems.append(outcome)
+            else:
+                results[at] = outcome
+        if progress is not None:
+            progress(len(results) + len(problems), total)
+    return results, problems
+
+
+def utterance_problem(utterance: Utterance, error: InputError) -> Problem:
+    """Return an error as a problem of an utterance's file."""
+    reason = error.reason if error.path is not None else f"utterance {utterance.id!r}: {error.reason}"
+    return Problem(str(utterance.path), None, reason)
+
+
+def _size(utterance: Utterance) -> int:
+    """Return the approximate length: exact for parts of files, by the size of the file otherwise."""
+    if utterance.end is not None:
+        return utterance.end - (utterance.start or 0)
     try:
-        return one.path.stat().st_size
+        return utterance.path.stat().st_size
     except OSError:
         return 0

@@ -1,8 +1,7 @@
-"""Protection between a file and what looks at it."""
+"""Protection of waveforms before they are embedded, with a cache."""
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -12,9 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import Wave
-from zeroevidence.attack.speech.array_store import FrameStore
-from zeroevidence.data.speech.audio import is_silent
+from zeroevidence.attack.speech.array_store import ArrayStore, array_key
+from zeroevidence.data.speech.audio import Wave, is_silent
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError
 
@@ -35,8 +33,8 @@ class VoiceTransform(Protocol):
         ...
 
 
-def protected(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransform | None) -> Wave:
-    """A waveform after protection, if any; refused where nothing is left of it."""
+def protect(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransform | None) -> Wave:
+    """Return a waveform after protection, if any; refused where nothing is left of it."""
     if transform is None:
         return wave
     result = np.asarray(transform(wave, rate, utterance), np.float32)
@@ -45,51 +43,50 @@ def protected(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTrans
     return result
 
 
-_MOST = 1 << 30  # bytes of protected speech that are kept
+_MOST = 1 << 30  # bytes of protected speech that are cached
 
 
 class CachedTransform:
-    """A protector that is asked once for each recording, however many encoders hear it.
+    """A voice transform that is computed once for each recording, however many encoders embed it.
 
     Parameters
     ----------
     transform
-        The protector.
+        The transform.
     folder
-        Where waveforms are kept.
+        Where waveforms are cached.
     most
-        Bytes that may be kept; of longer speech the rest is protected anew whenever it is asked for.
+        Bytes that may be cached; of longer speech the rest is protected anew whenever it is asked for.
     """
 
     def __init__(self, transform: VoiceTransform, folder: Path, most: int = _MOST) -> None:
         self.transform, self.most = transform, most
-        self._store, self._held, self._lock = FrameStore(folder, 1), 0, threading.Lock()
+        self._store, self._used, self._lock = ArrayStore(folder, 1), 0, threading.Lock()
 
     @property
     def fingerprint(self) -> str:
-        """That of the protector."""
+        """That of the transform."""
         return self.transform.fingerprint
 
     def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
-        """The protected waveform."""
-        words = (self.fingerprint, str(rate), utterance.id, utterance.speaker, "")
-        key = hashlib.sha256("\0".join(words).encode() + np.asarray(wave, "<f4").tobytes()).hexdigest()
-        known = self._store.load(key)
-        if known is not None:
-            return known[:, 0]
-        made = np.asarray(self.transform(wave, rate, utterance), np.float32)
+        """Return the protected waveform."""
+        key = array_key(wave, self.fingerprint, str(rate), utterance.id, utterance.speaker)
+        cached = self._store.load(key)
+        if cached is not None:
+            return cached[:, 0]
+        result = np.asarray(self.transform(wave, rate, utterance), np.float32)
         with self._lock:
-            fits = made.ndim == 1 and self._held + made.nbytes <= self.most
-            self._held += made.nbytes if fits else 0
+            fits = result.ndim == 1 and self._used + result.nbytes <= self.most
+            self._used += result.nbytes if fits else 0
         if fits:
             with suppress(OSError):  # a full disk is no reason to stop
-                self._store.save(key, made[:, None])
-        return made
+                self._store.save(key, result[:, None])
+        return result
 
 
 @contextmanager
 def cached_transform(transform: VoiceTransform | None) -> Iterator[VoiceTransform | None]:
-    """The protector with a memory, in a temporary folder that is gone after the block."""
+    """Yield a transform with a cache in a temporary folder, which is deleted after the block."""
     if transform is None:
         yield None
         return

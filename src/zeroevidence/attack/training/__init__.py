@@ -1,1 +1,1 @@
-"""An attacker that trains: the encoder learns from protected speech of other people."""
+"""Attackers that fine-tune a speaker encoder on protected speech of other people."""

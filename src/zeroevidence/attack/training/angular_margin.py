@@ -1,4 +1,4 @@
-"""The loss of the training: an additive angular margin. This module imports torch."""
+"""Additive angular margin, the loss of the training. This module imports torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AngularMargin(nn.Module):
         self.margin, self.scale = margin, scale
 
     def forward(self, vectors: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The loss."""
+        """Return the mean loss of a batch."""
         cosine = functional.normalize(vectors.float(), dim=1) @ functional.normalize(self.centres, dim=1).T
         cosine = cosine.clamp(-1.0 + 1e-6, 1.0 - 1e-6)
         true = cosine.gather(1, labels[:, None])

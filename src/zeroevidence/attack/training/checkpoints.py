@@ -1,4 +1,4 @@
-"""The state of a training on disk, so that one that was cut off goes on: safetensors and JSON, no pickle."""
+"""Checkpoints: the state of a training on disk, from which an interrupted one continues. No pickle is used."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,13 +18,14 @@ from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.typed import plain, read_json, typed
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.optional import optional
 
 _WEIGHTS = "training.safetensors"
 
 
 class ResumableTraining(Protocol):
-    """What a training has that the next epoch depends on."""
+    """What the next epoch of a training depends on."""
 
     network: Any
     head: Any
@@ -36,17 +38,17 @@ class ResumableTraining(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrainingState:
-    """Where a training stood."""
+    """The state of a training after an epoch."""
 
     epochs: list[Epoch]
     best: int
     best_score: DevelopmentScore
-    kept: dict[str, torch.Tensor]
+    weights: dict[str, torch.Tensor]  # of the best epoch
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a checkpoint holds beside tensors."""
+    """The content of a checkpoint beside tensors."""
 
     settings: Mapping[str, Any]
     data: tuple[str, ...]
@@ -57,21 +59,13 @@ class _Facts:
     momenta: tuple[tuple[float, ...], ...]
 
 
-def _tensors() -> Any:
-    try:
-        import safetensors.torch
-    except ImportError:
-        raise MissingExtra("flow", "a checkpoint of a training") from None
-    return safetensors.torch
-
-
 def save_checkpoint(
-    folder: Path, training: ResumableTraining, result: TrainedNetwork, kept: dict[str, torch.Tensor]
+    folder: Path, training: ResumableTraining, result: TrainedNetwork, weights: dict[str, torch.Tensor]
 ) -> None:
-    """Write everything that the next epoch depends on; a reader sees the state before or after, never a part."""
+    """Write everything that the next epoch depends on, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {f"network.{name}": value for name, value in training.network.state_dict().items()}
-    arrays |= {f"kept.{name}": value for name, value in kept.items()}
+    arrays |= {f"kept.{name}": value for name, value in weights.items()}
     arrays |= {f"head.{name}": value for name, value in training.head.state_dict().items()}
     for number, state in training.optimiser.state_dict()["state"].items():
         arrays |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in state.items()}
@@ -91,11 +85,12 @@ def save_checkpoint(
     )
     # The facts go into the same file as the weights: there is one moment at which the state changes.
     metadata = {"facts": json.dumps(plain(asdict(facts)), allow_nan=False)}
-    write_atomically(folder / _WEIGHTS, lambda path: _tensors().save_file(tensors, path, metadata=metadata))
+    safetensors = optional("safetensors.torch", "flow", "a checkpoint of a training")
+    write_atomically(folder / _WEIGHTS, lambda path: safetensors.save_file(tensors, path, metadata=metadata))
 
 
 def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState | None:
-    """Put a training back to where it stood; None where there is nothing.
+    """Put a training back into the state of a checkpoint, and return that state; None where there is no checkpoint.
 
     Raises
     ------
@@ -112,23 +107,23 @@ def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState 
         if facts.data != training.digests:
             raise InputError("is of a training on other speech; give another folder or remove it")
         _restore(training, facts, arrays)
-    best = next(one.development for one in facts.epochs if one.number == facts.best)
+    best = next(epoch.development for epoch in facts.epochs if epoch.number == facts.best)
     assert best is not None
     return TrainingState(list(facts.epochs), facts.best, best, _part(arrays, "kept."))
 
 
 def _read(file: Path) -> tuple[_Facts, dict[str, torch.Tensor]]:
-    """What a checkpoint holds, checked as far as it can be by itself."""
+    """Return the content of a checkpoint, checked as far as it can be by itself."""
     from safetensors import safe_open
 
     with safe_open(file, framework="pt") as opened:
         facts = typed(_Facts, read_json(opened.metadata()["facts"], file), "facts")
         arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (no mapping)
-    if [one.number for one in facts.epochs] != list(range(len(facts.epochs))):
+    if [epoch.number for epoch in facts.epochs] != list(range(len(facts.epochs))):
         raise InputError("facts.epochs: expected each epoch once, in order")
-    if not any(one.number == facts.best and one.development is not None for one in facts.epochs):
-        raise InputError(f"facts.best: no epoch {facts.best} that was looked at")
-    if not all(math.isfinite(one) for one in (*facts.rates, *(beta for betas in facts.momenta for beta in betas))):
+    if not any(epoch.number == facts.best and epoch.development is not None for epoch in facts.epochs):
+        raise InputError(f"facts.best: no epoch {facts.best} that was evaluated")
+    if not all(map(math.isfinite, (*facts.rates, *chain.from_iterable(facts.momenta)))):
         raise InputError("facts.rates, facts.momenta: expected finite numbers")
     for name, value in arrays.items():
         if not bool(torch.isfinite(value).all()):

@@ -1,4 +1,4 @@
-"""What development people disclose to an encoder as it is: the number that training stops by."""
+"""Disclosure of development people to an encoder in training, by which training is stopped."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.scores.search import average_disclosure
+from zeroevidence.evaluation.scores.matrix_search import average_disclosure
 from zeroevidence.measure.pairs.verification import eer
 
 
 @dataclass(frozen=True, slots=True)
 class DevelopmentScore:
-    """Average disclosure of a search in bits, and the equal error rate."""
+    """Average disclosure of a search in bits, and equal error rate."""
 
     bits: float
     eer: float
 
 
 def development_score(vectors: FloatArray, speakers: StrArray) -> DevelopmentScore:
-    """Half of each person's utterances enrol, by turns; the others are tried by centred cosine.
+    """Score development people by centred cosine: every other utterance of each enrols, the rest are trials.
 
     Examples
     --------
@@ -35,8 +35,8 @@ def development_score(vectors: FloatArray, speakers: StrArray) -> DevelopmentSco
     names, who = np.unique(speakers, return_inverse=True)
     turn = np.zeros(len(who), dtype=np.int64)
     for k in range(len(names)):
-        own = np.flatnonzero(who == k)
-        turn[own] = np.arange(len(own))
+        rows = np.flatnonzero(who == k)
+        turn[rows] = np.arange(len(rows))
     enrols = turn % 2 == 0
     tried = np.flatnonzero(~enrols & np.isin(who, who[enrols]))
     if len(tried) < 2 or len(np.unique(who[tried])) < 2:

@@ -1,4 +1,4 @@
-"""What a training gave, epoch by epoch."""
+"""The history of a training, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from zeroevidence.attack.training.development import DevelopmentScore
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What one pass over the utterances gave."""
+    """One pass over the utterances."""
 
     number: int
     loss: float
-    development: DevelopmentScore | None  # where it was looked at
+    development: DevelopmentScore | None  # None where it was not evaluated
 
 
 @dataclass(slots=True)
 class TrainedNetwork:
-    """A trained network and how it came about."""
+    """A trained network with the history of its training."""
 
     network: Any  # a torch module
     epochs: list[Epoch] = field(default_factory=list)
-    best: int = 0  # epoch whose weights were kept; 0 is the network as it was
+    best: int = 0  # epoch whose weights the network has; 0 is before training
 
     @property
-    def kept(self) -> DevelopmentScore | None:
-        """What development people disclosed to the weights that were kept."""
-        looked = {one.number: one.development for one in self.epochs if one.development is not None}
-        return looked.get(self.best)
+    def best_score(self) -> DevelopmentScore | None:
+        """Disclosure of development people to the weights of the best epoch."""
+        scores = {epoch.number: epoch.development for epoch in self.epochs if epoch.development is not None}
+        return scores.get(self.best)

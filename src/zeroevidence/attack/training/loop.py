@@ -1,4 +1,4 @@
-"""The training loop: angular margin over the training people, stopped by what development people disclose."""
+"""The training loop: angular margin over the training people, stopped by the disclosure of development people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -21,15 +21,14 @@ from zeroevidence.attack.training.checkpoints import load_checkpoint, save_check
 from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
 from zeroevidence.attack.training.compute.threads import on_cores, one_torch_thread
-from zeroevidence.attack.training.data.crops import UtteranceFrames, disturbed
+from zeroevidence.attack.training.data.crops import UtteranceFrames, augment
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.development import DevelopmentScore, development_score
 from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.errors import InputError, UsageError
 
-EpochCallback = Callable[["Epoch"], None]
-Say = Callable[[str], None]
+Compute: TypeAlias = Callable[[torch.Tensor, list[int]], list[FloatArray]]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
 _EMBEDDED = 64  # utterances that a GPU embeds at once
@@ -45,42 +44,45 @@ def train(
     *,
     device: str | None = None,
     checkpoint: Path | None = None,
-    told: EpochCallback | None = None,
-    say: Say | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> TrainedNetwork:
-    """Train an encoder to tell people apart, and keep the weights to which development people disclose most.
+    """Train an encoder to recognise people, and keep the weights to which development people disclose most.
 
     Parameters
     ----------
     network
         With `frames(features)`, `pooled(frames, lengths)` and ``network(features)``; it is changed in place.
-    training, development
-        Features of other people each.
+    training
+        Features of the training people.
+    development
+        Features of the development people, who are others.
     settings
-        How to train; with the scope ``last``, what `frames` gives is computed once, and `pooled` alone is trained.
+        Settings of the training; with the scope ``last``, what `frames` gives is computed once, and only `pooled` is
+        trained.
     device
-        Of torch; a GPU where there is one unless given.
+        Device of torch; a GPU where there is one by default.
     checkpoint
-        Folder that holds the state after each epoch; a training that was cut off goes on from there.
-    told
+        Folder that holds the state after each epoch; an interrupted training continues from there.
+    on_epoch
         Called after each epoch.
     say
-        Called with a sentence where the device takes less at once than asked for; what is learned stays the same.
+        Called with a message where less fits into the memory of the device than asked for; the result stays the same.
     """
-    settings = settings or TrainingSettings()
+    settings = (settings or TrainingSettings()).filled()
     check_people(training, development)
-    place = device_of(device)
-    trainable = {one: one.requires_grad for one in network.to(place).parameters()}
+    place = find_device(device)
+    trainable = {parameter: parameter.requires_grad for parameter in network.to(place).parameters()}
     try:
         with reproducible(settings.seed, place):
-            return TrainingRun(network, training, development, settings, place, say).run(checkpoint, told)
+            return TrainingRun(network, training, development, settings, place, say).run(checkpoint, on_epoch)
     finally:
         for parameter, was in trainable.items():
             parameter.requires_grad_(was)
 
 
-def device_of(name: str | None) -> torch.device:
-    """A device by its name; a GPU where there is one unless given."""
+def find_device(name: str | None) -> torch.device:
+    """Return a device by its name; by default a GPU where there is one."""
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
@@ -100,7 +102,7 @@ def check_people(training: FrameSet, development: FrameSet) -> None:
 
 @contextlib.contextmanager
 def reproducible(seed: int, place: torch.device) -> Iterator[None]:
-    """The same seed gives the same weights; torch's own generators are left as they were."""
+    """Make the same seed give the same weights; torch's own generators are left as they were."""
     devices = [place] if place.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), one_torch_thread():
         torch.manual_seed(seed)
@@ -108,7 +110,7 @@ def reproducible(seed: int, place: torch.device) -> Iterator[None]:
 
 
 class TrainingRun:
-    """One training under way; what it needs before the first step is computed when it is made."""
+    """A training in progress; what it needs before the first step is computed when it is made."""
 
     def __init__(
         self,
@@ -117,7 +119,7 @@ class TrainingRun:
         development: FrameSet,
         settings: TrainingSettings,
         place: torch.device,
-        say: Say | None = None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.network, self.settings, self.place = network, settings, place
         self.encoder: Any = network  # with the methods of an encoder, which a plain module lacks
@@ -125,86 +127,75 @@ class TrainingRun:
         self.last = settings.scope == "last"
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
-        self.captured: RecordedStep | None = None
-        self.room = AdaptiveBatchSize(self.batch, say or (lambda _: None))
+        self.recorded: RecordedStep | None = None
+        self.batch_size = AdaptiveBatchSize(self.batch, say)
         # Without a GPU one at a time: padding would only be work.
-        self.embedding_room = AdaptiveBatchSize(_EMBEDDED if place.type == "cuda" else 1, self.room.say)
-        self._freeze(training)
-        self.training, self.development = (self.source(one) for one in (training, development))
+        self.embedding_size = AdaptiveBatchSize(_EMBEDDED if place.type == "cuda" else 1, say)
+        self._freeze_trunk(training)
+        self.training, self.development = (self.source(data) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
         speakers, labels = np.unique(training.speakers, return_inverse=True)
         self.labels = torch.from_numpy(labels.astype(np.int64)).to(place)
         self.head = AngularMargin(self._class_means(labels, len(speakers)), settings.margin, settings.scale).to(place)
-        self._schedule()
-
-    def _schedule(self) -> None:
-        rates = [self.settings.learning_rate, self.settings.learning_rate * _HEAD_RATE]
-        weights = [one for one in self.network.parameters() if one.requires_grad], list(self.head.parameters())
+        rates = [settings.learning_rate, settings.learning_rate * _HEAD_RATE]
+        weights = [weight for weight in network.parameters() if weight.requires_grad], list(self.head.parameters())
         groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
-        self.optimiser = torch.optim.AdamW(
-            groups, weight_decay=self.settings.weight_decay, fused=self.place.type == "cuda"
-        )
+        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimiser, rates, total_steps=self.settings.epochs * self.steps, pct_start=_WARM_UP
+            self.optimiser, rates, total_steps=settings.epochs * self.steps, pct_start=_WARM_UP
         )
 
-    def _freeze(self, training: FrameSet) -> None:
-        """With `last` the trunk stays: the weights that a gradient reaches from frame-level outputs."""
+    def _freeze_trunk(self, training: FrameSet) -> None:
+        """With `last`, exclude the trunk from training: the weights that a gradient of frame-level outputs reaches."""
         if not self.last:
             return
-        everything = [one for one in self.network.parameters() if one.requires_grad]
+        weights = [weight for weight in self.network.parameters() if weight.requires_grad]
         frames = self.encoder.frames(torch.from_numpy(training.utterance(0))[None].to(self.place))
-        found = torch.autograd.grad(frames.float().sum(), everything, allow_unused=True)
-        for parameter, slope in zip(everything, found, strict=True):
-            parameter.requires_grad_(slope is None)
-
-    def _mode(self) -> None:
-        """Statistics of batch normalisation stay, which few people would spoil."""
-        self.network.train()
-        for module in self.network.modules():
-            if isinstance(module, nn.modules.batchnorm._BatchNorm):
-                module.eval()
+        gradients = torch.autograd.grad(frames.float().sum(), weights, allow_unused=True)
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight.requires_grad_(gradient is None)
 
     def source(self, data: FrameSet) -> UtteranceFrames:
-        """What is learned from: the features, or with `last` what the trunk makes of them, computed once."""
+        """Return what is learned from: the features, or with `last` the output of the trunk, computed once."""
         features = UtteranceFrames(data, self.place)
         if not self.last:
             return features
-        lengths = np.array([int(self.encoder.frame_lengths(int(one))) for one in data.length], dtype=np.int64)
+        lengths = np.array([int(self.encoder.frame_lengths(int(length))) for length in data.length], dtype=np.int64)
         return UtteranceFrames(FrameSet.gather(self._each(features, self._trunk), lengths, data.speakers), self.place)
 
     def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
         most = float(np.finfo(np.float16).max)
-        found = self.encoder.frames(feats, lengths).float().clamp(-most, most).half().cpu().numpy()
-        kept = self.encoder.frame_lengths(lengths)
-        return [one[: int(length)] for one, length in zip(found, kept, strict=True)]
+        outputs = self.encoder.frames(feats, lengths).float().clamp(-most, most).half().cpu().numpy()
+        return [
+            output[: int(length)] for output, length in zip(outputs, self.encoder.frame_lengths(lengths), strict=True)
+        ]
 
     def embed(self, source: UtteranceFrames) -> FloatArray:
-        """Embeddings of whole utterances."""
+        """Return the embeddings of whole utterances."""
         forward = self.encoder.pooled if self.last else self.network
-        found = dict(self._each(source, lambda frames, lengths: list(_plain(forward(frames, lengths)))))
-        return np.stack([found[i] for i in range(len(source))])
 
-    def _each(
-        self, source: UtteranceFrames, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]]
-    ) -> Iterator[tuple[int, FloatArray]]:
-        """What a function gives for each utterance; those of similar length are computed together, padded."""
+        def compute(frames: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
+            return list(np.asarray(forward(frames, lengths).float().cpu().numpy(), np.float64))
+
+        vectors = dict(self._each(source, compute))
+        return np.stack([vectors[i] for i in range(len(source))])
+
+    def _each(self, source: UtteranceFrames, compute: Compute) -> Iterator[tuple[int, FloatArray]]:
+        """Yield what a function gives for each utterance; those of similar length are computed together, padded."""
         self.network.eval()
         order = np.argsort(source.data.length, kind="stable").tolist()
         done = 0
         side_by_side = 1 if self.place.type == "cuda" else cores()
         while done < len(order):
-            size = self.embedding_room.size
+            size = self.embedding_size.size
             rows = order[done : done + side_by_side * size]
             batches = [rows[first : first + size] for first in range(0, len(rows), size)]
-            found = self.embedding_room.attempt(partial(on_cores, partial(self._computed, compute, source), batches))
-            if found is not None:
-                yield from zip(rows, chain.from_iterable(found), strict=True)
+            outputs = self.embedding_size.attempt(partial(on_cores, partial(self._compute, compute, source), batches))
+            if outputs is not None:
+                yield from zip(rows, chain.from_iterable(outputs), strict=True)
                 done += len(rows)
 
-    def _computed(
-        self, compute: Callable[[torch.Tensor, list[int]], list[FloatArray]], source: UtteranceFrames, rows: list[int]
-    ) -> list[FloatArray]:
+    def _compute(self, compute: Compute, source: UtteranceFrames, rows: list[int]) -> list[FloatArray]:
         with torch.no_grad(), self._precision():
             return compute(*source.whole(rows))
 
@@ -219,43 +210,46 @@ class TrainingRun:
             return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return contextlib.nullcontext()
 
-    def run(self, folder: Path | None, told: EpochCallback | None) -> TrainedNetwork:
-        """All epochs, from the start or from where a checkpoint stands."""
+    def run(self, folder: Path | None, on_epoch: Callable[[Epoch], None] | None) -> TrainedNetwork:
+        """Train all epochs, from the start or from a checkpoint."""
         result = TrainedNetwork(self.network)
         state = None if folder is None else load_checkpoint(folder, self)
         if state is not None:
-            result.epochs, result.best, best, kept = state.epochs, state.best, state.best_score, state.kept
+            result.epochs, result.best, best, weights = state.epochs, state.best, state.best_score, state.weights
         else:
-            best, kept = self.look(), _copied(self.network)
+            best, weights = self.look(), _copy(self.network)
             result.epochs = [Epoch(0, math.nan, best)]
         first = len(result.epochs)
-        since = sum(1 for one in result.epochs if one.development is not None and one.number > result.best)
+        since = sum(1 for epoch in result.epochs if epoch.development is not None and epoch.number > result.best)
         for number in range(first, self.settings.epochs + 1):
             if since > self.settings.patience:
                 break
             loss = self.epoch()
-            looked = number % self.settings.look == 0 or number == self.settings.epochs
-            found = self.look() if looked else None
-            result.epochs.append(Epoch(number, loss, found))
-            if found is not None:
+            looks = number % self.settings.look == 0 or number == self.settings.epochs
+            score = self.look() if looks else None
+            result.epochs.append(Epoch(number, loss, score))
+            if score is not None:
                 since += 1
-                if found.bits > best.bits:
-                    best, kept, since, result.best = found, _copied(self.network), 0, number
+                if score.bits > best.bits:
+                    best, weights, since, result.best = score, _copy(self.network), 0, number
             if folder is not None:
-                save_checkpoint(folder, self, result, kept)
-            if told is not None:
-                told(result.epochs[-1])
-        self.network.load_state_dict(kept)
+                save_checkpoint(folder, self, result, weights)
+            if on_epoch is not None:
+                on_epoch(result.epochs[-1])
+        self.network.load_state_dict(weights)
         self.network.eval()
         return result
 
     def look(self) -> DevelopmentScore:
-        """What development people disclose now."""
+        """Evaluate the network as it is now on the development people."""
         return development_score(self.embed(self.development), self.development.data.speakers)
 
     def epoch(self) -> float:
-        """One pass over the utterances; the mean loss."""
-        self._mode()
+        """Pass once over the utterances, and return the mean loss."""
+        self.network.train()
+        for module in self.network.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm):
+                module.eval()  # few people would spoil the statistics of batch normalisation
         sums = torch.zeros((), dtype=torch.float64, device=self.place)  # read once: reading waits for the device
         order = torch.randperm(len(self.training), device=self.place)
         for step in range(self.steps):
@@ -269,62 +263,59 @@ class TrainingRun:
         return total / len(self.training)
 
     def _step(self, rows: torch.Tensor) -> torch.Tensor:
-        pieces = self.training.pieces(rows, self.crop)
+        crops = self.training.crops(rows, self.crop)
         if not self.last:
-            pieces = disturbed(pieces, self.settings)
+            crops = augment(crops, self.settings)
         loss: torch.Tensor | None = None
         while loss is None:
-            loss = self.room.attempt(lambda: self._gradients(pieces, self.labels[rows]))
+            loss = self.batch_size.attempt(lambda: self._gradients(crops, self.labels[rows]))
         nn.utils.clip_grad_norm_(self.network.parameters(), _STEEPEST)
         self.optimiser.step()
         return loss
 
-    def _gradients(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Gradients of the mean loss of a batch: on all cores, or recorded where it always fits, or in parts."""
+    def _gradients(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Compute gradients of the mean loss of a batch: on all cores, recorded where it always fits, or in parts."""
         if self.place.type != "cuda":
-            return self._on_cores(pieces, labels)
-        if len(pieces) < self.batch or len(pieces) > self.room.size:
+            return self._on_cores(crops, labels)
+        if len(crops) < self.batch or len(crops) > self.batch_size.size:
             self.optimiser.zero_grad(set_to_none=True)
-            return self._in_parts(pieces, labels)
-        if self.captured is None:
-            self.captured = RecordedStep(self._in_parts, self.optimiser, pieces, labels)
-        return self.captured(pieces, labels)
+            return self._in_parts(crops, labels)
+        if self.recorded is None:
+            self.recorded = RecordedStep(self._in_parts, self.optimiser, crops, labels)
+        return self.recorded(crops, labels)
 
-    def _in_parts(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The mean loss; its gradients are summed over parts where a batch does not fit into memory at once."""
+    def _in_parts(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the mean loss; gradients are summed over parts where a batch does not fit into memory at once."""
         losses = []
-        for part, whose in zip(torch.split(pieces, self.room.size), torch.split(labels, self.room.size), strict=True):
-            loss = self._share(part, whose, len(pieces))
+        size = self.batch_size.size
+        for part, part_labels in zip(torch.split(crops, size), torch.split(labels, size), strict=True):
+            loss = self._share(part, part_labels, len(crops))
             torch.autograd.backward(loss)
             losses.append(loss.detach())
         return torch.stack(losses).sum()
 
-    def _on_cores(self, pieces: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The mean loss; its gradients are computed in small parts, each by one core, and added in their order."""
-        weights = [one for group in self.optimiser.param_groups for one in group["params"]]
-        size = min(PART, self.room.size)
+    def _on_cores(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the mean loss; gradients are computed in small parts, one core each, and added in their order."""
+        weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
+        size = min(PART, self.batch_size.size)
 
         def learn(part: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, tuple[torch.Tensor | None, ...]]:
-            loss = self._share(*part, len(pieces))
+            loss = self._share(*part, len(crops))
             return loss.detach(), torch.autograd.grad(loss, weights, allow_unused=True)
 
-        found = on_cores(learn, list(zip(torch.split(pieces, size), torch.split(labels, size), strict=True)))
+        parts = on_cores(learn, list(zip(torch.split(crops, size), torch.split(labels, size), strict=True)))
         for at, weight in enumerate(weights):
-            slopes = [slope for _, part in found if (slope := part[at]) is not None]
-            weight.grad = reduce(torch.add, slopes) if slopes else None
-        return torch.stack([loss for loss, _ in found]).sum()
+            gradients = [gradient for _, part in parts if (gradient := part[at]) is not None]
+            weight.grad = reduce(torch.add, gradients) if gradients else None
+        return torch.stack([loss for loss, _ in parts]).sum()
 
     def _share(self, part: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
-        """What some of the pieces add to the mean loss of so many."""
+        """Return what some of the crops add to the mean loss of so many."""
         with self._precision():
             vectors = self.encoder.pooled(part) if self.last else self.network(part)
         share: torch.Tensor = self.head(vectors, labels) * (len(part) / number)
         return share
 
 
-def _plain(vectors: torch.Tensor) -> FloatArray:
-    return np.asarray(vectors.float().cpu().numpy(), np.float64)
-
-
-def _copied(network: nn.Module) -> dict[str, torch.Tensor]:
+def _copy(network: nn.Module) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in network.state_dict().items()}

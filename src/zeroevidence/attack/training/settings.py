@@ -1,26 +1,26 @@
-"""How an attacker's encoder is trained."""
+"""Settings of the training of an attacker's encoder.
+
+A further setting is a field of `TrainingSettings` and the place that uses it. Its check and its command-line options
+derive from the field.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from zeroevidence.errors import UsageError
 
 # all: every weight; last: pooling and the layers around it, on frame-level outputs that are computed once
 Scope: TypeAlias = Literal["all", "last"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 LEAST_PEOPLE = 8
-# What differs from the fields' own values, which suit a GPU, where only the last layers are trained without one.
-_USUAL: dict[Scope, dict[str, Any]] = {
-    "all": {},
-    "last": {"epochs": 8, "batch": 32, "crop": 150, "learning_rate": 6e-4},
-}
-_POSITIVE = ("epochs", "batch", "crop", "learning_rate", "scale", "patience", "look")
 
 
 def usual_scope(device: str) -> Scope:
-    """What is trained on a device of torch unless told: every weight on a GPU, the last layers without one.
+    """Return what is trained on a device of torch by default: every weight on a GPU, the last layers without one.
 
     Examples
     --------
@@ -30,77 +30,123 @@ def usual_scope(device: str) -> Scope:
     return "last" if device.startswith("cpu") else "all"
 
 
+def _setting(
+    default: Any,
+    title: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    choices: tuple[str, ...] = (),
+    by_scope: Mapping[Scope, Any] | None = None,
+    default_text: str = "",
+) -> Any:
+    """Return a field with its help text and its range; one whose default is None depends on the machine or scope."""
+    if by_scope is not None:
+        default_text = ", ".join(f"{value} for {scope}" for scope, value in by_scope.items())
+    limits = {"least": least, "above": above, "below": below}
+    metadata = {"help": title, "choices": choices, "by_scope": by_scope, "default_text": default_text, **limits}
+    return field(default=default, metadata=metadata)
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """Settings of the training.
+    """Settings of the training; scope, epochs, batch, crop and learning rate are None until `filled` chooses them.
 
     Parameters
     ----------
     scope
-        ``all`` trains every weight, which wants a GPU; ``last`` trains the pooling and the layers around it.
+        ``all`` trains every weight, which needs a GPU; ``last`` trains the pooling and the layers around it.
     epochs
         Passes over the utterances at most.
-    batch, crop
-        Utterances in a step, and frames (10 ms each) of the random piece of each.
-    learning_rate, weight_decay
-        Highest rate of the one-cycle schedule, and decay of the weights.
-    margin, scale
-        Of the additive angular margin [Deng et al. 2019].
-    band_mask, floor
-        Share of the bands that is masked at random, and how far a random noise floor may reach up to the mean level, in
-        the units of the features; 0 for neither.
-    look, patience
-        Epochs between two looks at the development people, and looks without gain after which training stops.
+    batch
+        Utterances in a step.
+    crop
+        Frames (10 ms each) of the random crop of each utterance.
+    learning_rate
+        Highest rate of the one-cycle schedule.
+    weight_decay
+        Decay of the weights.
+    margin
+        Additive angular margin [Deng et al. 2019], in radians.
+    scale
+        Scale of the cosines in the softmax.
+    band_mask
+        Share of the bands that is masked at random; 0 for none.
+    floor
+        How far a random noise floor may reach up to the mean level, in the units of the features; 0 for none.
+    look
+        Epochs between two evaluations on the development people.
+    patience
+        Evaluations without gain after which training stops.
     seed
-        Of crops, order, masks and head.
+        Seed of crops, order, masks and head.
 
     Examples
     --------
-    >>> TrainingSettings(epochs=30).scope
-    'all'
+    >>> TrainingSettings(epochs=3).filled("last").batch
+    32
     >>> TrainingSettings(epochs=0)
     Traceback (most recent call last):
     ...
     zeroevidence.errors.UsageError: epochs: expected more than 0, got 0
     """
 
-    scope: Scope = "all"
-    epochs: int = 30
-    batch: int = 64
-    crop: int = 200
-    learning_rate: float = 3e-4
-    weight_decay: float = 1e-4
-    margin: float = 0.2
-    scale: float = 30.0
-    band_mask: float = 0.1
-    floor: float = 2.0
-    look: int = 2
-    patience: int = 5
-    seed: int = 0
+    scope: Literal["all", "last"] = _setting(
+        None,
+        "Train every weight, or only pooling and last layers.",
+        choices=SCOPES,
+        default_text="all on a GPU, last without one",
+    )
+    epochs: int = _setting(None, "Passes over the speech at most.", above=0, by_scope={"all": 30, "last": 8})
+    batch: int = _setting(None, "Utterances in a step.", above=0, by_scope={"all": 64, "last": 32})
+    crop: int = _setting(
+        None, "Frames (10 ms) of the random crop of an utterance.", above=0, by_scope={"all": 200, "last": 150}
+    )
+    learning_rate: float = _setting(
+        None, "Highest learning rate of the schedule.", above=0, by_scope={"all": 3e-4, "last": 6e-4}
+    )
+    weight_decay: float = _setting(1e-4, "Decay of the weights.", least=0)
+    margin: float = _setting(0.2, "Angular margin of the loss, in radians.", least=0)
+    scale: float = _setting(30.0, "Scale of the cosines in the loss.", above=0)
+    band_mask: float = _setting(0.1, "Share of the bands that is masked at random.", least=0, below=1)
+    floor: float = _setting(2.0, "How far a random noise floor reaches up to the mean level.", least=0)
+    look: int = _setting(2, "Epochs between two evaluations on the development people.", above=0)
+    patience: int = _setting(5, "Evaluations without gain after which training stops.", above=0)
+    seed: int = _setting(0, "Seed of all random choices.", least=0)
 
     def __post_init__(self) -> None:
-        if self.scope not in get_args(Scope):
-            raise UsageError(f"scope: expected one of {', '.join(get_args(Scope))}, got {self.scope!r}")
-        for name in _POSITIVE:
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name}: expected more than 0, got {getattr(self, name)}")
-        for name in ("weight_decay", "margin", "floor", "seed"):
-            if not getattr(self, name) >= 0:
-                raise UsageError(f"{name}: expected at least 0, got {getattr(self, name)}")
-        if not 0.0 <= self.band_mask < 1.0:
-            raise UsageError(f"band_mask: expected a share from 0 to less than 1, got {self.band_mask}")
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if value is None and setting.default is None:
+                continue
+            choices, least, above, below = (setting.metadata[name] for name in ("choices", "least", "above", "below"))
+            expected = [
+                *([f"one of {', '.join(choices)}"] if choices and value not in choices else []),
+                *([f"at least {least}"] if least is not None and not value >= least else []),
+                *([f"more than {above}"] if above is not None and not value > above else []),
+                *([f"less than {below}"] if below is not None and not value < below else []),
+            ]
+            if expected:
+                raise UsageError(f"{setting.name}: expected {expected[0]}, got {value!r}")
 
-    @classmethod
-    def usual(cls, scope: Scope, **others: Any) -> TrainingSettings:
-        """The settings that suit a scope, but for those given.
+    def filled(self, scope: Scope = "all") -> TrainingSettings:
+        """Return the settings with nothing left open: `scope` unless one is set, and the values that suit it.
 
         Examples
         --------
-        >>> TrainingSettings.usual("last").epochs, TrainingSettings.usual("last", epochs=3).epochs
+        >>> TrainingSettings().filled("last").epochs, TrainingSettings(epochs=3).filled("last").epochs
         (8, 3)
         """
-        return cls(**{"scope": scope, **_USUAL.get(scope, {}), **others})
+        chosen: Scope = self.scope or scope
+        suited = {
+            setting.name: setting.metadata["by_scope"][chosen]
+            for setting in fields(self)
+            if setting.metadata["by_scope"]
+        }
+        unset = {name: value for name, value in suited.items() if getattr(self, name) is None}
+        return replace(self, scope=chosen, **unset)
 
     def to_dict(self) -> dict[str, str | int | float]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return asdict(self)

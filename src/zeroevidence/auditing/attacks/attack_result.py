@@ -1,4 +1,4 @@
-"""An attacker as it was carried out in every fold of people."""
+"""The scores of one attacker in all folds of people."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from zeroevidence.auditing.attacks.step_attack import FoldResult
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
 
-CHOSEN = "chosen"  # what each fold's development people chose, which may be another step in every fold
+CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttackResult:
-    """One attacker in each fold of people; in a single one where people were not cross-validated.
+    """One attacker in each fold of people, or in a single one without cross-validation.
 
     Parameters
     ----------
     folds
-        What was tried in each fold.
+        The result in each fold.
     step
         The step of the ladder, ``fusion`` or ``chosen``.
     scores
-        Scores of all evaluated people; those of several folds hold their development scores too.
+        Scores of all evaluated people; those of several folds contain their development scores too.
     settings
         Back-ends among which development people chose.
     seconds
@@ -40,11 +40,11 @@ class AttackResult:
 
     @classmethod
     def of(cls, folds: Sequence[FoldResult], step: str | None = None) -> AttackResult:
-        """What was tried in each fold as one attacker."""
+        """Return the results of folds as one attacker."""
         scores: ScoreMatrix | FoldedScores = folds[0].scores
         if len(folds) > 1:
-            scores = FoldedScores.from_folds([one.scores for one in folds], [one.dev for one in folds])
-        return cls(tuple(folds), step or folds[0].step, scores, max(one.settings for one in folds))
+            scores = FoldedScores.from_folds([fold.scores for fold in folds], [fold.dev for fold in folds])
+        return cls(tuple(folds), step or folds[0].step, scores, max(fold.settings for fold in folds))
 
     @property
     def dev(self) -> ScoreMatrix | None:
@@ -54,33 +54,33 @@ class AttackResult:
     @property
     def encoders(self) -> tuple[str, ...]:
         """Encoders that some fold used."""
-        return tuple(dict.fromkeys(name for one in self.folds for name in one.encoders))
+        return tuple(dict.fromkeys(name for fold in self.folds for name in fold.encoders))
 
     @property
     def encoder(self) -> str:
-        """The encoders in one word."""
+        """The encoders, joined by a plus sign."""
         return "+".join(self.encoders)
 
     @property
     def development(self) -> float:
-        """What development people disclosed, in bits, averaged over folds."""
-        return float(np.mean([one.development for one in self.folds]))
+        """Disclosure of development people in bits, averaged over folds."""
+        return float(np.mean([fold.development for fold in self.folds]))
 
     @property
     def identities(self) -> int:
-        """Among how many people each trial was searched."""
+        """Number of people among whom each trial was searched."""
         return min(len(part.enrolment_names) for part in self.scores.parts)
 
 
-def chosen(attackers: Sequence[AttackResult]) -> AttackResult | None:
-    """In each fold the attacker to whom its development people disclose most; None where all choose the same one.
+def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:
+    """Return the attacker of each fold to whom its development people disclose most; None where all are the same.
 
     The development people of one fold are evaluated in another, so an attacker that is chosen by the mean over folds is
     chosen by the evaluated people too. This one is not.
     """
-    bits = np.array([[one.development for one in attacker.folds] for attacker in attackers])
+    bits = np.array([[fold.development for fold in attacker.folds] for attacker in attackers])
     best = bits.argmax(axis=0).tolist()
     if len(set(best)) == 1:
         return None
-    found = AttackResult.of([attackers[i].folds[fold] for fold, i in enumerate(best)], CHOSEN)
-    return replace(found, settings=max(one.settings for one in attackers))
+    result = AttackResult.of([attackers[i].folds[fold] for fold, i in enumerate(best)], CHOSEN)
+    return replace(result, settings=max(attacker.settings for attacker in attackers))

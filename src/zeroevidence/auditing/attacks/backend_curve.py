@@ -1,4 +1,4 @@
-"""How strong is strong enough: disclosure over the number of people that the attacker learned from."""
+"""Learning curves of back-ends: disclosure over the number of training people."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.attack.backends.backend import Backend, make_backend
-from zeroevidence.auditing.attacks.learning_curve import LearningCurve
-from zeroevidence.auditing.attacks.step_attack import Sides, disclosed, doubles, scored
+from zeroevidence.auditing.attacks.step_attack import Sides, as_doubles, disclosure, score_trials
+from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import require_speakers
 from zeroevidence.data.threat import ThreatModel
 
@@ -17,7 +17,7 @@ _LEAST_PEOPLE = 4
 
 
 def learning_curve(model: ThreatModel, backend: Backend, sides: Sides, *, seed: int = 0) -> LearningCurve | None:
-    """Fit the same back-end to fewer training people; None where there are too few to take some away."""
+    """Return the disclosure to the same back-end fitted to fewer people; None where there are too few of them."""
     training = sides[model.trained_on].train
     everyone = np.unique(require_speakers(training))
     sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
@@ -26,17 +26,13 @@ def learning_curve(model: ThreatModel, backend: Backend, sides: Sides, *, seed: 
     bits = []
     for size in sizes:
         draws = 1 if size == len(everyone) else _DRAWS
-        found = [_disclosed(model, backend, sides, _some(everyone, size, seed, draw)) for draw in range(draws)]
-        bits.append(float(np.mean(found)))
+        samples = [np.random.default_rng([seed, size, draw]).permutation(everyone)[:size] for draw in range(draws)]
+        bits.append(float(np.mean([_disclosure(model, backend, sides, people) for people in samples])))
     return LearningCurve(tuple(sizes), tuple(bits))
 
 
-def _some(everyone: StrArray, size: int, seed: int, draw: int) -> StrArray:
-    return np.random.default_rng([seed, size, draw]).permutation(everyone)[:size]
-
-
-def _disclosed(model: ThreatModel, backend: Backend, sides: Sides, people: StrArray) -> float:
+def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, people: StrArray) -> float:
     training = sides[model.trained_on].train
     rows = np.isin(require_speakers(training), people)
-    fitted = make_backend(backend).fit(doubles(training)[rows], require_speakers(training)[rows])
-    return disclosed(scored(fitted, sides[model.enrolment].eval_enrol, sides[model.trial].eval_trial))
+    fitted = make_backend(backend).fit(as_doubles(training)[rows], require_speakers(training)[rows])
+    return disclosure(score_trials(fitted, sides[model.enrolment].eval_enrol, sides[model.trial].eval_trial))

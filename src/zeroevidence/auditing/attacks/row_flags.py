@@ -1,4 +1,4 @@
-"""What an audit says against itself: steps that do worse than cheaper ones, and choices that did not carry over."""
+"""Flags on the rows of an audit: steps weaker than cheaper ones, choices that evaluated people contradict."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _PER_SPEAKER = 0.5  # share of the change that recordings of one person have in 
 
 
 def with_step_flags(rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Evaluation]:
-    """Rows with a warning where a cheaper step against the same system learns clearly more."""
-    return [row if (name := _cheaper(row, rows, costs)) is None else _flagged(row, name) for row in rows]
+    """Return the rows with a warning where a cheaper step against the same system learns clearly more."""
+    cheaper = [_cheaper_step(row, rows, costs) for row in rows]
+    return [
+        row if step is None else row.with_flags(flag("weaker-than-cheaper-step", cheaper=step))
+        for row, step in zip(rows, cheaper, strict=True)
+    ]
 
 
-def _flagged(row: Evaluation, cheaper: str) -> Evaluation:
-    return row.with_flags(flag("weaker-than-cheaper-step", cheaper=cheaper))
-
-
-def _cheaper(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, int]) -> str | None:
+def _cheaper_step(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, int]) -> str | None:
     high = row.metrics["alid"].high if row.about.role == "attack" and "alid" in row.metrics else None
     if high is None:
         return None
@@ -38,7 +38,7 @@ def _cheaper(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, in
 
 
 def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
-    """Rows with a warning on the strongest where another row learns clearly more from the evaluated people."""
+    """Return the rows with a warning on the strongest where another learns clearly more from the evaluated people."""
     attacks = [i for i, row in enumerate(rows) if row.about.role == "attack"]
     number = clearly_stronger(rows, finding.strongest, attacks, "alid")
     if number is None:
@@ -52,7 +52,7 @@ def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Eval
 
 
 def with_draw_flags(rows: Sequence[Evaluation], share: float) -> list[Evaluation]:
-    """Rows of attacks with a note where the protection seems to be drawn once for each speaker."""
+    """Return the rows, attacks with a note where the protection seems to be drawn once for each speaker."""
     if share < _PER_SPEAKER:
         return list(rows)
     note = flag("drawn-per-speaker", share=share)

@@ -1,4 +1,4 @@
-"""Embeddings of one kind of speech, cut into the groups of people that an audit needs."""
+"""Embeddings of one kind of speech, split into the groups of people that an audit needs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EmbeddingSets:
             if part.vectors.shape[1] != dimension:
                 raise InputError(f"{name}: {part.vectors.shape[1]} dimensions, but train has {dimension}")
         train, dev, held = self.speakers("train"), self.speakers("dev"), self.speakers("eval")
-        for one, other, here, there in (
+        for first, second, here, there in (
             ("training", "development", train, dev),
             ("training", "evaluation", train, held),
             ("development", "evaluation", dev, held),
@@ -57,7 +57,7 @@ class EmbeddingSets:
             common = np.intersect1d(here, there)
             if len(common):
                 raise InputError(
-                    f"{one} and {other} share {len(common)} speaker(s), among them {str(common[0])!r}; an attacker "
+                    f"{first} and {second} share {len(common)} speaker(s), among them {str(common[0])!r}; an attacker "
                     "trained or calibrated on the evaluated people looks stronger than one is"
                 )
         for split in ("dev", "eval"):
@@ -74,34 +74,28 @@ class EmbeddingSets:
 
     @classmethod
     def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
-        """Sets out of one table: per vector a split (train, dev, eval) and, but for train, a role (enrol, trial)."""
+        """Return the sets of a table with a split (train, dev, eval) and, where not train, a role (enrol, trial)."""
         splits, roles = np.asarray(split, dtype=np.str_), np.asarray(role, dtype=np.str_)
 
-        def part(name: str, wanted: str | None = None) -> Embeddings:
-            chosen = splits == name if wanted is None else (splits == name) & (roles == wanted)
+        def part(field: str) -> Embeddings:
+            name, _, side = field.partition("_")
+            chosen = (splits == name) & (roles == side) if side else splits == name
             if not chosen.any():
-                raise InputError(f"no embedding is of {name}{'' if wanted is None else ', ' + wanted}")
+                raise InputError(f"no embedding is of {field.replace('_', ', ')}")
             return embeddings.take(chosen)
 
-        return cls(
-            part("train"),
-            part("dev", "enrol"),
-            part("dev", "trial"),
-            part("eval", "enrol"),
-            part("eval", "trial"),
-        )
+        return cls(**{field.name: part(field.name) for field in fields(cls)})
 
     def parts(self) -> dict[str, Embeddings]:
-        """The five sets by name."""
+        """Return the five sets by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def speakers(self, split: str) -> StrArray:
-        """Distinct speakers of train, dev or eval."""
-        found = [require_speakers(getattr(self, name)) for name in _SPLITS[split]]
-        return np.unique(np.concatenate(found))
+        """Return the distinct speakers of train, dev or eval."""
+        return np.unique(np.concatenate([require_speakers(getattr(self, name)) for name in _SPLITS[split]]))
 
     def mapped(self, change: Callable[[Embeddings], FloatArray]) -> EmbeddingSets:
-        """The same people and utterances with other vectors."""
+        """Return the same people and utterances with other vectors."""
         parts = self.parts()
         return EmbeddingSets(
             **{name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()}
@@ -123,7 +117,7 @@ def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
 
 
 def noise_like(sets: EmbeddingSets, seed: int, fold: int = 0) -> EmbeddingSets:
-    """Independent normal vectors instead of embeddings, with the mean and deviation of the training vectors."""
+    """Return independent normal vectors in place of embeddings, with the mean and deviation of the training vectors."""
     rng = np.random.default_rng([seed, 0x6E6F6973, *([fold] if fold else [])])  # other noise in every fold
     mean, deviation = sets.train.vectors.mean(axis=0, dtype=float), sets.train.vectors.std(axis=0, dtype=float)
     return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[name_ranks(part.ids)])

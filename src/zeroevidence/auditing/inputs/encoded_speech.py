@@ -1,4 +1,4 @@
-"""What each encoder makes of both kinds of speech."""
+"""Original and anonymised speech as embedded by one encoder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.auditing.attacks.learning_curve import LearningCurve
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_pair
+from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
@@ -20,12 +20,16 @@ class FineTuningHistory:
 
     Parameters
     ----------
-    people, recordings
-        Whom it learned from, and how many recordings of theirs.
+    people
+        Number of training people.
+    recordings
+        Number of their recordings.
     epochs
         Passes over them.
-    over_people, over_epochs
-        What development people disclose to encoders that learned from fewer people, or for fewer epochs.
+    over_people
+        Disclosure of development people to encoders that were trained on fewer people.
+    over_epochs
+        Disclosure to encoders that were trained for fewer epochs.
     """
 
     people: int
@@ -37,14 +41,16 @@ class FineTuningHistory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedSpeech:
-    """Original and anonymised speech as one encoder sees it.
+    """Original and anonymised speech as embedded by one encoder.
 
     Parameters
     ----------
     name
         What results call the encoder.
-    original, anonymised
-        Embeddings of the same people before and after protection; without the first, attackers who need none use it.
+    original
+        Embeddings before protection; without them, only attackers who need none can use the encoder.
+    anonymised
+        Embeddings of the same people after protection.
     trained_on
         What the encoder learned from; one that was fine-tuned on anonymised speech attacks only as semi-informed.
     steps
@@ -65,15 +71,20 @@ class EncodedSpeech:
             check_pair(self.original, self.anonymised)
 
     def sides(self) -> dict[Material, EmbeddingSets]:
-        """The sets by the side of a comparison."""
-        found: dict[Material, EmbeddingSets] = {"anonymised": self.anonymised}
-        return found if self.original is None else {"original": self.original, **found}
+        """Return the sets by the side of a comparison."""
+        anonymised: dict[Material, EmbeddingSets] = {"anonymised": self.anonymised}
+        return anonymised if self.original is None else {"original": self.original, **anonymised}
 
     def serves(self, model: ThreatModel, step: str) -> bool:
-        """Whether an attacker can use it at a step of the ladder."""
-        needs = {model.enrolment, model.trial, model.trained_on, *model.development} - {"noise"}
+        """Return whether an attacker can use it at a step of the ladder."""
+        needs = required_speech(model) - {"noise"}
         fits = self.trained_on == "original" or model.trained_on == "anonymised"
         return fits and needs <= set(self.sides()) and (not self.steps or step in self.steps)
+
+
+def required_speech(model: ThreatModel) -> set[Material]:
+    """Return the kinds of speech that an attacker needs."""
+    return {model.enrolment, model.trial, model.trained_on, *model.development}
 
 
 def check_same_people(encoders: list[EncodedSpeech]) -> None:
@@ -88,7 +99,7 @@ def check_same_people(encoders: list[EncodedSpeech]) -> None:
 
 
 def shared_change(encoded: EncodedSpeech) -> float:
-    """Share of what the protection changes that is common to one person's recordings, over what chance would give.
+    """Return the share of what the protection changes that is common to one person's recordings, above chance.
 
     Near 0 where each recording is changed by itself, near 1 where a person's recordings are all changed alike. It is
     the intraclass correlation of the differences between protected and original embeddings of the evaluated trials.

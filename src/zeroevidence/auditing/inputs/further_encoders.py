@@ -1,4 +1,4 @@
-"""Who joins the encoder that was asked for: further encoders, and cues beside the voice."""
+"""Further encoders of an audit beside the one asked for: other speaker encoders, and cues beside the voice."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.data.embeddings import Embeddings
 
-Embeds = Callable[[Extractor], tuple[EmbeddingSets, EmbeddingSets]]
+Embed = Callable[[Extractor], tuple[EmbeddingSets, EmbeddingSets]]
 _CUES = "cues"
 _STEP = "whitened"  # cues have few dimensions, of very different worth: plain cosine wastes them, PLDA gains nothing
 
 
-def company(asked: Extractor, effort: Effort, embeds: Embeds) -> Iterator[EncodedSpeech]:
-    """Further encoders that an effort asks for, as they see both kinds of speech.
+def encode_further(first: Extractor, effort: Effort, embed: Embed) -> Iterator[EncodedSpeech]:
+    """Yield both kinds of speech by the further encoders of an effort.
 
     Parameters
     ----------
-    asked
-        The encoder that is there already.
+    first
+        The encoder that was asked for.
     effort
         ``quick`` adds none; ``standard`` adds cues, together and one at a time; ``full`` every encoder that is present.
-    embeds
-        What makes embeddings of original and protected speech.
+    embed
+        Embeds original and protected speech.
     """
     if effort == "full":
-        for name in others(asked.name):
-            yield EncodedSpeech(name, *embeds(load_extractor(name)))
-    if effort != "quick" and not isinstance(asked, CueExtractor):
-        yield from _cues(*embeds(load_extractor(_CUES)))
+        for name in other_encoders(first.name):
+            yield EncodedSpeech(name, *embed(load_extractor(name)))
+    if effort != "quick" and not isinstance(first, CueExtractor):
+        yield from _encode_cues(*embed(load_extractor(_CUES)))
 
 
-def others(asked: str) -> list[str]:
-    """Encoders that are present beside the one asked for."""
-    return [one.name for one in inventory().encoders if one.name != asked]
+def other_encoders(name: str) -> list[str]:
+    """Return the names of installed encoders but one."""
+    return [encoder.name for encoder in inventory().encoders if encoder.name != name]
 
 
-def _cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[EncodedSpeech]:
-    """All cues together, for every attacker; and each alone, for the attacker who knows most."""
+def _encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[EncodedSpeech]:
+    """Yield all cues together, for every attacker, and each alone, for the attacker who knows most."""
     yield EncodedSpeech(_CUES, original, anonymised, steps=(_STEP,))
     first = 0
     for cue in CUES.values():

@@ -1,4 +1,4 @@
-"""Who is trained on, chosen on and evaluated where nobody said: one split of the people or, of few, folds."""
+"""Roles of speakers where a corpus names none: one split of the people or, of few, folds."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ from zeroevidence.errors import InputError
 
 
 def split_people(corpus: Corpus, folds: int | None, seed: int) -> tuple[Corpus, ...]:
-    """The corpus with roles and splits, once for each fold of people: as many as is usual unless given, 0 for none."""
+    """Return the corpus with roles and splits for each fold of people; 0 folds for one split."""
     number = default_folds(corpus) if folds is None else folds
     return draw_folds(corpus, number, seed) if number else (corpus.assign(seed),)
 
 
 def sets_of(embeddings: Embeddings, corpus: Corpus) -> EmbeddingSets:
-    """Embeddings by the roles that a corpus gives to their utterances."""
+    """Return embeddings by the roles that a corpus gives to their utterances."""
     utterances = list(corpus)
     place = {name: at for at, name in enumerate(embeddings.ids.tolist())}
-    missing = next((one.id for one in utterances if one.id not in place), None)
+    missing = next((utterance.id for utterance in utterances if utterance.id not in place), None)
     if missing is not None:
         raise InputError(f"utterance {missing!r} has no embedding")
-    split = np.array(["train" if one.role == "train" else str(one.split) for one in utterances])
-    role = np.array([str(one.role) for one in utterances])
-    return EmbeddingSets.from_roles(embeddings.take(np.array([place[one.id] for one in utterances])), split, role)
+    split = np.array(["train" if utterance.role == "train" else str(utterance.split) for utterance in utterances])
+    role = np.array([str(utterance.role) for utterance in utterances])
+    rows = np.array([place[utterance.id] for utterance in utterances])
+    return EmbeddingSets.from_roles(embeddings.take(rows), split, role)
 
 
-def drawn_sets(
+def draw_sets(
     original: Embeddings, anonymised: Embeddings, folds: int | None, seed: int
 ) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
-    """Both kinds of speech, once for each fold of people; each embedding counts as a recording of its own."""
+    """Return both kinds of speech in each fold of people; each embedding counts as a recording of its own."""
     only_one = np.setxor1d(original.ids, anonymised.ids)
     if len(only_one):
         raise InputError(f"utterance {str(only_one[0])!r} is in only one of original and protected speech")
-    words = [{name: str(values[at]) for name, values in original.attributes.items()} for at in range(len(original))]
-    named = zip(original.ids.tolist(), require_speakers(original).tolist(), words, strict=True)
-    corpus = Corpus(tuple(Utterance(name, who, Path(name), attributes=known) for name, who, known in named))
-    corpora = split_people(corpus, folds, seed)
-    return [(sets_of(original, one), sets_of(anonymised, one)) for one in corpora]
+    attributes = [
+        {name: str(values[at]) for name, values in original.attributes.items()} for at in range(len(original))
+    ]
+    rows = zip(original.ids.tolist(), require_speakers(original).tolist(), attributes, strict=True)
+    corpus = Corpus(tuple(Utterance(name, speaker, Path(name), attributes=values) for name, speaker, values in rows))
+    return [(sets_of(original, fold), sets_of(anonymised, fold)) for fold in split_people(corpus, folds, seed)]

@@ -12,9 +12,10 @@ import click
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends.backend import BACKENDS
 from zeroevidence.attack.extractors.extractor import expected_names
+from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.commands.utility import heard_options, heard_rows, spoken_rows
-from zeroevidence.cli.options.declare import grouped, setting
+from zeroevidence.cli.options.declare import assignments_option, grouped, setting
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
 from zeroevidence.cli.options.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
 from zeroevidence.data.files.errors import naming_file
@@ -66,6 +67,12 @@ cutting_options = grouped(
     type=click.Choice(list(BACKENDS)),
     help="Compare embeddings in this way only; may be repeated.",
 )
+@assignments_option(
+    "training",
+    TrainingSettings,
+    leave_out=("seed",),
+    text="A setting of the fine-tuning of encoders, such as epochs=3; may be repeated",
+)
 @cutting_options
 @click.option(
     "--folds",
@@ -93,6 +100,7 @@ def command(
     attackers: tuple[str, ...],
     effort: Effort,
     backends: tuple[str, ...],
+    training: TrainingSettings,
     cutting: TrialSegments | None,
     folds: int | None,
     heard: Mapping[str, str | None],
@@ -135,6 +143,7 @@ def command(
             attackers=attackers,
             effort=effort,
             backends=backends or None,
+            training=training,
             cutting=cutting,
             folds=folds,
             options=options,

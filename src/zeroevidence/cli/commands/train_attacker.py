@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.attack.training.settings import Scope, TrainingSettings
-from zeroevidence.cli.options.declare import setting
+from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.cli.options.declare import settings_options
 from zeroevidence.cli.options.output import terminal_progress
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
-
-_EPOCHS = ", ".join(f"{TrainingSettings.usual(scope).epochs} for {scope}" for scope in get_args(Scope))
 
 
 @click.command("train-attacker")
@@ -27,13 +25,7 @@ _EPOCHS = ", ".join(f"{TrainingSettings.usual(scope).epochs} for {scope}" for sc
 @click.option(
     "--evaluation", metavar="CORPUS", help="Corpus that will be evaluated; training on its people is refused."
 )
-@click.option(
-    "--scope",
-    type=click.Choice(get_args(Scope)),
-    help="Train every weight, or only pooling and last layers [default: all on a GPU, last without one].",
-)
-@click.option("--epochs", type=click.IntRange(1), help=f"Passes over the speech at most [default: {_EPOCHS}].")
-@setting(TrainingSettings, "seed", type=click.IntRange(0), help="Seed of all random choices.")
+@settings_options("settings", TrainingSettings)
 @click.option("--device", metavar="NAME", help="Device of torch, such as cuda:1 or cpu.")
 @click.option("--workers", type=click.IntRange(1), help="Cores that read speech [default: all].")
 @click.option("-o", "--output", "folder", required=True, metavar="FOLDER", help="Where the encoder and its card go.")
@@ -41,9 +33,7 @@ def command(
     corpus: str,
     extractor: str | None,
     evaluation: str | None,
-    scope: Scope | None,
-    epochs: int | None,
-    seed: int,
+    settings: TrainingSettings,
     device: str | None,
     workers: int | None,
     folder: str,
@@ -65,12 +55,10 @@ def command(
         folder,
         encoder=extractor or DEFAULT_EXTRACTOR,
         evaluation=evaluation,
-        scope=scope,
-        **({} if epochs is None else {"epochs": epochs}),
-        seed=seed,
+        settings=settings,
         device=device,
         workers=workers,
-        told=_told,
+        on_epoch=_show_epoch,
         progress=terminal_progress("reading speech", "recordings"),
         say=partial(click.echo, err=True),
     )
@@ -81,7 +69,7 @@ def command(
     )
 
 
-def _told(epoch: Epoch) -> None:
+def _show_epoch(epoch: Epoch) -> None:
     looked = "" if epoch.development is None else f", development EER {100 * epoch.development.eer:.1f} %"
     bits = "" if epoch.development is None else f", {epoch.development.bits:.2f} bits"
     click.echo(f"epoch {epoch.number}: loss {epoch.loss:.3f}{looked}{bits}", err=True)

@@ -6,6 +6,7 @@ Choices and defaults are read from the function or dataclass that an option is f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import Field, fields
 from functools import wraps
 from inspect import signature
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -69,6 +70,67 @@ def setting(
             found = choices or (_choices(owner, name) if isinstance(default, str) else ())
             words["type"] = click.Choice(found) if found else type(default)
     return click.option(*(declarations or (f"--{name.replace('_', '-')}", name)), **words)
+
+
+def settings_options(name: str, owner: type[Any]) -> Decorator:
+    """Return a decorator that adds an option for each field of a dataclass, and passes an instance as `name`.
+
+    The metadata of each field are its `help`, `choices`, range (`least`, `above`, `below`) and `default_text`.
+    """
+    return grouped(
+        name,
+        owner,
+        *(
+            click.option(
+                f"--{field.name.replace('_', '-')}",
+                type=_field_type(owner, field),
+                default=field.default,
+                show_default=field.metadata["default_text"] or True,
+                help=field.metadata["help"],
+            )
+            for field in fields(owner)
+        ),
+    )
+
+
+def assignments_option(name: str, owner: type[Any], *, leave_out: Sequence[str] = (), text: str) -> Decorator:
+    """Return a decorator that adds one option NAME=VALUE for the fields of a dataclass, and passes an instance.
+
+    Parameters
+    ----------
+    name
+        Name of the option and of the parameter.
+    owner
+        The dataclass, with metadata as in `settings_options`.
+    leave_out
+        Fields that cannot be set by it.
+    text
+        Help of the option; the names of the fields follow.
+    """
+    kinds = {field.name: _field_type(owner, field) for field in fields(owner) if field.name not in leave_out}
+
+    def convert(context: click.Context, parameter: click.Parameter, assignments: tuple[str, ...]) -> Any:
+        values = {}
+        for assignment in assignments:
+            setting_name, _, value = assignment.partition("=")
+            if setting_name not in kinds:
+                raise click.BadParameter(f"{assignment!r}: expected NAME=VALUE with NAME one of {', '.join(kinds)}.")
+            values[setting_name] = kinds[setting_name].convert(value, parameter, context)
+        return owner(**values)
+
+    return click.option(
+        f"--{name}", multiple=True, metavar="NAME=VALUE", callback=convert, help=f"{text}: {', '.join(kinds)}."
+    )
+
+
+def _field_type(owner: type[Any], field: Field[Any]) -> click.ParamType:
+    """Return the type of a field as click checks it."""
+    choices, least, above, below = (field.metadata[key] for key in ("choices", "least", "above", "below"))
+    if choices:
+        return click.Choice(choices)
+    ranged = click.IntRange if get_type_hints(owner)[field.name] is int else click.FloatRange
+    lowest = above if least is None else least
+    return ranged(min=lowest, min_open=above is not None, max=below, max_open=below is not None)
 
 
 def _choices(owner: Callable[..., Any], name: str) -> tuple[str, ...]:

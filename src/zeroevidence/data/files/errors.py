@@ -1,4 +1,4 @@
-"""The door of a file: whatever a library says about what is damaged becomes one error that names the file."""
+"""Errors that name the file: whatever a library raises about a damaged file becomes an `InputError`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ _LONGEST = 200
 
 @contextmanager
 def reading_file(path: str | Path, kind: str) -> Iterator[None]:
-    """Read a file within; what fails is said as ``path: cannot be read as KIND: reason``.
+    """Context in which a file is read: an error becomes ``path: cannot be read as KIND: reason``.
 
-    Libraries fail on damaged files in as many ways as there are damages, so that every error is taken here; only what
-    this package raises itself, and a lack of memory, passes. Nothing but reading belongs within.
+    Libraries fail on damaged files in as many ways as there are damages, so every error is taken here; only errors of
+    this package and a lack of memory pass. Nothing but reading belongs within.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What it was read as, such as "a model".
 
     Examples
     --------
@@ -29,7 +36,7 @@ def reading_file(path: str | Path, kind: str) -> Iterator[None]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a library thinks of a file that it can read is of no use to anybody
+            warnings.simplefilter("ignore")  # about a file that can be read
             yield
     except InputError as error:
         raise error if error.path is not None else InputError(error.reason, path=path, line=error.line) from None
@@ -41,7 +48,7 @@ def reading_file(path: str | Path, kind: str) -> Iterator[None]:
 
 @contextmanager
 def naming_file(path: str | Path) -> Iterator[None]:
-    """Say which file it was that something is wrong with, where the error does not say it itself."""
+    """Context that adds the name of a file to an `InputError` that names none."""
     try:
         yield
     except InputError as error:
@@ -49,7 +56,7 @@ def naming_file(path: str | Path) -> Iterator[None]:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether a name is a folder; False for names that no file can have."""
+    """Return whether a path is a folder; False for names that no file can have."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -57,7 +64,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether a name is a file; False for names that no file can have."""
+    """Return whether a path is a file; False for names that no file can have."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -65,8 +72,6 @@ def is_file(path: str | Path) -> bool:
 
 
 def error_reason(error: BaseException) -> str:
-    """The first line of what an error says; the kind of error where the line alone would not be a sentence."""
-    lines = str(getattr(error, "strerror", None) or error).strip().splitlines()
-    first = lines[0][:_LONGEST] if lines else ""
-    named = f"{type(error).__name__}: {first}" if isinstance(error, KeyError) else first
-    return named or type(error).__name__
+    """Return the first line of an error's message; with the type of the error where the line alone is no sentence."""
+    first = str(getattr(error, "strerror", None) or error).strip().partition("\n")[0][:_LONGEST]
+    return first if first and not isinstance(error, KeyError) else f"{type(error).__name__}: {first}".removesuffix(": ")

@@ -1,7 +1,7 @@
-"""One at a time: a folder that a search, an audit or a training writes into belongs to one process.
+"""Locks on folders: a folder that a search, an audit or a training writes into belongs to one process.
 
-The lock is one of the system, on a small file beside the folder, so that it ends with its process however that ends;
-the file says who has it. What a killed process left is taken over by the next.
+The lock is one of the operating system, on a small file beside the folder, so it ends with its process however that
+ends; the file names the process. A lock file that a killed process left is taken over by the next.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ except ImportError:  # Windows has other locks; there nothing keeps two processe
 
 @contextmanager
 def lock_folder(folder: str | Path) -> Iterator[None]:
-    """Have a folder to oneself; what killed processes left in it is removed first.
+    """Context in which a folder belongs to this process; temporary files of killed processes are removed first.
 
     Raises
     ------
     UsageError
-        When another process has it, saying which and since when.
+        When another process has the folder; the message says which and since when.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def lock_folder(folder: str | Path) -> Iterator[None]:
     lock = place.with_name(f".{place.name}.lock")
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        handle = _locked(lock, folder)
+        handle = _lock(lock, folder)
     except OSError as error:
         raise OutputError(error, folder) from None
     try:
@@ -54,8 +54,8 @@ def lock_folder(folder: str | Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _locked(lock: Path, folder: str | Path) -> int:
-    """An open file that nobody else has locked, and that is still the one of this name."""
+def _lock(lock: Path, folder: str | Path) -> int:
+    """Lock the file and return it open, once it is still the file of this name."""
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         if fcntl is None:
@@ -74,25 +74,25 @@ def _locked(lock: Path, folder: str | Path) -> int:
 
 
 def _sign(handle: int) -> None:
-    words = {
+    owner = {
         "process": os.getpid(),
         "host": socket.gethostname(),
         "since": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
     }
     os.ftruncate(handle, 0)
-    os.write(handle, json.dumps(words).encode())
+    os.write(handle, json.dumps(owner).encode())
 
 
 def _owner(handle: int) -> str:
     try:
-        found = json.loads(os.pread(handle, 4096, 0))
-        return f"process {int(found['process'])} on {str(found['host'])[:60]} since {str(found['since'])[:30]}"
+        owner = json.loads(os.pread(handle, 4096, 0))
+        return f"process {int(owner['process'])} on {str(owner['host'])[:60]} since {str(owner['since'])[:30]}"
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return "another process"
 
 
 def _sweep(place: Path) -> None:
-    """Remove temporary files of processes that were killed, at any depth; whoever holds the lock has none yet."""
+    """Remove temporary files of killed processes, at any depth; the process that holds the lock has none yet."""
     if place.is_dir() and not place.is_symlink():
         for leftover in list(place.rglob(f"{TEMPORARY_PREFIX}*")):
             leftover.unlink(missing_ok=True)

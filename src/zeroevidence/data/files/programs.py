@@ -1,4 +1,4 @@
-"""Programs of the user's, run without a shell."""
+"""External programs that the user names, run without a shell."""
 
 from __future__ import annotations
 
@@ -14,22 +14,33 @@ from zeroevidence.errors import UsageError
 
 
 def split_command(command: str) -> list[str]:
-    """Program and arguments of a command that is quoted as in a shell."""
+    """Return program and arguments of a command that is quoted as in a shell."""
     try:
-        found = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError as error:
         raise UsageError(f"the command {command!r} cannot be split into arguments: {error}") from None
-    if not found:
+    if not arguments:
         raise UsageError("the command is empty; expected a program and its arguments")
-    return found
+    return arguments
 
 
 def run_program(
     arguments: list[str], errors: IO[bytes], timeout: float, output: IO[bytes] | int = subprocess.DEVNULL
 ) -> int:
-    """Run to the end; on time-out or interruption stop the program and whatever it has started.
+    """Run a program to its end and return its exit status; on time-out stop it and whatever it has started.
 
-    Output goes to files and no pipes: a grandchild that keeps one open does not hold us up.
+    Output goes to files and not to pipes, which a grandchild could keep open.
+
+    Parameters
+    ----------
+    arguments
+        The program and its arguments.
+    errors
+        Where its standard error goes.
+    timeout
+        Seconds that it may take.
+    output
+        Where its standard output goes.
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""What a small file may become in memory: sizes are looked up and compared with a limit before anything is unpacked."""
+"""Limits on what a small file may become in memory, checked before anything is unpacked."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import zipfile
@@ -19,18 +20,25 @@ _SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 
 
 def unpack_limit() -> int:
-    """Bytes that a compressed file may become: 8 GiB, or what the environment variable says, such as ``32G``."""
-    given = os.environ.get(LIMIT_VARIABLE)
-    if given is None:
-        return LIMIT
-    found = _SIZE.fullmatch(given.strip().upper())
-    if found is None:
-        raise UsageError(f"{LIMIT_VARIABLE}={given}: expected a number of bytes, such as 32G")
-    return int(found[1]) * _UNITS[found[2]]
+    """Return how many bytes a compressed file may become: 8 GiB, or what the environment says, such as ``32G``."""
+    value = os.environ.get(LIMIT_VARIABLE, str(LIMIT))
+    size = _SIZE.fullmatch(value.strip().upper())
+    if size is None:
+        raise UsageError(f"{LIMIT_VARIABLE}={value}: expected a number of bytes, such as 32G")
+    return int(size[1]) * _UNITS[size[2]]
 
 
 def check_size(size: int, path: str | Path, limit: int | None = None) -> None:
-    """Refuse what would become larger than the limit.
+    """Refuse a file that would become larger than the limit.
+
+    Parameters
+    ----------
+    size
+        Bytes that it would become.
+    path
+        The file.
+    limit
+        Bytes that it may become, `unpack_limit` unless given.
 
     Examples
     --------
@@ -42,41 +50,32 @@ ZEROEVIDENCE_UNPACK_LIMIT=9G raises it
     """
     most = unpack_limit() if limit is None else limit
     if size > most:
-        wanted = -(-size // (1 << 30))
         raise InputError(
             f"unpacks to {size / (1 << 30):.1f} GiB, and the limit is {most / (1 << 30):.1f} GiB; "
-            f"{LIMIT_VARIABLE}={wanted}G raises it",
+            f"{LIMIT_VARIABLE}={-(-size // (1 << 30))}G raises it",
             path=path,
         )
 
 
 def check_archive(stream: BinaryIO, path: str | Path) -> None:
-    """Refuse a zip archive (npz, pt) that unpacks to too much, or arrays that say they hold more than they do."""
+    """Refuse a zip archive (npz, pt) that unpacks to too much, or whose arrays announce more than they hold."""
     with zipfile.ZipFile(stream) as archive:
         members = archive.infolist()
-        packed = [one for one in members if one.compress_type != zipfile.ZIP_STORED]
-        check_size(sum(one.file_size for one in packed), path)
-        for one in members:
-            if one.filename.endswith(".npy"):
-                with archive.open(one) as member:
-                    check_array(member, one.file_size, f"{path}: {one.filename}")
+        check_size(sum(item.file_size for item in members if item.compress_type != zipfile.ZIP_STORED), path)
+        for item in members:
+            if item.filename.endswith(".npy"):
+                with archive.open(item) as member:
+                    check_array(member, item.file_size, f"{path}: {item.filename}")
     stream.seek(0)
 
 
 def check_array(stream: Any, held: int, path: str | Path) -> None:
-    """Refuse an npy array whose header asks for more memory than the file has numbers for."""
+    """Refuse an npy array whose header announces more bytes than the `held` ones of the file."""
     version = np.lib.format.read_magic(stream)
     if version > (2, 0):
         return  # field names in UTF-8, which no array of ours has; NumPy reads it or refuses it
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(stream)
-    size = dtype.itemsize
-    for one in shape:
-        size *= int(one)
+    size = dtype.itemsize * math.prod(map(int, shape))
     if size > held and not dtype.hasobject:
-        raise InputError(f"says that it holds {size} bytes, but has {held}; it is damaged", path=path)
-
-
-def check_rows(rows: int, columns: int, path: str | Path) -> None:
-    """Refuse a table whose rows alone, at eight bytes for each cell, would be too much."""
-    check_size(8 * rows * max(1, columns), path)
+        raise InputError(f"announces {size} bytes, but has {held}; the file is damaged", path=path)

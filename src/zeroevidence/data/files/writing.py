@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and never over another without being told."""
+"""Atomic writing: a file is whole or not there, and replaces another only where that was asked for."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from zeroevidence.errors import OutputError, UsageError
 
-TEMPORARY_PREFIX = ".zeroevidence-"  # how the names of files begin that are not whole yet
+TEMPORARY_PREFIX = ".zeroevidence-"  # of the names of files that are not whole yet
 
 
 def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
-    """Say before any work that the output would replace a file, or has no folder to lie in."""
+    """Refuse, before any work, an output that would replace a file or whose folder does not exist."""
     if path is None:
         return
     place = Path(path)
@@ -26,12 +26,17 @@ def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
 
 
 def refuse_used_folder(path: str | Path, *, unfinished: Sequence[str] = ()) -> None:
-    """Say before any work that a folder would not be new: it is a file, or holds more than a killed process leaves.
+    """Refuse, before any work, a folder that holds more than a killed process leaves.
 
-    `unfinished` names files that are written before the last one, which makes a folder whole.
+    Parameters
+    ----------
+    path
+        The folder.
+    unfinished
+        Names of files that are written before the last one, which completes a folder.
     """
     place = Path(path)
-    if _exists(place) and (not place.is_dir() or any(not _is_left(one, unfinished) for one in place.iterdir())):
+    if _exists(place) and (not place.is_dir() or any(not _is_left(entry, unfinished) for entry in place.iterdir())):
         raise UsageError(f"{path}: exists; expected a new folder")
 
 
@@ -40,12 +45,12 @@ def _is_left(path: Path, unfinished: Sequence[str]) -> bool:
 
 
 def _is_device(place: Path) -> bool:
-    """Whether it is a pipe or a device, such as /dev/stdout, which cannot be replaced and holds nothing."""
+    """Return whether it is a pipe or a device, such as /dev/stdout, which cannot be replaced and holds nothing."""
     return place.exists() and not place.is_file() and not place.is_dir()
 
 
 def _exists(place: Path) -> bool:
-    """Whether there is such a file; a name that none can have is refused."""
+    """Return whether there is such a file; a name that none can have is refused."""
     try:
         return place.exists()
     except (OSError, ValueError) as error:
@@ -53,9 +58,16 @@ def _exists(place: Path) -> bool:
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write atomically: a reader of the file sees the old or the new content, never a part.
+    """Write a file so that a reader sees the old or the new content, never a part.
 
-    A symbolic link is replaced, not followed; only what is written to a pipe or a device goes through it.
+    A symbolic link is replaced, not followed, unless it leads to a pipe or a device.
+
+    Parameters
+    ----------
+    path
+        The file.
+    write
+        Writes the content to the temporary file that it is given.
     """
     device = _is_device(path)
     try:

@@ -1,4 +1,4 @@
-"""Where bytes come from: a file, a pipe or standard input, and what kind of file they are.
+"""Input files: a file, a pipe or standard input, and its kind.
 
 The kind is decided by the first bytes, never by the name: a score file is often called just ``scores``.
 """
@@ -11,10 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from zeroevidence.data.files.errors import is_folder
-from zeroevidence.data.files.size_limits import check_rows
+from zeroevidence.data.files.errors import is_folder, reading_file
+from zeroevidence.data.files.size_limits import check_size
 from zeroevidence.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 STDIN = "<stdin>"
 TEXT = "text"
@@ -22,7 +26,17 @@ TEXT = "text"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A kind of binary file: its name, what messages call it, and the bytes that such a file may begin with."""
+    """A kind of binary file.
+
+    Parameters
+    ----------
+    name
+        Its short name.
+    title
+        What messages call it.
+    magic
+        The bytes that such a file may begin with.
+    """
 
     name: str
     title: str
@@ -74,7 +88,7 @@ class InputFile:
         return self.start.startswith(container.magic) if container.magic else self.kind == container.name
 
     def read(self) -> bytes:
-        """All bytes."""
+        """Return all bytes."""
         if self.held is not None:
             return self.held
         try:
@@ -83,12 +97,12 @@ class InputFile:
             raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
 
     def head(self, size: int) -> bytes:
-        """The first bytes."""
+        """Return the first bytes."""
         with self.reading() as stream:
             return stream.read(size)
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Whole lines together, about so many bytes at a time, so that a large file is never held as a whole."""
+        """Yield whole lines together, about so many bytes at a time, so that a large file is never held as a whole."""
         with self.reading() as stream:
             start = 0
             while True:
@@ -103,7 +117,7 @@ class InputFile:
 
     @contextmanager
     def reading(self) -> Iterator[BufferedReader | BytesIO]:
-        """The same as an open file; what goes wrong is an error with its name."""
+        """Context with the open file; its errors name the file."""
         try:
             with self.stream() as stream:
                 yield stream
@@ -111,16 +125,16 @@ class InputFile:
             raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
 
     def open(self) -> Path | BytesIO:
-        """What array libraries take: the path where there is one, so that large files are not held twice."""
+        """Return what array libraries take: the path where there is one, so that large files are not held twice."""
         return self.path if self.held is None else BytesIO(self.held)
 
     def stream(self) -> BufferedReader | BytesIO:
-        """The same as an open file that the caller closes (NumPy leaves files open when it fails)."""
+        """Return the open file, which the caller closes (NumPy leaves files open when it fails)."""
         return self.path.open("rb") if self.held is None else BytesIO(self.held)
 
 
-def locate(path: str | Path) -> InputFile:
-    """The input behind a name, "-" being standard input.
+def open_input(path: str | Path) -> InputFile:
+    """Return the input of that name; "-" is standard input.
 
     Raises
     ------
@@ -145,10 +159,12 @@ def locate(path: str | Path) -> InputFile:
     return InputFile(str(path), start, file, held)
 
 
-def check_parquet(file: InputFile) -> None:
-    """Refuse a Parquet file whose rows would not fit; a few kilobytes can hold billions of equal ones."""
+def load_parquet(file: InputFile) -> pl.DataFrame:
+    """Return the table of a Parquet file, unless its rows would not fit: kilobytes can hold billions of equal ones."""
     import polars as pl
 
-    table = pl.scan_parquet(file.open(), hive_partitioning=False)
-    rows = int(table.select(pl.len()).collect().item())
-    check_rows(rows, len(table.collect_schema()), file.name)
+    with reading_file(file.name, "Parquet"):
+        table = pl.scan_parquet(file.open(), hive_partitioning=False)
+        rows = int(table.select(pl.len()).collect().item())
+        check_size(8 * rows * max(1, len(table.collect_schema())), file.name)  # eight bytes for each cell
+        return pl.read_parquet(file.open(), hive_partitioning=False)

@@ -1,4 +1,4 @@
-"""Folders that `zeroevidence link` wrote: what each trial of a search disclosed."""
+"""Per-trial evidence of a search, from the folder that `zeroevidence link` wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.files.csv_cells import unescape_table
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.formats.input_file import check_parquet, locate
+from zeroevidence.data.formats.input_file import load_parquet, open_input
 from zeroevidence.errors import InputError
 
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # gzip, zstd, zlib
@@ -20,7 +20,25 @@ _COLUMNS = ("trial", "speaker", "lid", "greater", "equal")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedTrials:
-    """Per-trial evidence of one search, in alphabetical order of the trials."""
+    """Per-trial evidence of one search, in alphabetical order of the trials.
+
+    Parameters
+    ----------
+    folder
+        Where it was read.
+    identities
+        How many were searched.
+    trial
+        Identifier of each trial.
+    speaker
+        Its speaker.
+    lid
+        Its disclosure in bits.
+    greater
+        How many other identities score higher than the speaker.
+    equal
+        How many score the same.
+    """
 
     folder: str
     identities: int
@@ -32,44 +50,37 @@ class LinkedTrials:
 
 
 def has_trials(folder: str | Path) -> bool:
-    """Whether a folder has a per-trial table beside its result, as `link` writes it."""
-    return _table(Path(folder)) is not None
+    """Return whether a folder has a per-trial table beside its result, as `link` writes it."""
+    return _find_table(Path(folder)) is not None
 
 
-def _table(home: Path) -> Path | None:
+def _find_table(home: Path) -> Path | None:
     names = (home / f"trials.{kind}" for kind in ("parquet", "csv"))
     return next((path for path in names if path.is_file()), None)
 
 
 def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
-    """The per-trial table of a folder that `link` wrote; its result says how many identities were searched."""
-    home, found = Path(folder), _table(Path(folder))
-    if found is None:
+    """Return the per-trial table of a folder that `link` wrote; its result gives the number of identities."""
+    home, path = Path(folder), _find_table(Path(folder))
+    if path is None:
         raise InputError("no trials.parquet or trials.csv; expected a folder that `zeroevidence link` wrote", path=home)
-    with reading_file(found, "the table of a search"):
-        table = _read_parquet(found) if found.suffix == ".parquet" else _read_csv(found)
+    with reading_file(path, "the table of a search"):
+        table = load_parquet(open_input(path)) if path.suffix == ".parquet" else _read_csv(path)
         missing = [column for column in _COLUMNS if column not in table.columns]
         if missing:
             raise InputError(f"has no column {missing[0]!r}; expected the table of `zeroevidence link`")
         if len(table) == 0:
             raise InputError("no trials; expected at least one")
-        words = {name: _words(table[name]) for name in ("trial", "speaker")}
-        if len(np.unique(words["trial"])) < len(table):
+        trial, speaker = (_names(table[name]) for name in ("trial", "speaker"))
+        if len(np.unique(trial)) < len(table):
             raise InputError("a trial occurs twice; expected each once")
-        order = np.argsort(words["trial"])
+        order = np.argsort(trial)
         greater, equal = (_ranks(table[name], identities)[order] for name in ("greater", "equal"))
-        odd = np.flatnonzero(greater + equal >= identities)
-        if len(odd):
-            raise InputError(f"trial {words['trial'][order][odd[0]]!s}: ranked below all {identities} identities")
+        outside = np.flatnonzero(greater + equal >= identities)
+        if len(outside):
+            raise InputError(f"trial {trial[order][outside[0]]!s}: ranked below all {identities} identities")
         lid = _bits(table["lid"])[order]
-        return LinkedTrials(
-            str(folder), identities, words["trial"][order], words["speaker"][order], lid, greater, equal
-        )
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    check_parquet(locate(path))
-    return pl.read_parquet(path)
+        return LinkedTrials(str(folder), identities, trial[order], speaker[order], lid, greater, equal)
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -80,7 +91,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     return unescape_table(pl.read_csv(path, schema_overrides=kinds, infer_schema=False))
 
 
-def _words(column: pl.Series) -> StrArray:
+def _names(column: pl.Series) -> StrArray:
     if not (column.dtype == pl.String or column.dtype.is_integer()) or column.null_count():
         raise InputError(f"{column.name}: expected a name for each trial")
     return np.array(column.cast(pl.String).to_list(), dtype=np.str_)

@@ -1,6 +1,6 @@
-"""The rules of a text line: what ends it, what separates columns, what is a number and what is a label.
+"""Lines of text: what ends them, what separates columns, what is a number and what is a label.
 
-Everything here is decided on characters, not on locale or on what Python's ``float`` happens to accept:
+All rules are about characters, not about the locale or what Python's ``float`` accepts:
 ``1_000``, ``0x10``, ``0,5`` and Arabic digits are not numbers.
 """
 
@@ -9,6 +9,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+
+from zeroevidence.data.formats.input_file import TEXT, InputFile
+from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.errors import InputError
 
 LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
@@ -21,12 +25,12 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def is_number(token: str) -> bool:
-    """Whether a column looks like a score, finite or not."""
+    """Return whether a cell looks like a score, finite or not."""
     return _NUMBER.fullmatch(token) is not None or _NOT_FINITE.fullmatch(token) is not None
 
 
 def parse_score(token: str, *, infinite: bool = False) -> float | str:
-    """The finite number that a token writes, or the reason why it is none; infinity too where it is allowed."""
+    """Return the finite number that a token writes, or the reason why it is none; `infinite` allows infinities."""
     if infinite and _INFINITE.fullmatch(token):
         return float(token)
     if _NUMBER.fullmatch(token):
@@ -39,21 +43,26 @@ def parse_score(token: str, *, infinite: bool = False) -> float | str:
 
 
 def without_mark(data: bytes) -> bytes:
-    """The data without a UTF-8 byte order mark."""
+    """Return the data without a UTF-8 byte order mark."""
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def numbered_lines(data: bytes, first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """Line numbers and lines without their ends; LF or CRLF ends a line, nothing else does.
+    """Yield line numbers and lines without their ends; LF or CRLF ends a line, nothing else does.
 
-    Data of a later part of a file begin with another line than the first, and with no byte order mark.
+    Parameters
+    ----------
+    data
+        A file, or a later part of it.
+    first
+        The number of the first line; only a part that begins with line 1 may have a byte order mark.
     """
     for number, line in enumerate((without_mark(data) if first == 1 else data).split(b"\n"), first):
         yield number, line.removesuffix(b"\r")
 
 
 def decode(line: bytes) -> tuple[str, str | None]:
-    """A line as text, and what is wrong with its characters if anything is."""
+    """Return a line as text, and what is wrong with its characters, if anything."""
     control = _CONTROL.search(line)
     if control:
         byte = control.group()[0]
@@ -67,9 +76,9 @@ def decode(line: bytes) -> tuple[str, str | None]:
 
 
 def split(line: str, separator: str) -> list[str] | str:
-    """The columns of a line, or the reason why it has none.
+    """Return the columns of a line, or the reason why it has none.
 
-    Quotes mean something only in comma and tab separated tables; between blanks they are ordinary characters.
+    Quotes have a meaning only in comma and tab separated tables; between blanks they are ordinary characters.
     """
     if separator == " ":
         return _BLANKS.split(line.strip(" \t"))
@@ -83,10 +92,34 @@ def split(line: str, separator: str) -> list[str] | str:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether every line is ASCII without control characters, so that Python's own splitting obeys these rules."""
+    """Return whether every line is ASCII without control characters, so that ``str.split`` obeys these rules."""
     return data.isascii() and not _CONTROL.search(data.replace(b"\r\n", b"\n").replace(b"\n", b" "))
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line holds nothing but blanks and tabs."""
+    """Return whether a line holds nothing but blanks and tabs."""
     return not line.strip(b" \t")
+
+
+def full_lines(data: bytes, problems: ProblemList) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line that is not blank; lines that are not text become problems."""
+    for number, raw in numbered_lines(data):
+        if is_blank(raw):
+            continue
+        line, wrong = decode(raw)
+        if wrong:
+            problems.add(number, wrong)
+        else:
+            yield number, line
+
+
+def two_columns(file: InputFile, problems: ProblemList, columns: str) -> Iterator[tuple[int, str, str]]:
+    """Yield number and both cells of each line of a text file; `columns` names them in messages."""
+    if file.kind != TEXT:
+        raise InputError(f"is a {file.kind} file; expected text: {columns}", path=file.name)
+    for number, line in full_lines(file.read(), problems):
+        cells = split(line, " ")
+        if len(cells) == 2:
+            yield number, cells[0], cells[1]
+        else:
+            problems.add(number, f"{len(cells)} column(s); expected 2: {columns}")

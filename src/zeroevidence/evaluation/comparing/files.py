@@ -92,14 +92,14 @@ def _evaluated(
     places = [place for group in groups for place in group.places]
     files = [files[place] for place in places]
     loaded = [how.read(file) for file in files]
-    scores = [one.data.to_scores() if isinstance(one.data, ScoreMatrix) else one.data for one in loaded]
+    scores = [scores.data.to_scores() if isinstance(scores.data, ScoreMatrix) else scores.data for scores in loaded]
     start = 0
     for group in groups:
-        own = range(start, start := start + len(group.places))
-        check_same_trials([(files[i].scores, scores[i]) for i in own])
+        group_places = range(start, start := start + len(group.places))
+        check_same_trials([(files[i].scores, scores[i]) for i in group_places])
     rows = [
         evaluate(
-            one,
+            scores,
             dev=None if file.dev is None else how.read(file.dev),
             calibrate=None if file.calibrate is None else how.read(file.calibrate),
             labels=file.labels,
@@ -108,7 +108,7 @@ def _evaluated(
             workers=workers,
             progress=progress(number),
         )
-        for number, (file, one) in enumerate(zip(files, loaded, strict=True))
+        for number, (file, scores) in enumerate(zip(files, loaded, strict=True))
     ]
     return rows, places
 
@@ -136,12 +136,16 @@ def compare_results(
     if len(systems) != len(paths):
         raise UsageError(f"expected one name for each of the {len(paths)} systems, got {len(systems)}")
     how = options or Options()
-    found = [read_results(path) for path in paths]
-    if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, found, strict=True)):
+    results = [read_results(path) for path in paths]
+    if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, results, strict=True)):
         searches = [read_search(path, how, system=name) for path, name in zip(paths, systems, strict=True)]
         return compare(searches, measures)
-    rows = [row for own in found for row in own]
-    return compare(rows, measures, sources=[name for name, own in zip(systems, found, strict=True) for _ in own])
+    rows = [row for rows_of_file in results for row in rows_of_file]
+    return compare(
+        rows,
+        measures,
+        sources=[name for name, rows_of_file in zip(systems, results, strict=True) for _ in rows_of_file],
+    )
 
 
 def _check(systems: int, measures: Sequence[str] | None) -> None:

@@ -40,45 +40,45 @@ def matched(labels: Sequence[Mapping[str, str]], abouts: Sequence[About], source
     [(('a', 'b'), {'sex': 'f'}), (('a', 'b'), {'sex': 'm'})]
     """
     groups: dict[Hashable, list[int]] = {}
-    for place, (own, about) in enumerate(zip(labels, abouts, strict=True)):
-        groups.setdefault(_key(own, about), []).append(place)
+    for place, (row_labels, about) in enumerate(zip(labels, abouts, strict=True)):
+        groups.setdefault(_key(row_labels, about), []).append(place)
     several = [places for places in groups.values() if len(places) > 1]
-    found = [places for places in several if not abouts[places[0]].is_bound] or several
-    if not found:
+    compared_groups = [places for places in several if not abouts[places[0]].is_bound] or several
+    if not compared_groups:
         raise UsageError(
             f"none of {len(labels)} rows are about the same data and attacker; expected two systems, or labels that "
             "differ in the system alone"
         )
-    told = [_words(labels[places[0]], abouts[places[0]]) for places in found]
+    descriptions = [_words(labels[places[0]], abouts[places[0]]) for places in compared_groups]
     return [
-        Matched(tuple(places), _names(places, labels, sources), _telling(own, told))
-        for places, own in zip(found, told, strict=True)
+        Matched(tuple(places), _names(places, labels, sources), _telling(description, descriptions))
+        for places, description in zip(compared_groups, descriptions, strict=True)
     ]
 
 
 def _key(labels: Mapping[str, str], about: About) -> Hashable:
-    others = tuple(sorted((name, text) for name, text in labels.items() if name != _SYSTEM))
-    return others, about.question, about.role, about.threat, about.attribute, about.of_class, about.attack
+    other_labels = tuple(sorted((name, text) for name, text in labels.items() if name != _SYSTEM))
+    return other_labels, about.question, about.role, about.threat, about.attribute, about.of_class, about.attack
 
 
 def _words(labels: Mapping[str, str], about: About) -> dict[str, str]:
     """Labels of a group without the system; the attacker by name, which says what is compared with what."""
-    told = {name: text for name, text in labels.items() if name != _SYSTEM}
+    description = {name: text for name, text in labels.items() if name != _SYSTEM}
     if about.threat is None:
-        return told
-    rest = {name: text for name, text in told.items() if name not in ("enrolment", "trial", "attacker")}
+        return description
+    rest = {name: text for name, text in description.items() if name not in ("enrolment", "trial", "attacker")}
     return {**rest, "attacker": about.threat.name}
 
 
-def _telling(own: Mapping[str, str], told: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def _telling(description: Mapping[str, str], descriptions: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Of a group's labels those that other groups do not share."""
-    return {name: text for name, text in own.items() if any(other.get(name) != text for other in told)}
+    return {name: text for name, text in description.items() if any(other.get(name) != text for other in descriptions)}
 
 
 def _names(places: Sequence[int], labels: Sequence[Mapping[str, str]], sources: Sequence[str]) -> tuple[str, ...]:
     """A name for each system: its label where these differ, else where it came from, else its number."""
-    own = [labels[place].get(_SYSTEM, "") for place in places]
-    for names in (own, [sources[place] for place in places]):
+    systems = [labels[place].get(_SYSTEM, "") for place in places]
+    for names in (systems, [sources[place] for place in places]):
         if len(set(names)) == len(names) and all(names):
             return tuple(names)
     return tuple(str(number) for number in range(1, len(places) + 1))

@@ -21,6 +21,8 @@ from zeroevidence.evaluation.comparing.comparison import (
 from zeroevidence.evaluation.comparing.matching import matched
 from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import Sampled
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.measures import MEASURES
@@ -64,14 +66,14 @@ def compare_runs(
     names = list(dict.fromkeys(systems))
     if len(names) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(names)}")
-    found = []
+    comparisons = []
     for group in matched([row.labels for row in results], [row.about for row in results], [""] * len(results)):
         trained = {name: [results[i] for i in group.places if systems[i] == name] for name in names}
         few = next((name for name, rows in trained.items() if len(rows) < 2), None)
         if few is not None:
             raise UsageError(f"{few} has {len(trained[few])} training(s); expected at least two of every system")
-        found += _within(trained, group.labels, measures)
-    return found
+        comparisons += _within(trained, group.labels, measures)
+    return comparisons
 
 
 def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[str] = ()) -> dict[str, str]:
@@ -93,17 +95,17 @@ def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[
         raise UsageError("SCORES and --runs do not go together; expected every score file after a --runs")
     if systems and len(systems) != len(sizes):
         raise UsageError(f"expected one name for each of the {len(sizes)} systems, got {len(systems)}")
-    titles, found, start = distinct_names(scores), dict[str, str](), 0
+    titles, systems_of_files, start = distinct_names(scores), dict[str, str](), 0
     for place, size in enumerate(sizes):
-        own = titles[start : start + size]
-        name = systems[place] if systems else _beginning(own) or own[0]
-        if name in found.values():
+        titles_of_system = titles[start : start + size]
+        name = systems[place] if systems else _beginning(titles_of_system) or titles_of_system[0]
+        if name in systems_of_files.values():
             name = f"{name} ({place + 1})"
-        found |= dict.fromkeys(own, name)
+        systems_of_files |= dict.fromkeys(titles_of_system, name)
         start += size
-    if len(found) != len(scores):
+    if len(systems_of_files) != len(scores):
         raise UsageError("a file is given twice; expected each training once")
-    return found
+    return systems_of_files
 
 
 def _beginning(names: Sequence[str]) -> str:
@@ -115,10 +117,10 @@ def _beginning(names: Sequence[str]) -> str:
 def _within(
     trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], measures: Sequence[str] | None
 ) -> list[Comparison]:
-    rows = [row for own in trained.values() for row in own]
-    named = [f"{name}, training {n}" for name, own in trained.items() for n in range(1, len(own) + 1)]
+    rows = [row for system_rows in trained.values() for row in system_rows]
+    named = [f"{name}, training {n}" for name, system_rows in trained.items() for n in range(1, len(system_rows) + 1)]
     drawn = paired_replicates(rows, named)
-    chosen = measures or usual_measures([set(one.left_out) for one in drawn])
+    chosen = measures or usual_measures([set(replicates.left_out) for replicates in drawn])
     return [_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen]
 
 
@@ -128,8 +130,9 @@ def _compared(
     MEASURES.find(name)
     if people is None:
         raise UsageError(f"{name} is not a measure that can be compared")
+    level = next(iter(trained.values()))[0].setup.level
     runs = {system: _runs(rows, name, system) for system, rows in trained.items()}
-    pairs = [_pair(one, other, runs, people) for one, other in combinations(trained, 2)]
+    pairs = [_pair(first, second, runs, people, level) for first, second in combinations(trained, 2)]
     sizes = "+".join(str(len(rows)) for rows in trained.values())
     signatures = [row.signature for rows in trained.values() for row in rows]
     return ranked(
@@ -138,6 +141,7 @@ def _compared(
         pairs,
         signature=joint_signature(signatures, f"compare:{name}", "holm", f"runs:{sizes}"),
         labels=labels,
+        level=level,
     )
 
 
@@ -146,38 +150,40 @@ def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
-    # few people flatter all systems alike, which cancels
-    return TrainingRuns(np.array([one.uncorrected for one in metrics]), np.stack([one.left_out[name] for one in drawn]))
+    return TrainingRuns(
+        np.array([float(result) for result in metrics]), np.stack([replicates.left_out[name] for replicates in drawn])
+    )
 
 
-def _sources(found: SpreadSources | None) -> Sources | None:
-    return None if found is None else Sources(found.people.error, found.trainings.error)
+def _sources(spread: SpreadSources | None) -> Sources | None:
+    return None if spread is None else Sources(spread.people.error, spread.trainings.error)
 
 
 def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
     """The mean of one system, within the range of the measure."""
-    entry = MEASURES.find(name)
-    value = float(np.mean([float(row[name]) for row in rows]))
-    kinds = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
-    known = [one for one in kinds if one is not None]
-    unknown = float(np.mean(known)) if known else None
-    found = None
+    mean = MeasureResult.of(name, runs.mean)
+    unrecognised = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
+    changes = [change for change in unrecognised if change is not None]
+    spread = None
     if people.clusters >= LEAST_PEOPLE:
-        found = training_spread([runs], people.shares, people.effective, unknown)
-    if found is None:
-        return Placed(system, value, None, None, 0, len(rows))
-    most = min(entry.high, people.most_bits) if entry.unit == "bit" else entry.high
-    low, high = (float(limit) for limit in np.clip(found.both.limits(value), entry.low, most))
-    return Placed(system, value, low, high, 0, len(rows), _sources(found))
+        spread = training_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
+    if spread is None:
+        return Placed(system, runs.mean, None, None, 0, len(rows))
+    estimate = float(np.mean([row[name].corrected for row in rows]))
+    level = rows[0].setup.level
+    result = with_limits(mean, name, spread.both, level, estimate=estimate, most_bits=people.most_bits)
+    return Placed(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
 
 
-def _pair(one: str, other: str, runs: Mapping[str, TrainingRuns], people: Sampled) -> PairwiseDifference:
-    value = runs[one].mean - runs[other].mean
-    found = training_spread([runs[one], runs[other]], people.shares, people.effective)
-    if found is None:
-        return PairwiseDifference(one, other, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
-    low, high = found.both.limits(value)
+def _pair(
+    first: str, second: str, runs: Mapping[str, TrainingRuns], people: Sampled, level: float
+) -> PairwiseDifference:
+    value = runs[first].mean - runs[second].mean
+    spread = training_spread([runs[first], runs[second]], people.shares, people.effective)
+    if spread is None:
+        return PairwiseDifference(first, second, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
+    low, high = spread.both.limits(value, level)
     # rounding must not make two equal systems differ
-    alike = abs(value) <= 1e-12 * max(1.0, abs(runs[one].mean), abs(runs[other].mean))
-    p_value = 1.0 if alike else found.both.p_value(value)
-    return PairwiseDifference(one, other, Difference(value, low, high, p_value), p_value, _sources(found))
+    alike = abs(value) <= 1e-12 * max(1.0, abs(runs[first].mean), abs(runs[second].mean))
+    p_value = 1.0 if alike else spread.both.p_value(value)
+    return PairwiseDifference(first, second, Difference(value, low, high, p_value), p_value, _sources(spread))

@@ -26,11 +26,11 @@ def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
         trials = _trials(scores)
         for kind in ("target", "nontarget"):
             here, there = reference[kind], trials[kind]
-            for one, one_name, other, other_name in (
+            for data, one_name, other, other_name in (
                 (here, reference_name, there, name),
                 (there, name, here, reference_name),
             ):
-                missing = np.setdiff1d(one, other)
+                missing = np.setdiff1d(data, other)
                 if len(missing):
                     example = " ".join(str(missing[0]).split("\x1f"))
                     raise InputError(
@@ -48,11 +48,11 @@ def _named(name: str, scores: Scores) -> Scores:
     return sort_by_name(scores)
 
 
-def _are_same(one: Scores, other: Scores) -> bool:
+def _are_same(first: Scores, second: Scores) -> bool:
     """Whether the same pairs were compared, each as often; both are in the order of their names."""
-    if not (np.array_equal(one.enrolments, other.enrolments) and np.array_equal(one.trials, other.trials)):  # type: ignore[arg-type]
+    if not (np.array_equal(first.enrolments, second.enrolments) and np.array_equal(first.trials, second.trials)):  # type: ignore[arg-type]
         return False
-    kinds = ((one.target_pairs, other.target_pairs), (one.nontarget_pairs, other.nontarget_pairs))
+    kinds = ((first.target_pairs, second.target_pairs), (first.nontarget_pairs, second.nontarget_pairs))
     return all(
         here is not None
         and there is not None

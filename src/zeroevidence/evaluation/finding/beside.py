@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 
 _DATA = ("dataset", "split")
 
@@ -30,31 +31,31 @@ def utility_beside(rows: Sequence[Evaluation]) -> list[Evaluation]:
     """
     utility = [row for row in rows if row.about.speech is not None and set(row.labels) <= {"system", *_DATA}]
     joined = {place: _fitting(row, utility) for place, row in enumerate(rows) if row.about.threat is not None}
-    told = {id(one) for found in joined.values() for one in found}
-    return [_with(row, joined.get(place, [])) for place, row in enumerate(rows) if id(row) not in told]
+    used = {id(utility_row) for utility_rows in joined.values() for utility_row in utility_rows}
+    return [_with(row, joined.get(place, [])) for place, row in enumerate(rows) if id(row) not in used]
 
 
 def _with(row: Evaluation, utility: Sequence[Evaluation]) -> Evaluation:
-    found: dict[str, MeasureResult] = {name: one for other in utility for name, one in other.metrics.items()}
-    flags = [one for other in utility for one in other.flags]
-    return row.with_metrics(found).with_flags(*flags) if found else row
+    metrics: dict[str, MeasureResult] = {name: result for other in utility for name, result in other.metrics.items()}
+    flags = [flag for other in utility for flag in other.flags]
+    return row.with_metrics(metrics).with_flags(*flags) if metrics else row
 
 
 def _fitting(row: Evaluation, utility: Sequence[Evaluation]) -> list[Evaluation]:
     """The rows of utility on the speech of a row of an attacker; none where two have the same measure."""
     threat = row.about.threat
     same = [
-        one
-        for one in utility
+        candidate
+        for candidate in utility
         if threat is not None
-        and one.about.speech == threat.trial
-        and one.labels.get("system") in (row.labels.get("system"), *_names(threat.trial))
-        and all(one.labels.get(name) in (None, row.labels.get(name)) for name in _DATA)
+        and candidate.about.speech == threat.trial
+        and candidate.labels.get("system") in (row.labels.get("system"), *_names(threat.trial))
+        and all(candidate.labels.get(name) in (None, row.labels.get(name)) for name in _DATA)
     ]
-    own = [one for one in same if one.labels.get("system") == row.labels.get("system")]
-    found = own or same
-    names = [name for one in found for name in one.metrics]
-    return found if len(names) == len(set(names)) else []
+    of_system = [candidate for candidate in same if candidate.labels.get("system") == row.labels.get("system")]
+    chosen = of_system or same
+    names = [name for candidate in chosen for name in candidate.metrics]
+    return chosen if len(names) == len(set(names)) else []
 
 
 def _names(trial: str) -> tuple[str, ...]:

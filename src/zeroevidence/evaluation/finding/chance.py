@@ -1,10 +1,10 @@
 """Whether rows are more than chance.
 
 Chance is tested once for all attackers together. The measures of all rows that attack something are standardised by
-their nulls, and the largest is compared with the largest under each permutation (max-T, Westfall and Young 1993), so
-the chance that anything is called a leak where nothing leaks is at most `ALPHA` for the whole set of rows. Permutations
-with the same seed exchange the same people in every row, which keeps what the attackers have in common. Rows without
-stored permutations, and lists, are corrected by Holm's rule.
+their nulls, and the largest is compared with the largest under each permutation (max-T, Westfall and Young 1993). So
+where nothing leaks, the probability that anything is called a leak is at most one minus the confidence level for the
+whole set of rows. Permutations with the same seed exchange the same people in every row, which keeps the dependence
+between attackers. Rows without stored permutations, and lists, are corrected by Holm's rule.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import holm
-from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,48 +58,52 @@ def _families(rows: Sequence[Evaluation]) -> dict[tuple[str, str], list[int]]:
 
 
 def _tested(row: Evaluation) -> dict[str, MeasureResult]:
-    return {name: one for name, one in row.metrics.items() if name in MEASURES and MEASURES[name].tested and one.null}
+    return {
+        name: result
+        for name, result in row.metrics.items()
+        if name in MEASURES and MEASURES[name].tested and result.null
+    }
 
 
 def _adjusted(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[int, Chance]:
     """For each row the p-value of its most telling measure, corrected for all measures of all rows."""
-    tests = [(i, one) for i in numbers for one in _distinct(_tested(rows[i]).values())]
-    drawn = [one for _, one in tests if one.null is not None and one.null.draws]
-    others = [one for _, one in tests if one.null is not None and not one.null.draws]
-    kinds = (len(drawn) > 0) + (len(others) > 0)
-    draws = min((len(one.null.draws) for one in drawn if one.null is not None), default=0)
+    tests = [(i, result) for i in numbers for result in _distinct(_tested(rows[i]).values())]
+    drawn = [result for _, result in tests if result.null is not None and result.null.draws]
+    not_drawn = [result for _, result in tests if result.null is not None and not result.null.draws]
+    kinds = (len(drawn) > 0) + (len(not_drawn) > 0)
+    draws = min((len(result.null.draws) for result in drawn if result.null is not None), default=0)
     corrected = dict(zip(map(id, drawn), _max_t(drawn, draws), strict=True))
-    corrected |= dict(zip(map(id, others), holm([one.p_value or 0.0 for one in others]), strict=True))
-    found: dict[int, tuple[float, float, bool]] = {}
-    for i, one in tests:
-        p, own = min(1.0, kinds * corrected[id(one)]), one.p_value or 0.0
-        least, least_own, coarse = found.get(i, (1.0, 1.0, False))
-        found[i] = min(p, least), min(own, least_own), coarse or _is_coarse(one)
-    return {i: _judged(rows[i], *one) for i, one in found.items()}
+    corrected |= dict(zip(map(id, not_drawn), holm([result.p_value or 0.0 for result in not_drawn]), strict=True))
+    smallest: dict[int, tuple[float, float, bool]] = {}
+    for i, result in tests:
+        p, unadjusted = min(1.0, kinds * corrected[id(result)]), result.p_value or 0.0
+        least, least_own, coarse = smallest.get(i, (1.0, 1.0, False))
+        smallest[i] = min(p, least), min(unadjusted, least_own), coarse or _is_coarse(result)
+    return {i: _judged(rows[i], *values) for i, values in smallest.items()}
 
 
-def _judged(row: Evaluation, p_value: float, own: float, coarse: bool) -> Chance:
+def _judged(row: Evaluation, p_value: float, unadjusted: float, coarse: bool) -> Chance:
     """What follows from the p-value of a row among all, and by itself.
 
     A p-value of few permutations, multiplied by many tests, is large whatever leaks, and so is one of few people: that
     is no sign of privacy.
     """
     too_few = row.counts.get("speakers", LEAST_PEOPLE) < LEAST_PEOPLE
-    beaten = p_value <= ALPHA
-    unclear = not beaten and (too_few or (coarse and own <= ALPHA))
+    beaten = p_value <= alpha(row.setup.level)
+    unclear = not beaten and (too_few or (coarse and unadjusted <= alpha(row.setup.level)))
     return Chance(None if unclear else beaten, p_value, too_few)
 
 
 def _distinct(measures: Iterable[MeasureResult]) -> list[MeasureResult]:
     """Tests of one row; measures of a list share one."""
-    found = list(measures)
-    shared = [one for one in found if one.null is not None and one.null.tested_by == "area"]
-    return [one for one in found if one not in shared[1:]]
+    results = list(measures)
+    shared = [result for result in results if result.null is not None and result.null.tested_by == "area"]
+    return [result for result in results if result not in shared[1:]]
 
 
-def _is_coarse(one: MeasureResult) -> bool:
+def _is_coarse(result: MeasureResult) -> bool:
     """Whether the p-value counts permutations that were not kept."""
-    return one.null is not None and not one.null.draws and one.null.tested_by == "exchanged"
+    return result.null is not None and not result.null.draws and result.null.tested_by == "exchanged"
 
 
 def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
@@ -106,14 +111,14 @@ def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
     if not tests:
         return []
     observed, permuted = np.empty(len(tests)), np.empty((len(tests), draws))
-    for k, one in enumerate(tests):
-        assert one.null is not None
-        values = np.array(one.null.draws[:draws])
-        together = np.append(values, one.uncorrected)  # the observed value is one of the permutations
+    for k, result in enumerate(tests):
+        assert result.null is not None
+        values = np.array(result.null.draws[:draws])
+        together = np.append(values, float(result))  # the observed value is one of the permutations
         finite = together[np.isfinite(together)]
         mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
         scale = spread if spread > 1e-12 * max(1.0, float(np.abs(finite).max(initial=0.0))) else 1.0
-        observed[k], permuted[k] = (one.uncorrected - mean) / scale, (values - mean) / scale
+        observed[k], permuted[k] = (float(result) - mean) / scale, (values - mean) / scale
     largest = np.nan_to_num(permuted, nan=np.inf, posinf=np.inf, neginf=-np.inf).max(axis=0)
     # A hair of tolerance: the identity permutation must count as equal after other roundings.
     return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
@@ -122,11 +127,11 @@ def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
 def _by_interval(row: Evaluation) -> Chance:
     # D_ECE is never below 0, and neither are its replicates: its interval says something only where it was corrected.
     lows = [
-        one.low
-        for name, one in row.metrics.items()
+        result.low
+        for name, result in row.metrics.items()
         if name in MEASURES
         and MEASURES[name].tested
-        and one.low is not None
-        and (MEASURES[name].low < 0.0 or one.plain is not None)
+        and result.low is not None
+        and (MEASURES[name].low < 0.0 or result.estimate is not None)
     ]
     return Chance(max(lows) > 0.0) if lows else Chance(None)

@@ -79,14 +79,14 @@ def findings(rows: Sequence[Evaluation]) -> list[Finding]:
     'recognised'
     """
     chance = chances(rows)
-    found = []
+    findings = []
     people = _numbered(rows, "identity")
     if people:
-        found.append(_about_people(rows, people, chance))
+        findings.append(_about_people(rows, people, chance))
     for attribute in dict.fromkeys(rows[i].about.attribute for i in _numbered(rows, "attribute")):
-        own = [i for i in _numbered(rows, "attribute") if rows[i].about.attribute == attribute]
-        found.append(_about_attribute(rows, own, chance, attribute))
-    return found or [_about_spoofing(rows, chance)]
+        numbers = [i for i in _numbered(rows, "attribute") if rows[i].about.attribute == attribute]
+        findings.append(_about_attribute(rows, numbers, chance, attribute))
+    return findings or [_about_spoofing(rows, chance)]
 
 
 def _numbered(rows: Sequence[Evaluation], question: Question) -> list[int]:
@@ -114,7 +114,9 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
     """
     attacks = [i for i in numbers if not rows[i].about.is_bound]
     by_system = tuple(
-        strongest(rows, group, chance) for own in _systems(rows, attacks).values() for group in _groups(rows, own)
+        strongest(rows, group, chance)
+        for numbers in _systems(rows, attacks).values()
+        for group in _groups(rows, numbers)
     )
     best = _learns_most(rows, by_system or numbers, chance)
     control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
@@ -131,7 +133,9 @@ def _about_attribute(
     """
     everyone = numbers
     numbers = [i for i in everyone if not rows[i].about.pooled] or everyone
-    by_system = {name: chosen(rows, own, chance) for name, own in _systems(rows, numbers).items()}
+    by_system = {
+        name: chosen(rows, numbers_of_system, chance) for name, numbers_of_system in _systems(rows, numbers).items()
+    }
     protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
     best = min(protected or by_system.values(), key=lambda i: rows[i].number(evidence_measure(rows[i])) or 0.0)
     plain = [
@@ -160,8 +164,8 @@ def _about_spoofing(rows: Sequence[Evaluation], chance: tuple[Chance, ...]) -> F
     """All attacks together speak for each system, and the first system for all; anything else is shown, no more."""
     numbers = [i for i, row in enumerate(rows) if row.about.question == "spoofing"]
     by_system = tuple(
-        next((i for i in own if rows[i].about.attack in (None, "all")), own[0])
-        for own in _systems(rows, numbers).values()
+        next((i for i in numbers_of_system if rows[i].about.attack in (None, "all")), numbers_of_system[0])
+        for numbers_of_system in _systems(rows, numbers).values()
     )
     by_system = by_system or (strongest(rows, range(len(rows)), chance),)
     return Finding("spoofing", "described", by_system[0], by_system, None, None, chance)
@@ -178,11 +182,11 @@ def _groups(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int
     """Rows of the same people together."""
     groups: list[list[int]] = []
     for i in numbers:
-        own = next((one for one in groups if _same_people(rows[one[0]], rows[i])), None)
-        if own is None:
+        group = next((group for group in groups if _same_people(rows[group[0]], rows[i])), None)
+        if group is None:
             groups.append([i])
         else:
-            own.append(i)
+            group.append(i)
     return groups
 
 
@@ -190,8 +194,8 @@ def _bound(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: 
     """The row of a bound of the same people, by the same encoder and back-end where there is one; none for a bound."""
     if rows[best].about.is_bound:
         return None
-    found = [i for i in numbers if rows[i].about.role == role and _same_people(rows[i], rows[best])]
-    return next((i for i in found if same_setting(rows[i], rows[best])), found[0] if found else None)
+    candidates = [i for i in numbers if rows[i].about.role == role and _same_people(rows[i], rows[best])]
+    return next((i for i in candidates if same_setting(rows[i], rows[best])), candidates[0] if candidates else None)
 
 
 def same_setting(row: Evaluation, other: Evaluation) -> bool:
@@ -263,8 +267,11 @@ def clearly_stronger(
 
 def _learns_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> int:
     """The same by what was learned of the evaluated people."""
-    having = {one.name: [i for i in numbers if rows[i].number(one.name) is not None] for one in ordering_measures()}
-    name = max(having, key=lambda one: len(having[one]))
+    having = {
+        measure.name: [i for i in numbers if rows[i].number(measure.name) is not None]
+        for measure in ordering_measures()
+    }
+    name = max(having, key=lambda name: len(having[name]))
     if not having[name]:
         return numbers[0]
     sign = -1.0 if MEASURES[name].discloses == "down" else 1.0
@@ -283,7 +290,7 @@ def _most(row: Evaluation, name: str) -> float:
 
 def alone(row: Evaluation) -> Evaluation:
     """A row with the warnings that follow from it alone."""
-    flags = [one for one in row.flags if one.code not in _OF_CHANCE]
+    flags = [flag for flag in row.flags if flag.code not in _OF_CHANCE]
     eer = row.number("eer")
     if eer is not None and eer > 0.5 and row.about.role != "floor":  # noise falls on either side of half
         kind = "the class" if row.about.question == "attribute" else "the same speaker"
@@ -298,7 +305,7 @@ def together(rows: Sequence[Evaluation]) -> list[Evaluation]:
         replace(
             row,
             flags=(
-                *(one for one in row.flags if one.code not in (*_OF_CHANCE, *_OF_OTHERS)),
+                *(flag for flag in row.flags if flag.code not in (*_OF_CHANCE, *_OF_OTHERS)),
                 *_chance_flags(row, chance[i]),
                 *_beside(row, [other for other in rows if _same_people(row, other)]),
             ),
@@ -320,22 +327,22 @@ def _same_people(row: Evaluation, other: Evaluation) -> bool:
     return all(row.labels.get(name) == other.labels.get(name) for name in PEOPLE_LABELS)
 
 
-def _beside(row: Evaluation, others: Sequence[Evaluation]) -> list[Flag]:
+def _beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
     threat = row.about.threat
     if threat is None or not threat.is_named_attacker or row.about.question != "identity":
         return []
     flags = []
-    if not any(other.about.role == "control" for other in others):
+    if not any(other.about.role == "control" for other in other_rows):
         flags.append(flag("no-positive-control"))
-    own = row.number("d_ece")
+    disclosure = row.number("d_ece")
     cheaper: Mapping[str, None] = dict.fromkeys(
         other.about.threat.name
-        for other in others
+        for other in other_rows
         if other.about.threat is not None
         and other.about.threat.is_named_attacker
         and same_setting(other, row)
         and other.about.threat.knowledge < threat.knowledge
         and other.labels.get("system") == row.labels.get("system")
-        and (other.number("d_ece") or 0.0) > (own or 0.0)
+        and (other.number("d_ece") or 0.0) > (disclosure or 0.0)
     )
     return [*flags, *(flag("weaker-than-cheaper", cheaper=name) for name in cheaper)]

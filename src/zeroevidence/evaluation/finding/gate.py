@@ -78,10 +78,10 @@ class Gate:
 
 
 def _faults(row: Evaluation) -> list[str]:
-    return [one.code for one in row.flags if one.severity == "fault"]
+    return [flag.code for flag in row.flags if flag.severity == "fault"]
 
 
 def _may_be_half(row: Evaluation) -> bool:
     """Whether every EER above one half has an interval that one half lies in, as where nothing is given away."""
-    above = [one for name, one in row.metrics.items() if name in _EERS and (one.number or 0.0) > 0.5]
-    return all(one.low is not None and one.low <= 0.5 for one in above)
+    above = [result for name, result in row.metrics.items() if name in _EERS and (result.number or 0.0) > 0.5]
+    return all(result.low is not None and result.low <= 0.5 for result in above)

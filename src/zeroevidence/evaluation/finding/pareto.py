@@ -38,8 +38,8 @@ def front_points(rows: Sequence[Evaluation], *, utility: Literal["eer", "top1"] 
     for row in rows:
         if row.about.protector is None or row.about.strength is None or row.about.role == "training":
             continue
-        found = verified if row.about.role == "utility" else attacks
-        found.setdefault((row.about.protector, row.about.strength), row)
+        side = verified if row.about.role == "utility" else attacks
+        side.setdefault((row.about.protector, row.about.strength), row)
     keys = [key for key in attacks if key in verified]
     sign = -1.0 if utility == "top1" else 1.0
     pairs = [(sign * float(verified[key][utility]), float(attacks[key]["d_ece"])) for key in keys]

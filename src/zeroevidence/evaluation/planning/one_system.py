@@ -16,11 +16,11 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated, truth
-from zeroevidence.evaluation.rows.evaluation import MeasureResult
-from zeroevidence.evaluation.rows.replicates import one_sided
+from zeroevidence.evaluation.rows.limits import one_sided_limit as limit_on_scale
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.uncertainty.level import ALPHA, LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
 from zeroevidence.uncertainty.resampling.draws import Progress, run_jobs
@@ -42,12 +42,12 @@ class Expected:
     measure, truth
         Its name, and its value in the population; of a pilot, the pilot's value.
     value, low, high, length
-        Mean value, mean 95 % interval, and its length.
+        Mean value, mean interval, and its length.
     limit
-        Mean one-sided 95 % limit on the side of the attacker: upper, or lower where the measure falls with what
+        Mean one-sided limit on the side of the attacker: upper, or lower where the measure falls with what
         attackers learn.
     power
-        How often the test at 5 % says that something leaks; None where the measure is not tested.
+        How often the test says that something leaks; None where the measure is not tested.
     bound, shown
         What is to be shown, and how often the limit shows it; None where nothing is.
     length_error
@@ -125,6 +125,8 @@ class Plan:
         Where the numbers come from.
     found
         How often the finding will be that something leaks; None where that was not simulated.
+    level
+        Confidence level of intervals, limits and tests.
 
     Examples
     --------
@@ -139,12 +141,13 @@ class Plan:
     power: float
     basis: Simulation | Pilot
     found: float | None = None
+    level: float = LEVEL
 
     def __getitem__(self, name: str) -> Expected:
-        for one in self.expected:
-            if one.measure == name:
-                return one
-        raise KeyError(f"{name!r} is not planned; there is {', '.join(one.measure for one in self.expected)}")
+        for expected in self.expected:
+            if expected.measure == name:
+                return expected
+        raise KeyError(f"{name!r} is not planned; there is {', '.join(expected.measure for expected in self.expected)}")
 
 
 def plan(
@@ -158,6 +161,7 @@ def plan(
     between: float = 0.5,
     uneven: bool = False,
     simulations: int = 20,
+    level: float = LEVEL,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
@@ -177,8 +181,12 @@ def plan(
         The probability with which it is to be shown.
     between, uneven
         How people differ, as in `Design`.
-    simulations, seed
+    simulations
         How many recordings are simulated for each number of people.
+    level
+        Confidence level of intervals, limits and tests.
+    seed
+        Seed of the simulations.
     workers, progress
         Processes, which change nothing; called with the number of simulations done and wanted.
 
@@ -195,18 +203,21 @@ def plan(
     shift = shift_of(design, measure, leak)
     true = truth(design, shift) | {measure: float(leak)}
     names = [name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true]
-    trial = _Trial(design, shift, seed, tuple(names))
+    trial = _Trial(design, shift, seed, tuple(names), level)
     jobs = [(people, number, _PERMUTATIONS) for number in range(simulations)]
     jobs += [(size, number, 0) for size in sizes_beside(design) for number in range(simulations) if bounds]
     outcomes = run_simulations(trial, jobs, workers, progress)
     here = outcomes[people]
     return Plan(
         people,
-        tuple(_expected(name, [one.measures[name] for one in here], true[name], bounds) for name in names),
+        tuple(
+            _expected(name, [outcome.measures[name] for outcome in here], true[name], bounds, level) for name in names
+        ),
         tuple(Wanted(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
         power,
         Simulation(design, measure, float(leak), shift, simulations, seed),
-        float(np.mean([one.beaten for one in here])),
+        float(np.mean([outcome.beaten for outcome in here])),
+        level,
     )
 
 
@@ -222,16 +233,16 @@ def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -
 
 def checked_bound(name: str, bound: float) -> float:
     """A bound within the range of its measure."""
-    one = MEASURES.find(name)
-    if one.discloses == "none" or not one.low <= bound <= one.high:
-        raise UsageError(f"{name}: expected a bound from {one.range}, got {bound:g}")
+    measure = MEASURES.find(name)
+    if measure.discloses == "none" or not measure.low <= bound <= measure.high:
+        raise UsageError(f"{name}: expected a bound from {measure.range}, got {bound:g}")
     return float(bound)
 
 
 def sizes_beside(design: Design) -> tuple[int, ...]:
     """Numbers of people to simulate beside the one asked for, to find the one that is needed."""
-    found = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
-    return tuple(n for n in found if n != design.people)
+    sizes = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
+    return tuple(n for n in sizes if n != design.people)
 
 
 def check_size(design: Design) -> None:
@@ -255,14 +266,18 @@ def clipped(name: str, value: float, people: int) -> float:
 
 def most_of(name: str, people: int) -> float:
     """The end of a measure's scale."""
-    one = MEASURES[name]
-    return min(one.high, float(np.log2(people))) if one.family == "search" and one.unit == "bit" else one.high
+    measure = MEASURES[name]
+    return (
+        min(measure.high, float(np.log2(people)))
+        if measure.family == "search" and measure.unit == "bit"
+        else measure.high
+    )
 
 
-def one_sided_limit(name: str, value: float, spread: Spread, people: int) -> float:
+def one_sided_limit(name: str, value: float, spread: Spread, people: int, level: float) -> float:
     """The one-sided limit on the side of the attacker."""
-    one = MEASURES[name]
-    limit = one_sided(spread, value, one.discloses, (one.low, most_of(name, people)))
+    measure = MEASURES[name]
+    limit = limit_on_scale(spread, value, level, measure.discloses, (measure.low, most_of(name, people)))
     return value if limit is None else limit
 
 
@@ -293,31 +308,32 @@ class _Trial:
     shift: float
     seed: int
     names: tuple[str, ...]
+    level: float
 
     def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
-        row = evaluate(data, null=permutations, seed=number)
-        found = {name: _one(row.metrics[name]) for name in self.names}
-        return _Outcome(found, chances([row])[0].beaten is True)
+        row = evaluate(data, null=permutations, seed=number, level=self.level)
+        results = {name: _one(row.metrics[name]) for name in self.names}
+        return _Outcome(results, chances([row])[0].beaten is True)
 
 
-def _one(found: MeasureResult) -> _One:
-    assert found.low is not None
-    assert found.high is not None
-    assert found.bound is not None
-    return _One(float(found), found.low, found.high, found.bound, found.p_value)
+def _one(result: MeasureResult) -> _One:
+    assert result.low is not None
+    assert result.high is not None
+    assert result.bound is not None
+    return _One(float(result), result.low, result.high, result.bound, result.p_value)
 
 
-def _expected(name: str, found: Sequence[_One], true: float, bounds: Mapping[str, float]) -> Expected:
+def _expected(name: str, results: Sequence[_One], true: float, bounds: Mapping[str, float], level: float) -> Expected:
     value, low, high, limit = (
-        float(np.mean([getattr(one, field) for one in found])) for field in ("value", "low", "high", "limit")
+        float(np.mean([getattr(result, field) for result in results])) for field in ("value", "low", "high", "limit")
     )
-    p_values = [one.p_value for one in found if one.p_value is not None]
-    power = float(np.mean([p <= ALPHA for p in p_values])) if p_values else None
+    p_values = [result.p_value for result in results if result.p_value is not None]
+    power = float(np.mean([p <= alpha(level) for p in p_values])) if p_values else None
     bound, shown = bounds.get(name), None
     if bound is not None:
-        shown = float(np.mean([sign_of_leak(name) * one.limit <= sign_of_leak(name) * bound for one in found]))
-    error = float(np.std([one.high - one.low for one in found], ddof=1) / np.sqrt(len(found)))
+        shown = float(np.mean([sign_of_leak(name) * result.limit <= sign_of_leak(name) * bound for result in results]))
+    error = float(np.std([result.high - result.low for result in results], ddof=1) / np.sqrt(len(results)))
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
 
@@ -338,13 +354,15 @@ def _needed(
 ) -> PeopleNeeded:
     """How many people a bound takes."""
     sign = sign_of_leak(name)
-    limits = {size: sign * np.array([one.measures[name].limit for one in some]) for size, some in outcomes.items()}
+    limits = {
+        size: sign * np.array([outcome.measures[name].limit for outcome in some]) for size, some in outcomes.items()
+    }
     true = true_by_people(trial.design, trial.shift, name)
-    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed)
+    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed, trial.level)
 
 
 def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:
     """The truth of a measure for numbers of people: that of a search depends on how many are searched."""
     sizes = _SEARCHED if MEASURES[name].family == "search" else _SEARCHED[:1]
-    known = [truth(replace(design, people=n), shift)[name] for n in sizes]
-    return lambda people: np.interp(np.log(people), np.log(sizes), known)
+    truths = [truth(replace(design, people=n), shift)[name] for n in sizes]
+    return lambda people: np.interp(np.log(people), np.log(sizes), truths)

@@ -55,6 +55,7 @@ def plan_from_pilot(
     (48, True)
     """
     measured, number = _spreads(pilot)
+    level = pilot.setup.level
     people = number if people is None else people
     check_plan(people, power)
     bounds = {MEASURES.find(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
@@ -66,20 +67,22 @@ def plan_from_pilot(
     for name in names:
         value, spread = measured[name]
         expected.append(
-            _extrapolated(name, value, spread.of_people(spread.people * people / number), people, bounds.get(name))
+            _extrapolated(
+                name, value, spread.of_people(spread.people * people / number), people, bounds.get(name), level
+            )
         )
     for name, bound in bounds.items():
         value, spread = measured[name]
         sign = sign_of_leak(name)
         turned = spread if sign > 0 else replace(spread, below=spread.above, above=spread.below)
-        wanted.append(Wanted(name, bound, needed_from_spread(sign * value, turned, number, sign * bound, power)))
+        wanted.append(Wanted(name, bound, needed_from_spread(sign * value, turned, number, sign * bound, power, level)))
     effective = min(spread.people for _, spread in measured.values())
-    return Plan(people, tuple(expected), tuple(wanted), power, Pilot(number, effective, pilot.labels))
+    return Plan(people, tuple(expected), tuple(wanted), power, Pilot(number, effective, pilot.labels), level=level)
 
 
-def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None) -> Expected:
-    low, high = (clipped(name, limit, people) for limit in spread.limits(value))
-    limit, shown = one_sided_limit(name, value, spread, people), None
+def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None, level: float) -> Expected:
+    low, high = (clipped(name, limit, people) for limit in spread.limits(value, level))
+    limit, shown = one_sided_limit(name, value, spread, people, level), None
     if bound is not None:
         room = sign_of_leak(name) * (bound - limit)
         shown = float(ndtr(room / spread.error)) if spread.error > 0.0 else float(room >= 0.0)
@@ -97,14 +100,14 @@ def _spreads(pilot: Evaluation) -> tuple[dict[str, tuple[float, Spread]], int]:
         )
     if pilot.setup.tandem is not None:
         raise InputError("the pilot is a tandem, whose intervals rest on attacks too; expected scores of people")
-    found = {
-        name: (float(one), one.spread)
-        for name, one in pilot.metrics.items()
-        if name in MEASURES and MEASURES[name].discloses != "none" and one.spread is not None
+    spreads = {
+        name: (result.corrected, result.spread)
+        for name, result in pilot.metrics.items()
+        if name in MEASURES and MEASURES[name].discloses != "none" and result.spread is not None
     }
-    if not found:
+    if not spreads:
         raise InputError("the pilot has no intervals to plan from; evaluate its scores again, with intervals")
-    return found, number
+    return spreads, number
 
 
 def strongest_attack(rows: Sequence[Evaluation]) -> Evaluation:

@@ -21,7 +21,7 @@ from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.search import search
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 
@@ -119,8 +119,8 @@ def simulated_systems(
     common = simulated(design, 0.0, seed, number)
     systems = []
     for system, shift in enumerate(shifts, 1):
-        own = simulated(design, 0.0, seed, number, system)
-        scores = np.sqrt(shared) * common.scores + np.sqrt(1.0 - shared) * own.scores
+        separate = simulated(design, 0.0, seed, number, system)
+        scores = np.sqrt(shared) * common.scores + np.sqrt(1.0 - shared) * separate.scores
         scores[np.arange(len(common.mated)), common.mated] += shift
         systems.append(replace(common, scores=scores))
     return systems
@@ -140,11 +140,11 @@ def truth(design: Design, shift: float) -> dict[str, float]:
 
 def plannable(name: str) -> Measure:
     """The measure of that name, if it can be planned for: one number, which more people make more certain."""
-    one = MEASURES.find(name)
-    known = truth(Design(2), 1.0)
-    if one.name not in known:
-        raise UsageError(f"{name} cannot be planned for; expected one of {', '.join(known)}")
-    return one
+    measure = MEASURES.find(name)
+    values = truth(Design(2), 1.0)
+    if measure.name not in values:
+        raise UsageError(f"{name} cannot be planned for; expected one of {', '.join(values)}")
+    return measure
 
 
 def shift_of(design: Design, name: str, value: float) -> float:
@@ -169,8 +169,10 @@ def _of_pairs(shift: float) -> dict[str, float]:
     """One-to-one measures of two Gaussians of variance 1."""
     quantiles = ndtri((np.arange(_GRID) + 0.5) / _GRID)
     view = ScoreView(rank(quantiles + shift, quantiles))
-    found = {one.name: one.compute(view) for one in measures_of("one-to-one") if _is_planned(one, view)}
-    return {name: value for name, value in found.items() if isinstance(value, float)}
+    values = {
+        measure.name: measure.compute(view) for measure in measures_of("one-to-one") if _is_planned(measure, view)
+    }
+    return {name: value for name, value in values.items() if isinstance(value, float)}
 
 
 @lru_cache(maxsize=64)
@@ -185,15 +187,17 @@ def _of_search(people: int, between: float, shift: float) -> dict[str, float]:
         scores[:, 0] += shift
         halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
     # calibrated on others, as by an attacker with many people to learn from
-    metrics = search(halves[0], halves[1], Options()).metrics
-    return {name: float(one) for name, one in metrics.items() if _is_planned(MEASURES[name], None)}
+    metrics = MatrixSearch(halves[0], halves[1]).run(Options()).metrics
+    return {name: float(result) for name, result in metrics.items() if _is_planned(MEASURES[name], None)}
 
 
-def _is_planned(one: Measure, view: ScoreView | None) -> bool:
+def _is_planned(measure: Measure, view: ScoreView | None) -> bool:
     """Whether the truth is one number that follows from the order of scores, and an interval shrinks to it.
 
     The entropy of a histogram would take too many rows to know.
     """
     return (
-        one.interval_of(view) not in (None, "extreme", "entropy") and one.discloses != "none" and one.per_score is None
+        measure.interval_of(view) not in (None, "extreme", "entropy")
+        and measure.discloses != "none"
+        and measure.per_score is None
     )

@@ -19,7 +19,7 @@ from zeroevidence.evaluation.planning.one_system import (
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated_systems
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.uncertainty.compare import Difference
-from zeroevidence.uncertainty.level import ALPHA
+from zeroevidence.uncertainty.level import LEVEL, alpha
 from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -38,7 +38,7 @@ class PlannedComparison:
         The value of the measure for the system that leaks less, and how much more the other leaks: below 0 for a
         measure that falls with what attackers learn.
     low, high, length
-        Mean 95 % interval of the difference, and its length.
+        Mean interval of the difference, and its length.
     told
         How often the two are told apart.
     power, needed
@@ -67,6 +67,7 @@ class PlannedComparison:
     needed: PeopleNeeded
     times: int
     seed: int
+    level: float = LEVEL
 
 
 def plan_comparison(
@@ -81,6 +82,7 @@ def plan_comparison(
     between: float = 0.5,
     uneven: bool = False,
     simulations: int = 20,
+    level: float = LEVEL,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
@@ -93,7 +95,7 @@ def plan_comparison(
         The value of the measure for the system that leaks less, and by how much the other's differs, without a sign.
     shared
         Share of the variance of scores that both systems have in common: more makes a difference easier to see.
-    people, utterances, power, between, uneven, simulations, seed, workers, progress
+    people, utterances, power, between, uneven, simulations, level, seed, workers, progress
         As in `plan`.
 
     Examples
@@ -111,20 +113,22 @@ def plan_comparison(
         raise UsageError(f"difference: expected a number above 0, got {difference!r}")
     sign = sign_of_leak(plannable(measure).name)
     shifts = shift_of(design, measure, leak), shift_of(design, measure, leak + sign * difference)
-    trial = _Pair(design, shifts, shared, seed, measure)
+    trial = _Pair(design, shifts, shared, seed, measure, level)
     sizes = people, *(size for size in sizes_beside(design) if size <= _LARGEST)
     jobs = [(size, number) for size in sizes for number in range(simulations)]
     outcomes = run_simulations(trial, jobs, workers, progress)
     less, more = (true_by_people(design, shift, measure) for shift in shifts)
     # Two systems are told apart where the limit on the near side of the difference is beyond 0.
-    limits = {size: -np.array([one.low for one in some]) for size, some in outcomes.items()}
-    needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, seed)
+    limits = {size: -np.array([difference.low for difference in some]) for size, some in outcomes.items()}
+    needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, seed, level)
     here = outcomes[people]
-    low, high = sorted(sign * float(np.mean([getattr(one, end) for one in here])) for end in ("low", "high"))
-    told = float(np.mean([one.p_value <= ALPHA for one in here]))
+    low, high = sorted(
+        sign * float(np.mean([getattr(difference, end) for difference in here])) for end in ("low", "high")
+    )
+    told_apart = float(np.mean([difference.p_value <= alpha(level) for difference in here]))
     return PlannedComparison(
-        design, shared, measure, float(leak), sign * float(difference), low, high, high - low, told, power, needed,
-        simulations, seed,
+        design, shared, measure, float(leak), sign * float(difference), low, high, high - low, told_apart, power,
+        needed, simulations, seed, level,
     )  # fmt: skip
 
 
@@ -137,17 +141,18 @@ class _Pair:
     shared: float
     seed: int
     name: str
+    level: float
 
     def __call__(self, people: int, number: int) -> Difference:
         design = replace(self.design, people=people)
         rows = [
-            evaluate(data, null=0, labels={"system": name})
+            evaluate(data, null=0, labels={"system": name}, level=self.level)
             for name, data in zip(
                 ("less", "more"), simulated_systems(design, self.shifts, self.shared, self.seed, number), strict=True
             )
         ]
-        (found,) = compare(rows[::-1], [self.name])
-        one = found.pairs[0].difference
+        (comparison,) = compare(rows[::-1], [self.name])
+        difference = comparison.pairs[0].difference
         if sign_of_leak(self.name) > 0:
-            return one
-        return replace(one, value=-one.value, low=-one.high, high=-one.low)
+            return difference
+        return replace(difference, value=-difference.value, low=-difference.high, high=-difference.low)

@@ -39,9 +39,13 @@ def utility_in_folders(
         if path == "-" or not is_folder(path) or is_result(path):
             continue
         key = keys[place if len(keys) == len(scores) else 0] if keys else None
-        found = [row for text in find_kit_transcripts(path, key=key) if (row := _measured(text, how)) is not None]
-        found += [row for table in find_tables(path) for row in read_published(table) if row.about.role == "utility"]
-        for row in found:
+        utility_rows = [
+            row for text in find_kit_transcripts(path, key=key) if (row := _measured(text, how)) is not None
+        ]
+        utility_rows += [
+            row for table in find_tables(path) for row in read_published(table) if row.about.role == "utility"
+        ]
+        for row in utility_rows:
             if systems:
                 row = replace(row, labels={**row.labels, "system": systems[place]})
             rows.setdefault(_subject(row), row)
@@ -70,21 +74,21 @@ def _subject(row: Evaluation) -> Hashable:
 
 def without_copies(files: Sequence[ScoreFile]) -> list[ScoreFile]:
     """The files without those that are copies of another with the same name: original speech, in every kit's folder."""
-    kept: list[ScoreFile] = []
+    distinct: list[ScoreFile] = []
     for file in files:
-        same = (one for one in kept if (one.labels, one.about) == (file.labels, file.about))
-        if not any(_copied(one, file) for one in same):
-            kept.append(file)
-    return kept
+        same = (other for other in distinct if (other.labels, other.about) == (file.labels, file.about))
+        if not any(_copied(other, file) for other in same):
+            distinct.append(file)
+    return distinct
 
 
-def _copied(one: ScoreFile, other: ScoreFile) -> bool:
-    if one.parts or other.parts:
-        pairs = zip(one.parts, other.parts, strict=False)
-        return len(one.parts) == len(other.parts) and all(_copied(*pair) for pair in pairs)
-    if (one.dev, one.calibrate) != (other.dev, other.calibrate) or "-" in (one.scores, other.scores):
+def _copied(file: ScoreFile, other: ScoreFile) -> bool:
+    if file.parts or other.parts:
+        pairs = zip(file.parts, other.parts, strict=False)
+        return len(file.parts) == len(other.parts) and all(_copied(*pair) for pair in pairs)
+    if (file.dev, file.calibrate) != (other.dev, other.calibrate) or "-" in (file.scores, other.scores):
         return False
-    both = ((one.scores, other.scores), (one.key, other.key))
+    both = ((file.scores, other.scores), (file.key, other.key))
     return all(
         first == second or (first is not None and second is not None and _same(first, second)) for first, second in both
     )

@@ -20,12 +20,8 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
-from zeroevidence.evaluation.scores.search import (
-    evidence_curves,
-    search_metrics,
-    search_rules,
-    trial_table,
-)
+from zeroevidence.evaluation.scores.search import search_metrics, search_rules, trial_table
+from zeroevidence.evaluation.scores.search_curves import evidence_curves
 from zeroevidence.linkage import search
 from zeroevidence.linkage.result import LinkResult
 from zeroevidence.measure.search.disclosure import RowEvidence
@@ -62,32 +58,32 @@ link.__signature__ = signature(search.link).replace(return_annotation="LinkedSea
 
 
 def linked_evaluation(
-    found: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options | None = None
+    links: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options | None = None
 ) -> Evaluation:
     """`LinkedSearch.evaluate` of any search."""
     options = options or Options()
     setup = SearchSetup(
-        found.calibration.method,
-        found.calibration.cross_fitted,
-        found.ddof,
-        scoring=found.scoring if isinstance(found.scoring, str) else "function",
+        links.calibration.method,
+        links.calibration.cross_fitted,
+        links.ddof,
+        scoring=links.scoring if isinstance(links.scoring, str) else "function",
     )
-    evidence = found.evidence
-    singled = (found.fires == 1).astype(np.int64) if (found.fires >= 0).all() else None
+    evidence = links.evidence
+    singled = (links.fires == 1).astype(np.int64) if (links.fires >= 0).all() else None
     metrics = search_metrics(evidence, singled, setup)
-    table = trial_table(found.trial, found.speaker, evidence)
+    table = trial_table(links.trial, links.speaker, evidence)
     counts = {
-        "target": len(found),
-        "nontarget": len(found) * (found.identities - 1),
+        "target": len(links),
+        "nontarget": len(links) * (links.identities - 1),
         "speakers": len(table.by_speaker.speaker),
-        "trials": len(found),
-        "identities": found.identities,
-        **({"not_enrolled": found.not_enrolled} if found.not_enrolled else {}),
+        "trials": len(links),
+        "identities": links.identities,
+        **({"not_enrolled": links.not_enrolled} if links.not_enrolled else {}),
     }
     replicates = None
     if options.intervals:
-        replicates = search_replicates(evidence, singled, found.speaker, options, found.trial)
-        metrics = with_intervals(metrics, search_rules(), replicates)
+        replicates = search_replicates(evidence, singled, links.speaker, options, links.trial)
+        metrics = with_intervals(metrics, search_rules(), replicates, options.level)
     return Evaluation(
         metrics=metrics,
         counts=counts,
@@ -95,8 +91,9 @@ def linked_evaluation(
             families=("search",),
             search=setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            level=options.level,
             seed=options.seed,
-            data=found.digest,
+            data=links.digest,
         ),
         labels=labels or {},
         flags=tuple(
@@ -104,7 +101,7 @@ def linked_evaluation(
             if replicates is None
             else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         ),
-        curves=evidence_curves(evidence) | exposed_curves(table),
+        curves=evidence_curves(evidence) | exposed_curves(table, options.level),
         trials=table,
         people=exposure_by_person(table),
         replicates=replicates,
@@ -119,13 +116,13 @@ def read_search(folder: str | Path, options: Options, *, system: str | None = No
     counts, identities = row.counts, row.counts["identities"]
     if counts.get("nontarget") != counts.get("trials", 0) * (identities - 1):
         raise InputError("its numbers of trials, identities and scores do not agree", path=folder)
-    found = read_linked(folder, identities)
-    if len(found.trial) != counts["trials"]:
-        raise InputError(f"{len(found.trial)} trials in the table, {counts['trials']} in the result", path=folder)
-    evidence = RowEvidence(found.lid, found.greater, found.equal, found.identities)
+    links = read_linked(folder, identities)
+    if len(links.trial) != counts["trials"]:
+        raise InputError(f"{len(links.trial)} trials in the table, {counts['trials']} in the result", path=folder)
+    evidence = RowEvidence(links.lid, links.greater, links.equal, links.identities)
     return replace(
         row,
         labels=row.labels if system is None else {"system": system},
         setup=replace(row.setup, intervals=Resampling("speaker", options.intervals), seed=options.seed),
-        replicates=search_replicates(evidence, None, found.speaker, options, found.trial),
+        replicates=search_replicates(evidence, None, links.speaker, options, links.trial),
     )

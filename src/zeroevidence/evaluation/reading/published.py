@@ -7,7 +7,8 @@ from pathlib import Path
 from zeroevidence.data.formats.voiceprivacy.published_tables import SummaryRow, read_summary
 from zeroevidence.evaluation.finding.finding import together
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Setup
 
 _METHOD = "as published"
@@ -26,7 +27,7 @@ def read_published(path: str | Path) -> list[Evaluation]:
 def _evaluation(row: SummaryRow, name: str) -> Evaluation:
     about = About(role="utility", speech=row.speech) if row.threat is None else About.against(row.threat)
     return Evaluation(
-        metrics={one: measured(one, value, _METHOD) for one, value in row.measures.items()},
+        metrics={measure: MeasureResult.of(measure, value, _METHOD) for measure, value in row.measures.items()},
         setup=Setup(recorded=f"{_METHOD}|{name}:{row.line}"),
         labels=row.labels,
         about=about,

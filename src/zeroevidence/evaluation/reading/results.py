@@ -1,38 +1,25 @@
-"""Results as JSON, at full precision, and back: the one door through which files of results come in.
-
-Format 2 holds what kind of row it is, how it was computed and warnings as values. Format 1 had them in sentences; it is
-still read (see `legacy`).
-"""
+"""Result files: rows of results as JSON, checked against the fields of their dataclasses."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from types import NoneType
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from zeroevidence.data.files.errors import is_folder, reading_file
-from zeroevidence.data.files.writing import refuse_existing, write_atomically
-from zeroevidence.data.typed import plain, read_json
+from zeroevidence.data.typed import read_json
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.reading import legacy
-from zeroevidence.evaluation.reading.rowfile import read_row
-from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import (
-    Curve,
-    Evaluation,
-    MeasureResult,
-    People,
-    Points,
-    Recordings,
-    Surface,
-)
-from zeroevidence.evaluation.rows.setup import Setup, joint_signature
+from zeroevidence.evaluation.rows.curves import Surface
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
+from zeroevidence.evaluation.rows.records import SCHEMA, results_text, to_record, write_text
+from zeroevidence.measure.measures import MEASURES
 
-SCHEMA = "zeroevidence/evaluation/2"
-_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
+_TOLERANCE = 1e-6  # by which a value may pass the end of its range
+_NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format == "number" and column.name != "value")
 
 
 def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: bool = False) -> None:
@@ -48,24 +35,16 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
     [0.0, 0.5]
     """
-    refuse_existing(path, overwrite)
-    text = to_json(rows)
-    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+    write_text(to_json(rows), path, overwrite=overwrite)
+
+
+def to_json(rows: Sequence[Evaluation]) -> str:
+    """One object with schema, signature and rows. Infinities are the strings "inf" and "-inf", NaN is null."""
+    return results_text([row.to_dict() for row in rows], [row.signature for row in rows])
 
 
 def read_results(path: str | Path) -> list[Evaluation]:
-    """Rows of a result: a JSON file, a folder that `link` or `audit` wrote, or a table of a VoicePrivacy Challenge.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from zeroevidence import evaluate
-    >>> rows = [evaluate([2.0, 3.0], [0.0, shift], intervals=0, null=0) for shift in (1.0, 2.5)]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_results(rows, f"{folder}/both.json")
-    ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
-    [0.0, 0.5]
-    """
+    """Read the rows of a result file, of a folder that `link` or `audit` wrote, or of a table of a challenge."""
     from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
     from zeroevidence.evaluation.reading.published import read_published
 
@@ -79,7 +58,7 @@ def read_results(path: str | Path) -> list[Evaluation]:
 
 
 def read_result(path: str | Path) -> Evaluation:
-    """The row of a result that has one; `read_results` reads several.
+    """Read the row of a result that has one; `read_results` reads several.
 
     Examples
     --------
@@ -121,85 +100,153 @@ def result_text(path: str | Path) -> tuple[str, str]:
         raise InputError(f"cannot be read as a result: {error}", path=file) from None
 
 
-def to_json(rows: Sequence[Evaluation]) -> str:
-    """One object with schema, signature and rows. Infinities are the strings "inf" and "-inf", NaN is null."""
-    document = {
-        "schema": SCHEMA,
-        "signature": joint_signature([row.signature for row in rows]),
-        "rows": [to_record(row) for row in rows],
-    }
-    return _written(document) + "\n"
-
-
-def _written(value: Any, inset: str = "") -> str:
-    """A value as JSON, numbers of a curve on one line: a file is read by people too."""
-    deeper = f"{inset} "
-    if isinstance(value, dict) and value:
-        lines = [f"{deeper}{_encoded(str(name))}: {_written(one, deeper)}" for name, one in value.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{inset}}}"
-    if isinstance(value, list) and not all(map(_is_number, value)):
-        return "[\n" + ",\n".join(f"{deeper}{_written(one, deeper)}" for one in value) + f"\n{inset}]"
-    return _encoded(value)
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value is a number as results hold them (see `plain`)."""
-    return type(value) in (float, int, NoneType) or value in ("inf", "-inf")
-
-
 def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
-    """Rows of a text written by `to_json`, in this format or the one before."""
+    """Rows of a text that `to_json` wrote; results of other formats are refused."""
     document = read_json(text, path)
-    found = document.get("schema") if isinstance(document, dict) else None
-    if found not in (SCHEMA, legacy.SCHEMA):
-        raise InputError(f"expected a result with schema {SCHEMA!r}, got {str(found)[:40]!r}", path=path)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema in ("zeroevidence/evaluation/1", "zeroevidence/evaluation/2"):
+        raise InputError(
+            f"is a result of an earlier format ({schema}), whose values may be bias-corrected; evaluate again",
+            path=path,
+        )
+    if schema != SCHEMA:
+        raise InputError(f"expected a result with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
     rows = document.get("rows")
     if not isinstance(rows, list):
         raise InputError("has no rows; expected a list of them", path=path)
     with reading_file(path, "a result"):
-        old = found == legacy.SCHEMA
-        return [read_row(legacy.upgraded(row, n) if old else row, n) for n, row in enumerate(rows, 1)]
+        return [_row(record, f"row {number}") for number, record in enumerate(rows, 1)]
 
 
-def to_record(row: Evaluation) -> dict[str, Any]:
-    """A row as plain values."""
-    shown = {
-        kind: {name: _lists(one) for name, one in getattr(row, kind).items()} for kind in ("curves", "surfaces", "maps")
+def _row(record: Any, where: str) -> Evaluation:
+    """One row, every value of it checked against its field."""
+    if not isinstance(record, Mapping):
+        raise InputError(f"{where}: expected an object")
+    missing = [name for name in _REQUIRED if name not in record]
+    if missing:
+        raise InputError(f"{where}: has no {missing[0]!r}")
+    kinds = {item.name: item for item in fields(Evaluation) if item.metadata.get("stored", True)}
+    hints = get_type_hints(Evaluation)
+    parts = {
+        name: _converted(hints[name] if name in kinds else str, part, f"{where}.{name}")
+        for name, part in record.items()
+        if name in kinds or name == "signature"
     }
-    return {
-        "labels": dict(row.labels),
-        "about": _without_defaults(row.about),
-        "counts": dict(row.counts),
-        "metrics": {name: _metric(one) for name, one in row.metrics.items()},
-        "flags": [asdict(one) for one in row.flags],
-        **{kind: found for kind, found in shown.items() if found},
-        **({} if row.people is None else {"people": _lists(row.people)}),
-        **({} if row.recordings is None else {"recordings": _lists(row.recordings)}),
-        "setup": _without_defaults(row.setup),
-        "signature": row.signature,
-    }
+    unknown = [name for name in record if name not in parts]
+    if unknown:
+        raise InputError(f"{where}: unknown part {unknown[0][:40]!r}; expected {', '.join(kinds)} or signature")
+    parts.pop("signature", None)  # made of the set-up
+    row = Evaluation(**parts)
+    _check_row(row, where)
+    _refuse_unknown(record, {**to_record(row, defaults=True), "signature": ""}, where)
+    return row
 
 
-def _without_defaults(record: About | Setup) -> dict[str, Any]:
-    """The fields that say something."""
-    said: dict[str, Any] = plain(asdict(record))
-    # 0.0 equals False, but says something
-    return {name: value for name, value in said.items() if isinstance(value, float) or value not in (None, [], False)}
+def _converted(hint: Any, value: Any, where: str) -> Any:
+    """A JSON value as one of this type; entries of mappings one by one, so that a message names the entry."""
+    import msgspec
+
+    if get_origin(hint) is not None and issubclass(get_origin(hint), Mapping) and isinstance(value, Mapping):
+        entry = get_args(hint)[1]
+        return {str(name): _converted(entry, part, f"{where}.{str(name)[:40]}") for name, part in value.items()}
+    try:
+        return msgspec.convert(_with_nan(value), hint, strict=False)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$")
+        raise InputError(f"{where}{place.rstrip('`')}: {reason[0].lower()}{reason[1:].replace('`', '')}") from None
 
 
-def _lists(record: Curve | Surface | Points | People | Recordings) -> dict[str, Any]:
-    """The tuples of a record as lists."""
-    found = {field.name: getattr(record, field.name) for field in fields(record)}
-    return {name: plain(values) for name, values in found.items() if values is not None}
+def _with_nan(value: Any) -> Any:
+    """A JSON value with NaN for null where a number is wanted: in lists, and as the value of a measure."""
+    if isinstance(value, list):
+        return [math.nan if item is None else _with_nan(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: math.nan if item is None and name in ("value", "mean", "quantile") else _with_nan(item)
+            for name, item in value.items()
+        }
+    return value
 
 
-def _metric(one: MeasureResult) -> dict[str, Any]:
-    found = {
-        name: getattr(one, name) for name in ("value", "low", "high", "bound", "plain", "p_value", "unit", "method")
-    }
-    if one.spread is not None:
-        found["spread"] = asdict(one.spread)
-    if one.null is not None:
-        null = {name: getattr(one.null, name) for name in ("mean", "q95", "corrected", "draws", "tested_by")}
-        found["null"] = {name: value for name, value in null.items() if value not in ((), "exchanged")}
-    return {name: plain(value) for name, value in found.items() if value is not None}
+def _refuse_unknown(record: Any, read: Any, where: str) -> None:
+    """Refuse fields of a record that the row made of it does not have."""
+    if isinstance(record, Mapping) and isinstance(read, Mapping):
+        for name, part in record.items():
+            if name not in read:
+                raise InputError(f"{where}: unknown field {str(name)[:40]!r}; expected {', '.join(read)}")
+            _refuse_unknown(part, read[name], f"{where}.{name}")
+    elif isinstance(record, list) and isinstance(read, list) and record and isinstance(record[0], (dict, list)):
+        for number, (part, other) in enumerate(zip(record, read, strict=True), 1):
+            _refuse_unknown(part, other, f"{where}[{number}]")
+
+
+def _check_row(row: Evaluation, where: str) -> None:
+    """Refuse values that fit their types and not each other."""
+    for name, count in row.counts.items():
+        if count < 0:
+            raise InputError(f"{where}.counts.{name}: expected a number from 0 on, got {count}")
+    if row.setup.linkability is not None and row.setup.dcf_prior is None:
+        raise InputError(f"{where}.setup: has 'linkability', but no 'dcf_prior'; expected both")
+    if row.setup.search is not None and not {"trials", "identities"} <= row.counts.keys():
+        raise InputError(f"{where}.setup: has 'search', but trials and identities are not counted; expected both")
+    for name, result in row.metrics.items():
+        _check_measure(name, result, f"{where}.metrics.{name}")
+    for part in ("curves", "maps"):
+        for name, columns in getattr(row, part).items():
+            _check_lengths(columns, f"{where}.{part}.{name}")
+    for part in ("people", "recordings"):
+        if getattr(row, part) is not None:
+            _check_lengths(getattr(row, part), f"{where}.{part}")
+    for name, surface in row.surfaces.items():
+        _check_surface(surface, f"{where}.surfaces.{name}")
+
+
+def _check_lengths(record: Any, where: str) -> None:
+    """Refuse columns of different lengths."""
+    columns = {item.name: getattr(record, item.name) for item in fields(record)}
+    if len({len(values) for values in columns.values() if isinstance(values, tuple)}) > 1:
+        raise InputError(f"{where}: {', '.join(columns)} are not equally long")
+
+
+def _check_surface(surface: Surface, where: str) -> None:
+    if len(surface.z) != len(surface.x) or any(len(line) != len(surface.y) for line in surface.z):
+        raise InputError(f"{where}: does not have a number for each x and y")
+
+
+def _check_measure(name: str, result: MeasureResult, where: str) -> None:
+    """Refuse a value of another kind than the measure's, and numbers outside its range."""
+    entry = MEASURES.get(name)
+    if entry is not None:
+        kind = "several numbers" if entry.several else "a category" if entry.unit == "category" else "a number"
+        is_kind = {
+            "several numbers": isinstance(result.value, Mapping),
+            "a category": isinstance(result.value, str),
+            "a number": result.number is not None,
+        }
+        if not is_kind[kind]:
+            raise InputError(f"{where}.value: expected {kind}, got {str(result.value)[:40]!r}")
+        if kind == "a category" and entry.categories is not None and result.value not in entry.categories:
+            raise InputError(f"{where}.value: expected {' or '.join(entry.categories)}, got {str(result.value)[:40]!r}")
+    beside = [key for key in (*_NUMBERS, "null", "spread") if getattr(result, key) is not None]
+    if result.number is None and beside:
+        raise InputError(f"{where}: has {beside[0]!r}, but its value is no single number")
+    if result.low is not None and result.high is not None and result.low > result.high:
+        raise InputError(f"{where}: its interval from {result.low:g} to {result.high:g} is turned round")
+    for key in ("level", "p_value"):
+        share = getattr(result, key)
+        if share is not None and not 0.0 <= share <= 1.0:
+            raise InputError(f"{where}.{key}: expected a number from 0 to 1, got {share:g}")
+    if result.null is not None and result.p_value is None:
+        raise InputError(f"{where}: has a null, but no p_value; expected both")
+    spread = result.spread
+    if spread is not None and not (spread.error >= 0.0 and spread.people > 0.0 and spread.freedom > 0.0):
+        raise InputError(f"{where}.spread: expected an error from 0 on, and people and freedom above 0")
+    if entry is not None:
+        values = result.value.values() if isinstance(result.value, Mapping) else (result.number,)
+        for number in (*values, *(getattr(result, key) for key in _NUMBERS)):
+            if (
+                number is not None
+                and math.isfinite(number)
+                and not entry.low - _TOLERANCE <= number <= entry.high + _TOLERANCE
+            ):
+                raise InputError(f"{where}: {number:g} lies outside of {entry.low:g} to {entry.high:g}")

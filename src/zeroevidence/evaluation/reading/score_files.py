@@ -133,17 +133,17 @@ def score_files(
     """
     files = _resolved(scores, keys, speakers, systems)
     pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
-    return [replace(file, dev=one, calibrate=two) for file, (one, two) in zip(files, pairs, strict=True)]
+    return [replace(file, dev=dev, calibrate=calibrate) for file, (dev, calibrate) in zip(files, pairs, strict=True)]
 
 
 def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
     """The development file of each of so many score files."""
-    found = _resolved(scores, keys, None, ()) if scores else [None]
-    if len(found) not in (1, number):
+    resolved = _resolved(scores, keys, None, ()) if scores else [None]
+    if len(resolved) not in (1, number):
         raise UsageError(
-            f"expected one development file, or one for each of the {number} score files, got {len(found)}"
+            f"expected one development file, or one for each of the {number} score files, got {len(resolved)}"
         )
-    return found if len(found) == number else [found[0]] * number
+    return resolved if len(resolved) == number else [resolved[0]] * number
 
 
 def _resolved(
@@ -162,10 +162,12 @@ def _resolved(
         if path != "-" and is_folder(path):
             for row in find_kit_scores(path, key=key):
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
-                found = None if row.speakers is None else str(row.speakers)
+                speakers_file = None if row.speakers is None else str(row.speakers)
                 about = About.against(row.threat)
                 files.append(
-                    ScoreFile(str(row.scores), str(row.key), speakers or found, labels, about, source=titles[index])
+                    ScoreFile(
+                        str(row.scores), str(row.key), speakers or speakers_file, labels, about, source=titles[index]
+                    )
                 )
         else:
             files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
@@ -189,13 +191,16 @@ def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
     [{'system': 'a', 'sex': 'f+m'}]
     """
     if not any(label in file.labels for file in files):
-        known = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
-        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {known})")
+        labels = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
+        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {labels})")
     groups: dict[Hashable, list[ScoreFile]] = {}
     for file in files:
-        others = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
-        groups.setdefault((others, file.about.threat, file.source), []).append(file)
-    return [own[0] if len(own) == 1 else _pooled_file(own, label) for own in groups.values()]
+        other_labels = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
+        groups.setdefault((other_labels, file.about.threat, file.source), []).append(file)
+    return [
+        files_of_group[0] if len(files_of_group) == 1 else _pooled_file(files_of_group, label)
+        for files_of_group in groups.values()
+    ]
 
 
 def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:

@@ -244,4 +244,4 @@ def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[
 
 def loosened_flags(loosened: Sequence[RelaxedRule]) -> list[Flag]:
     """What is to be said about rules of reading that were loosened."""
-    return [flag(one.rule, how=one.how, count=one.count) for one in loosened]
+    return [flag(rule.rule, how=rule.how, count=rule.count) for rule in loosened]

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
+from zeroevidence.uncertainty.level import LEVEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Options:
     intervals
         How many groups of people are left out in turn at most, 0 for no intervals. Fewer people are left out one by
         one.
+    level
+        Confidence level of intervals, bounds and tests, and of the quantile of the null.
     null
         Permutations of the null, 0 for none.
     seed
@@ -52,6 +55,7 @@ class Options:
     l2: float = 0.0
     balanced: bool = False
     intervals: int = 200
+    level: float = LEVEL
     null: int = 200
     seed: int = 0
 
@@ -69,8 +73,10 @@ class Options:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise UsageError(f"{name}: expected a whole number from 0 on, got {value!r}")
-        if not isinstance(self.dcf_prior, (int, float)) or not 0.0 < self.dcf_prior < 1.0:
-            raise UsageError(f"dcf_prior: expected a number between 0 and 1, got {self.dcf_prior!r}")
+        for name in ("dcf_prior", "level"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0.0 < value < 1.0:
+                raise UsageError(f"{name}: expected a number between 0 and 1, got {value!r}")
         if not isinstance(self.omega, (int, float)) or not 0.0 < self.omega < float("inf"):
             raise UsageError(f"omega: expected a positive, finite number, got {self.omega!r}")
         if not isinstance(self.l2, (int, float)) or not 0.0 <= self.l2 < float("inf"):
@@ -78,10 +84,10 @@ class Options:
 
     def changed(self, settings: Mapping[str, Any]) -> Options:
         """The same with some settings changed by name."""
-        known = [field.name for field in fields(self)]
-        unknown = [name for name in settings if name not in known]
+        names = [field.name for field in fields(self)]
+        unknown = [name for name in settings if name not in names]
         if unknown:
-            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(known)}")
+            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(names)}")
         return replace(self, **settings) if settings else self
 
     @property

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
-from zeroevidence.uncertainty.bias import estimate_bias
+from zeroevidence.evaluation.rows.limits import measure_range, with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.measure.measures import IntervalRule
+from zeroevidence.uncertainty.bias import estimate_bias, is_biased
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import LEVEL, Spread, spread_of
+from zeroevidence.uncertainty.spread import spread_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,17 +44,6 @@ class SearchedTrials:
     trials: StrArray
     speakers: IntArray | StrArray
     identities: int
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """A value as it is shown, its limits, and what these are made of; no limits where nothing tells."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    spread: Spread | None = None
-    bound: float | None = None  # one-sided, where the attacker learns more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +82,7 @@ class Replicates:
     @property
     def fewest(self) -> Sampled:
         """The people of the family of measures that rests on fewest."""
-        return min(self.people.values(), key=lambda one: one.effective)
+        return min(self.people.values(), key=lambda people: people.effective)
 
     def bias(self, name: str, value: float, rule: IntervalRule) -> float:
         """By how much a value is too large."""
@@ -99,46 +90,37 @@ class Replicates:
 
     def _refitted(self, name: str) -> float:
         """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""
-        known = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
-        return float(known.std()) if len(known) else 0.0
+        values = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
+        return float(values.std()) if len(values) else 0.0
 
-    def bounds(self, name: str, value: float, rule: IntervalRule) -> Bounds:
-        """The corrected value of one measure and its limits."""
-        entry = MEASURES[name]
+    def with_interval(self, result: MeasureResult, name: str, rule: IntervalRule, level: float) -> MeasureResult:
+        """Return the result of a measure with its estimate, interval and bound, where people are enough for them."""
         people = self.people[name]
-        limits = entry.low, min(entry.high, people.most_bits) if entry.unit == "bit" else entry.high
         if people.clusters < LEAST_PEOPLE:
-            return Bounds(value)
-        corrected = float(np.clip(value - self.bias(name, value, rule), *limits))
+            return result
         if rule == "extreme":
-            return _of_extreme(value, self.halves.get(name))
-        found = spread_of(
+            return _with_extreme_interval(result, self.halves.get(name), level)
+        value, estimate = float(result), None
+        if is_biased(rule):
+            estimate = float(np.clip(value - self.bias(name, value, rule), *measure_range(name, people.most_bits)))
+        spread = spread_of(
             value,
             self.left_out[name],
             people.shares,
             people.effective,
             self.unrecognised.get(name),
             # What is left of the bias of a density is of the order of the correction.
-            more_error=float(np.hypot(self._refitted(name), value - corrected)) if rule == "kernel" else 0.0,
+            more_error=float(np.hypot(self._refitted(name), value - estimate))
+            if estimate is not None and rule == "kernel"
+            else 0.0,
         )
-        if found is None:
-            return Bounds(corrected)
-        low, high = np.clip(found.limits(corrected), *limits)
-        return Bounds(corrected, float(low), float(high), found, one_sided(found, corrected, entry.discloses, limits))
+        return with_limits(result, name, spread, level, estimate=estimate, most_bits=people.most_bits)
 
 
-def one_sided(spread: Spread, value: float, discloses: Direction, limits: tuple[float, float]) -> float | None:
-    """One-sided limit where the attacker learns more, within the scale; None for measures without a direction."""
-    if discloses == "none":
-        return None
-    bound = spread.at_most(value) if discloses == "up" else spread.at_least(value)
-    return float(np.clip(bound, *limits))
-
-
-def _of_extreme(value: float, halves: FloatArray | None) -> Bounds:
+def _with_extreme_interval(result: MeasureResult, halves: FloatArray | None, level: float) -> MeasureResult:
     """A maximum: half of the people show how low it might have been, and what was seen was possible."""
-    known = np.empty(0) if halves is None else halves[~np.isnan(halves)]
-    if len(known) == 0:
-        return Bounds(value)
-    low = float(np.quantile(known, (1.0 - LEVEL) / 2.0, method="inverted_cdf"))
-    return Bounds(value, min(low, value), value)
+    finite = np.empty(0) if halves is None else halves[~np.isnan(halves)]
+    if len(finite) == 0:
+        return result
+    low = float(np.quantile(finite, (1.0 - level) / 2.0, method="inverted_cdf"))
+    return replace(result, low=min(low, float(result)), high=float(result), level=level)

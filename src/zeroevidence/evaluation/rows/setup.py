@@ -13,6 +13,7 @@ from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod
+from zeroevidence.uncertainty.level import LEVEL
 
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
@@ -107,8 +108,14 @@ class Setup:
         Settings of these families.
     llr
         How the scores became LLRs, where they were calibrated on other data.
-    intervals, null, seed
-        What intervals and null rest on; None where there are none.
+    intervals
+        What intervals rest on; None where there are none.
+    level
+        Confidence level of intervals, bounds and tests.
+    null
+        What the null rests on; None where there is none.
+    seed
+        Seed of all random choices.
     loosened
         Rules of reading that were loosened.
     data, dev
@@ -126,6 +133,7 @@ class Setup:
     search: SearchSetup | None = None
     tandem: TandemSetup | None = None
     intervals: Resampling | None = None
+    level: float = LEVEL
     null: Resampling | None = None
     seed: int = 0
     loosened: tuple[RelaxedRule, ...] = ()
@@ -161,6 +169,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += [f"spk:{counts.get('speakers', 'unknown')}"]
     parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
+    parts += [] if setup.intervals is None and setup.null is None else [f"level:{setup.level:g}"]
     parts += [f"seed:{setup.seed}", *map(str, setup.loosened)]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])

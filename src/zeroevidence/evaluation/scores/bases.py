@@ -8,8 +8,8 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.preparing.scale import BASES
-from zeroevidence.evaluation.rows.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.flags import Flag, flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.pairs.verification import cllr
 
 _LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
@@ -33,15 +33,15 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     []
     ['llr-base-suspected']
     """
-    known, least = metrics.get("cllr"), metrics.get("cllr_min")
-    if known is None or least is None:
+    actual, least = metrics.get("cllr"), metrics.get("cllr_min")
+    if actual is None or least is None:
         return []
-    lost = known.uncorrected - least.uncorrected
+    lost = float(actual) - float(least)
     if not lost > _LEAST:
         return []
     with np.errstate(over="ignore"):  # an infinite score is evidence too
-        others = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
-    base = min(others, key=lambda one: others[one])
-    if others[base] - least.uncorrected > _LEFT * lost:
+        costs = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
+    base = min(costs, key=lambda base: costs[base])
+    if costs[base] - float(least) > _LEFT * lost:
         return []
-    return [flag("llr-base-suspected", base=base, cllr=known.uncorrected, other=others[base])]
+    return [flag("llr-base-suspected", base=base, cllr=float(actual), other=costs[base])]

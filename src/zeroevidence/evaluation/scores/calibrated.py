@@ -23,7 +23,7 @@ class Calibrated:
     checked: bool
 
 
-def as_llrs(given: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tuple[LoadedScores, Calibrated]:
+def as_llrs(loaded: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tuple[LoadedScores, Calibrated]:
     """The same scores as LLRs (natural logarithm), by a logistic calibration that was fitted on others.
 
     Raises
@@ -32,15 +32,17 @@ def as_llrs(given: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tup
         When both have speakers in common, or higher scores do not speak for targets in the data to fit on.
     """
     other = on.data if isinstance(on, LoadedScores) else on
-    check_disjoint(given.data, other)
+    check_disjoint(loaded.data, other)
     pairs = other.to_scores() if isinstance(other, ScoreMatrix) else other
     fit = fit_logistic(pairs.target, pairs.nontarget)
     if fit.weight <= 0.0:
         raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
-    data = given.data
+    data = loaded.data
     if isinstance(data, ScoreMatrix):
         data = replace(data, scores=fit.llr(data.scores))
     else:
         data = replace(data, target=fit.llr(data.target), nontarget=fit.llr(data.nontarget))
     setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
-    return replace(given, data=data), Calibrated(setup, given.data.speakers is not None and other.speakers is not None)
+    return replace(loaded, data=data), Calibrated(
+        setup, loaded.data.speakers is not None and other.speakers is not None
+    )

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.calibrate.pav import RankedScores, rank
+from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
@@ -24,29 +24,34 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult, People, Recordings, Trials, measured
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags, resampling_flags
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
 from zeroevidence.evaluation.scores.calibrated import Calibrated, as_llrs
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
-from zeroevidence.evaluation.scores.folded import people_of_folds, search_folds
-from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person, names_on_top
+from zeroevidence.evaluation.scores.folded_search import FoldedSearch
+from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
+from zeroevidence.evaluation.scores.people import exposed_curves
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.resampling import (
     BegunNull,
     PreparedScores,
+    Running,
     begin_null,
     replicate,
     with_intervals,
     with_nulls,
 )
-from zeroevidence.evaluation.scores.search import Search, check_disjoint, search, search_rules
-from zeroevidence.measure.measures import Family, measures_of
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
+from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings
+from zeroevidence.uncertainty.null import MatrixParts
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 _ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once
@@ -69,16 +74,18 @@ def evaluate(
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
 
-    Every scalar comes with a 95 % interval, by leaving speakers out where speakers are known, and disclosures with
-    their null: the same measure when speakers are exchanged.
+    Every scalar comes with an interval at the confidence `level`, by leaving out speakers where speakers are known.
+    Disclosures come with their null: the same measure when speakers are exchanged.
 
     Parameters
     ----------
-    scores, nontarget
-        Two classes of scores, a matrix of trials against identities, or what `read_scores` gave; or the target scores,
-        with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials were
-        compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
+    scores
+        Two classes of scores, a matrix of trials against identities, or what `read_scores` returned; or the target
+        scores, with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials
+        were compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
         development scores.
+    nontarget
+        Non-target scores, where `scores` are target scores.
     dev
         Scores of other speakers, to fit the calibrations on: that of the search, which is cross-fitted over speakers
         without them, and that of single scores for `d_ece_actual`, which takes scores as LLRs without them.
@@ -87,14 +94,20 @@ def evaluate(
         LLRs, and there are bounds of what they may say (ELUB) and their distance from calibrated ones (devPAV).
     prior
         Probability of each enrolled identity before the trial is heard; uniform unless given.
-    labels, about
-        What the scores are of (system, dataset, split, sex), what kind of row it is, and the attacker.
-    options, **settings
-        How to measure; any field of `Options` can be set by name, as in ``intervals=0``.
+    labels
+        What the scores are of: system, dataset, split, sex.
+    about
+        What kind of row it is, and the attacker.
+    options
+        How to measure.
+    **settings
+        Fields of `Options` by name, as in ``intervals=0``.
     loosened
-        Rules of reading that were loosened; enter the signature.
-    workers, progress
-        Processes for the resampling, which change nothing; called with the number of replicates done and wanted.
+        Rules that were relaxed to read the scores; they enter the signature.
+    workers
+        Processes for the resampling; their number changes no result.
+    progress
+        Called with the number of replicates done and wanted.
 
     Examples
     --------
@@ -102,239 +115,215 @@ def evaluate(
     >>> round(float(result["d_ece"]), 4), result["tag"].value
     (0.4809, 'A')
     """
-    words = labels or {}, about or About()
-    how, running = (options or Options()).changed(settings), (workers, progress)
-    if isinstance(scores, FoldedScores):
-        if any(one is not None for one in (nontarget, dev, calibrate, prior)):
-            raise InputError("folds of people have development scores of their own; expected nothing beside them")
-        return _folds_evaluated(scores, tuple(loosened), words, how, running)
-    given, llr = _given(scores, nontarget, loosened), None
-    if calibrate is not None:
-        given, llr = as_llrs(given, calibrate)
-    return _evaluated(given, dev, prior, words, how, running, llr)
+    task = _task(scores, nontarget, dev, calibrate, prior, loosened, (options or Options()).changed(settings))
+    row = task.evaluate(labels or {}, about or About(), Running(workers, progress))
+    data = scores.data if isinstance(scores, LoadedScores) else scores
+    if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
+        return row
+    return replace(row, trials=_in_order_of(row.trials, data.trials))
 
 
-def _evaluated(
-    given: LoadedScores,
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is evaluated, and how.
+
+    Parameters
+    ----------
+    scores
+        All comparisons, one at a time.
+    view
+        The scores as the one-to-one measures see them.
+    rows
+        The matrices that the scores form, where they do.
+    search
+        The search, where these are of several people.
+    options
+        How to measure.
+    development
+        Scores of development people, one at a time.
+    llr
+        How the scores became LLRs, where they were calibrated on other data.
+    left_out
+        Trials that the search leaves out, by reason.
+    relaxed
+        Rules that were relaxed to read the scores.
+    """
+
+    scores: Scores
+    view: ScoreView
+    rows: MatrixParts | None
+    search: SearchTask | None
+    options: Options
+    development: Scores | None
+    llr: Calibrated | None
+    left_out: Mapping[str, int]
+    relaxed: tuple[RelaxedRule, ...]
+
+    @np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
+    def evaluate(self, labels: Mapping[str, str], about: About, running: Running) -> Evaluation:
+        """Measure the scores and the search, with intervals and nulls."""
+        view = self.view
+        result = None if self.search is None else self.search.run(self.options)
+        metrics, replicates, null = self._measure(result, running)
+        curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
+        people = recordings = None
+        if self.search is not None and result is not None:
+            curves |= result.curves | exposed_curves(result.trials, self.options.level)
+            people = self.search.people(result)
+            recordings = several_recordings(self.search, result, metrics, self.options)
+        row = Evaluation(
+            metrics=metrics,
+            counts=self._counts(result),
+            setup=self._setup(result, replicates, null),
+            labels=labels,
+            about=about,
+            flags=(*self._flags(replicates), *self._base_flags(metrics)),
+            curves=curves,
+            trials=None if result is None else result.trials,
+            people=people,
+            recordings=recordings,
+            replicates=replicates,
+            scores=self.scores,
+        )
+        return alone(row)
+
+    def _measure(
+        self, result: SearchResult | None, running: Running
+    ) -> tuple[dict[str, MeasureResult], Replicates | None, Resampling | None]:
+        """All measures with intervals and nulls, and what these rest on."""
+        view, options = self.view, self.options
+        metrics: dict[str, MeasureResult] = {}
+        rules: dict[str, IntervalRule | None] = {}
+        for measure in measures_of("one-to-one"):
+            value = measure.compute(view)
+            if value is not None:
+                metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
+                rules[measure.name] = measure.interval_of(view)
+        if result is not None:
+            metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
+        search = None if self.search is None or result is None else (self.search, result)
+        replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
+        begun: Callable[[], BegunNull] = partial(begin_null, prepared, self.rows, options)
+        with ThreadPoolExecutor(1) as executor:
+            if options.null and options.intervals and running.workers == 1 and len(self.scores) <= _ABREAST:
+                prepared.prepare()
+                begun = executor.submit(copy_context().run, begun).result
+            if options.intervals:
+                replicates = replicate(prepared, view, search, options, running)
+                used = {name: rule for name, rule in rules.items() if rule is not None}
+                metrics = with_intervals(metrics, used, replicates, options.level)
+            if options.null:
+                metrics, null = with_nulls(metrics, begun(), search, options, running)
+        return metrics, replicates, null
+
+    def _counts(self, result: SearchResult | None) -> dict[str, int]:
+        counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
+        if self.scores.speakers is not None:
+            counts["speakers"] = len(self.scores.speakers)
+        if result is not None:
+            counts |= {"trials": len(result.evidence.lid), "identities": result.evidence.identities, **self.left_out}
+        return counts
+
+    def _setup(self, result: SearchResult | None, replicates: Replicates | None, null: Resampling | None) -> Setup:
+        """How the row was computed."""
+        options = self.options
+        development = [np.sort(part.scores, axis=None) for part in (self.search.development if self.search else ())]
+        if not development and self.development is not None:
+            development = [np.sort(self.development.target), np.sort(self.development.nontarget)]
+        return Setup(
+            families=("one-to-one",) if result is None else ("one-to-one", "search"),
+            linkability=options.linkability,
+            dcf_prior=options.dcf_prior,
+            omega=None if options.omega == 1.0 else options.omega,
+            search=None if result is None else result.setup,
+            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            level=options.level,
+            null=null,
+            seed=options.seed,
+            loosened=self.relaxed,
+            data=digest([self.view.ranked.target, self.view.ranked.nontarget]),
+            dev=digest(development) if development else None,
+            llr=None if self.llr is None else self.llr.setup,
+        )
+
+    def _flags(self, replicates: Replicates | None) -> list[Flag]:
+        """Warnings that follow from how the row was computed."""
+        flags = []
+        if replicates is not None:
+            fewest = replicates.fewest
+            flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+        if self.search is not None and self.left_out.get("incomplete"):
+            flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
+        development, scores = self.development, self.scores
+        unknown = development is not None and (development.speakers is None or scores.speakers is None)
+        if unknown or (self.llr is not None and not self.llr.checked):
+            flags.append(flag("overlap-unchecked"))
+        return [*flags, *(self.search.flags if self.search else ()), *loosened_flags(self.relaxed)]
+
+    def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+        """A warning on the base of the logarithm, unless it was named."""
+        if any(rule.rule == "llr-base" for rule in self.relaxed):
+            return []
+        return base_flags(self.view.ranked.target, self.view.ranked.nontarget, metrics)
+
+
+def _task(
+    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | ArrayLike,
+    nontarget: ArrayLike | None,
     dev: Scores | ScoreMatrix | LoadedScores | None,
+    calibrate: Scores | ScoreMatrix | LoadedScores | None,
     prior: Mapping[str, float] | None,
-    words: tuple[Mapping[str, str], About],
+    relaxed: Sequence[RelaxedRule],
     options: Options,
-    running: tuple[int, Progress | None],
-    llr: Calibrated | None,
-) -> Evaluation:
-    data = sort_by_name(given.data)
-    rows, left_out = closed_set_search(data)
-    if any(one.rule == "infinite" for one in given.loosened):
-        rows, left_out = None, {}
+) -> _Task:
+    """Whatever was passed, validated and in the order of names."""
+    if isinstance(scores, FoldedScores):
+        if any(part is not None for part in (nontarget, dev, calibrate, prior)):
+            raise InputError("folds of people have development scores of their own; expected nothing beside them")
+        folds, lost = scores.enrolled_trials()
+        left_out = {"not_enrolled": lost} if lost else {}
+        pairs = folds.to_scores()
+        view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
+        return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, tuple(relaxed))
+    loaded, llr = _loaded(scores, nontarget, relaxed), None
+    if calibrate is not None:
+        loaded, llr = as_llrs(loaded, calibrate)
+    data = sort_by_name(loaded.data)
+    matrix, left_out = closed_set_search(data)
+    if any(rule.rule == "infinite" for rule in loaded.loosened):
+        matrix, left_out = None, {}
     pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
-    development, others = _development(dev, rows, pairs)
-    view = ScoreView(rank(pairs.target, pairs.nontarget), _settings(others, options, llr))
+    rows, development = _development(dev, matrix, pairs)
+    view = ScoreView(rank(pairs.target, pairs.nontarget), _settings(development, options, llr))
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    job = _Job(pairs, rows, development, others, options, *running, llr)
-    row = _measured(job, view, job.searched(prior), left_out, given.loosened, words)
-    return row if row.trials is None else replace(row, trials=_as_given(row.trials, given.data))
+    search: SearchTask | None = None
+    if matrix is not None and (rows is not None or len(np.unique(matrix.mated)) > 1):
+        search = MatrixSearch(matrix, rows, _prior(prior, matrix))
+    return _Task(pairs, view, matrix, search, options, development, llr, left_out, loaded.loosened)
 
 
-def _folds_evaluated(
-    scores: FoldedScores,
-    loosened: tuple[RelaxedRule, ...],
-    words: tuple[Mapping[str, str], About],
-    options: Options,
-    running: tuple[int, Progress | None],
-) -> Evaluation:
-    """The same for folds of people; each fold is calibrated on its own development people."""
-    rows, lost = scores.enrolled_trials()
-    job = _Job(scores.to_scores(), rows, None, None, options, *running)
-    view = ScoreView(rank(job.scores.target, job.scores.nontarget), options.pairs)
-    return _measured(job, view, search_folds(rows, options), {"not_enrolled": lost} if lost else {}, loosened, words)
-
-
-@np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
-def _measured(
-    job: _Job,
-    view: ScoreView,
-    found: Search | None,
-    left_out: Mapping[str, int],
-    loosened: tuple[RelaxedRule, ...],
-    words: tuple[Mapping[str, str], About],
-) -> Evaluation:
-    trusted = job.trusted(_pair_metrics(view), view, found)
-    metrics, replicates = trusted.metrics, trusted.replicates
-    counts = job.counts(found, left_out)
-    curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
-    labels, about = words
-    result = Evaluation(
-        metrics=metrics,
-        counts=counts,
-        setup=job.setup(view.ranked, found, trusted, loosened),
-        labels=labels,
-        about=about,
-        flags=(*job.flags(replicates, counts, loosened), *_base_flags(loosened, view, metrics)),
-        curves=curves if found is None else curves | found.curves | exposed_curves(found.trials),
-        trials=None if found is None else found.trials,
-        people=job.people(found),
-        recordings=job.recordings(found, metrics),
-        replicates=replicates,
-        scores=job.scores,
-    )
-    return alone(result)
-
-
-def _base_flags(loosened: Sequence[RelaxedRule], view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-    """A warning on the base of the logarithm, unless it was named."""
-    if any(one.rule == "llr-base" for one in loosened):
-        return []
-    return base_flags(view.ranked.target, view.ranked.nontarget, metrics)
-
-
-def _given(
+def _loaded(
     scores: Scores | ScoreMatrix | LoadedScores | ArrayLike,
     nontarget: ArrayLike | None,
-    loosened: Sequence[RelaxedRule],
+    relaxed: Sequence[RelaxedRule],
 ) -> LoadedScores:
-    """Whatever was passed as validated scores, with the rules that were loosened to read them."""
+    """Whatever was passed as validated scores, with the rules that were relaxed to read them."""
     if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):
         if nontarget is not None:
             raise InputError("expected scores, or target and nontarget scores, not both")
         if isinstance(scores, LoadedScores):
-            return LoadedScores(scores.data, scores.format, scores.key_format, (*scores.loosened, *loosened))
-        return LoadedScores(scores, "arrays", None, tuple(loosened))
+            return replace(scores, loosened=(*scores.loosened, *relaxed))
+        return LoadedScores(scores, "arrays", None, tuple(relaxed))
     if nontarget is None:
         raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
-    return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(loosened))  # type: ignore[arg-type]
+    return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
 
 
-def _as_given(trials: Trials, data: Scores | ScoreMatrix) -> Trials:
+def _in_order_of(trials: Trials, names: Any) -> Trials:
     """The table of trials in the caller's order."""
-    if data.trials is None:
-        return trials
-    order = order_of_appearance(data.trials, trials.trial)
+    order = order_of_appearance(names, trials.trial)
     return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
-
-
-def _pair_metrics(view: ScoreView) -> dict[str, MeasureResult]:
-    """Every one-to-one measure."""
-    found = ((one, one.compute(view)) for one in measures_of("one-to-one"))
-    return {one.name: measured(one.name, value, one.method_of(view)) for one, value in found if value is not None}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trusted:
-    """Measures with intervals and nulls, and what these rest on."""
-
-    metrics: dict[str, MeasureResult]
-    replicates: Replicates | None
-    null: Resampling | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What is evaluated, and how."""
-
-    scores: Scores
-    rows: ScoreMatrix | FoldedScores | None
-    dev: ScoreMatrix | None
-    others: Scores | None  # the development scores as pairs
-    options: Options
-    workers: int
-    progress: Progress | None
-    llr: Calibrated | None = None
-
-    def searched(self, prior: Mapping[str, float] | None) -> Search | None:
-        """The search, where the scores form rows of several people."""
-        rows = self.rows
-        if not isinstance(rows, ScoreMatrix) or (self.dev is None and len(np.unique(rows.mated)) < 2):
-            return None
-        return search(rows, self.dev, self.options, _prior(prior, rows))
-
-    def trusted(self, metrics: dict[str, MeasureResult], view: ScoreView, found: Search | None) -> _Trusted:
-        """All measures with their intervals and nulls, and what these rest on."""
-        rules = {one.name: rule for one in measures_of("one-to-one") if (rule := one.interval_of(view)) is not None}
-        if found is not None:
-            metrics, rules = metrics | found.metrics, rules | search_rules()
-        replicates, null = None, None
-        told, options = PreparedScores(self.scores, view.ranked), self.options
-        running: Any = {"workers": self.workers, "progress": self.progress}
-        begun: Callable[[], BegunNull] = partial(begin_null, told, self.rows, options)
-        with ThreadPoolExecutor(1) as other:
-            if options.null and options.intervals and self.workers == 1 and len(self.scores) <= _ABREAST:
-                told.find()
-                begun = other.submit(copy_context().run, begun).result
-            if options.intervals:
-                replicates = replicate(told, view, self.rows, found, options, **running)
-                metrics = with_intervals(metrics, rules, replicates)
-            if options.null:
-                metrics, null = with_nulls(metrics, begun(), self.rows, found, options, **running)
-        return _Trusted(metrics, replicates, null)
-
-    def people(self, found: Search | None) -> People | None:
-        """What was learned about each person."""
-        if found is None or self.rows is None:
-            return None
-        if isinstance(self.rows, FoldedScores):
-            return people_of_folds(self.rows, found)
-        return exposure_by_person(found.trials, names_on_top(self.rows))
-
-    def recordings(self, found: Search | None, metrics: Mapping[str, MeasureResult]) -> Recordings | None:
-        """What several recordings of one person tell together."""
-        if found is None or self.rows is None:
-            return None
-        return several_recordings(self.rows, self.dev, found, metrics, self.options)
-
-    def counts(self, found: Search | None, left_out: Mapping[str, int]) -> dict[str, int]:
-        """How many of everything there are."""
-        counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
-        if self.scores.speakers is not None:
-            counts["speakers"] = len(self.scores.speakers)
-        if found is not None:
-            counts |= {"trials": len(found.evidence.lid), "identities": found.evidence.identities, **left_out}
-        return counts
-
-    def setup(
-        self, ranked: RankedScores, found: Search | None, trusted: _Trusted, loosened: tuple[RelaxedRule, ...]
-    ) -> Setup:
-        """How it was computed."""
-        options = self.options
-        families: tuple[Family, ...] = ("one-to-one",) if found is None else ("one-to-one", "search")
-        replicates = trusted.replicates
-        development = self.rows.dev if isinstance(self.rows, FoldedScores) else (self.dev,)
-        known = [np.sort(one.scores, axis=None) for one in development if one is not None]
-        if not known and self.others is not None:
-            known = [np.sort(self.others.target), np.sort(self.others.nontarget)]
-        return Setup(
-            families=families,
-            linkability=options.linkability,
-            dcf_prior=options.dcf_prior,
-            omega=None if options.omega == 1.0 else options.omega,
-            search=None if found is None else found.setup,
-            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
-            null=trusted.null,
-            seed=options.seed,
-            loosened=loosened,
-            data=digest([ranked.target, ranked.nontarget]),
-            dev=digest(known) if known else None,
-            llr=None if self.llr is None else self.llr.setup,
-        )
-
-    def flags(
-        self, replicates: Replicates | None, counts: Mapping[str, int], loosened: Sequence[RelaxedRule]
-    ) -> list[Flag]:
-        """What must be kept in mind because of how it was computed."""
-        flags = (
-            []
-            if replicates is None
-            else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
-        )
-        if counts.get("incomplete"):
-            flags.append(flag("incomplete-rows", trials=counts["incomplete"]))
-        unknown = self.others is not None and (self.others.speakers is None or self.scores.speakers is None)
-        if unknown or (self.llr is not None and not self.llr.checked):
-            flags.append(flag("overlap-unchecked"))
-        if isinstance(self.rows, FoldedScores):
-            flags.append(flag("cross-validated", folds=len(self.rows.parts)))
-        return flags + loosened_flags(loosened)
 
 
 def _development(
@@ -344,23 +333,23 @@ def _development(
     if dev is None:
         return None, None
     data = sort_by_name(dev.data if isinstance(dev, LoadedScores) else dev)
-    others = data.to_scores() if isinstance(data, ScoreMatrix) else data
-    check_disjoint(pairs, others)
+    development = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    check_disjoint(pairs, development)
     if rows is None:
-        return None, others
+        return None, development
     matrix, _ = closed_set_search(data)
     if matrix is None:
         raise InputError("the development scores do not form rows: expected each trial against every enrolment")
-    return matrix, others
+    return matrix, development
 
 
-def _settings(others: Scores | None, options: Options, llr: Calibrated | None) -> PairSettings:
+def _settings(development: Scores | None, options: Options, llr: Calibrated | None) -> PairSettings:
     """What the one-to-one measures need to know; scores are LLRs unless development pairs calibrate them."""
     if llr is not None:
         return replace(options.pairs, llr=True)
-    if others is None:
+    if development is None:
         return options.pairs
-    fit = fit_logistic(others.target, others.nontarget, l2=options.l2, balanced=options.balanced)
+    fit = fit_logistic(development.target, development.nontarget, l2=options.l2, balanced=options.balanced)
     return replace(options.pairs, calibration=fit)
 
 

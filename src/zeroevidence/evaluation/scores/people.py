@@ -14,8 +14,9 @@ from zeroevidence._typing import BoolArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.names import row_numbers
-from zeroevidence.evaluation.rows.evaluation import Curve, Evaluation, People, Trials
-from zeroevidence.evaluation.scores.curves import as_curve, thinned
+from zeroevidence.evaluation.rows.curves import Curve, as_curve, thinned
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.trials import People, Trials
 from zeroevidence.uncertainty.exposure import exposure_shares
 
 _MOST_PEOPLE = 1000
@@ -26,12 +27,12 @@ _HUB_TIMES = 3.0
 def names_on_top(matrix: ScoreMatrix) -> StrArray:
     """For each trial the person who scored strictly above all others, "" where nobody did."""
     names = matrix.enrolment_names if matrix.enrolment_speakers is None else matrix.enrolment_speakers
-    found = np.zeros(len(matrix.mated), dtype=names.dtype)
+    best = np.zeros(len(matrix.mated), dtype=names.dtype)
     for rows in row_blocks(*matrix.scores.shape):
         part = matrix.scores[rows]
         alone = np.count_nonzero(part == part.max(axis=1, keepdims=True), axis=1) == 1
-        found[rows] = np.where(alone, names[part.argmax(axis=1)], "")
-    return found
+        best[rows] = np.where(alone, names[part.argmax(axis=1)], "")
+    return best
 
 
 def exposure_by_person(
@@ -55,10 +56,10 @@ def exposure_by_person(
         named = row_numbers(risk.speaker, on_top)
         wrong = named[(named >= 0) & (named != risk.whose)]
         times = np.bincount(wrong, minlength=len(risk.speaker))
-        others = len(trials.speaker) - risk.trials
+        other_trials = len(trials.speaker) - risk.trials
         if compared is not None:
-            others = np.array([compared.get(str(name), 0) for name in risk.speaker])
-        falsely = times / np.maximum(others, 1)
+            other_trials = np.array([compared.get(str(name), 0) for name in risk.speaker])
+        falsely = times / np.maximum(other_trials, 1)
     first = slice(_MOST_PEOPLE)
     return People(
         tuple(risk.speaker[first].tolist()),
@@ -70,21 +71,21 @@ def exposure_by_person(
     )
 
 
-def exposed_curves(trials: Trials) -> dict[str, Curve]:
+def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:
     """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    found = exposure_shares(trials.by_speaker.mean, choose=thinned)
+    exposure = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
     return {
-        "people_above": as_curve(found.level, found.share),
-        "people_above_bound": as_curve(found.level, found.bound),
+        "people_above": as_curve(exposure.level, exposure.share),
+        "people_above_bound": as_curve(exposure.level, exposure.bound),
     }
 
 
 def most_people_above(row: Evaluation, level: float) -> float | None:
-    """With 95 % confidence at most this share of people like these is exposed to more than a level of bits.
+    """Upper limit of the share of people like these who are exposed to more than a number of bits.
 
     Examples
     --------
-    >>> from zeroevidence.evaluation.rows.evaluation import Curve
+    >>> from zeroevidence.evaluation.rows.curves import Curve
     >>> row = Evaluation({}, curves={"people_above_bound": Curve((0.1, 0.2, 3.0), (0.99, 0.75, 0.53))})
     >>> [most_people_above(row, level) for level in (0.0, 1.0, 3.0)]
     [1.0, 0.75, 0.53]

@@ -9,21 +9,14 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.folded_scores import FoldedScores
-from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.rows.evaluation import MeasureResult, Recordings
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
-from zeroevidence.evaluation.scores.folded import held_in_folds, name_codes
+from zeroevidence.evaluation.rows.trials import Recordings
 from zeroevidence.evaluation.scores.resampling import search_replicates
-from zeroevidence.evaluation.scores.search import Search, calibrated, calibrated_rows, search_metrics, search_rules
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, search_metrics, search_rules
 from zeroevidence.measure.search.disclosure import RowEvidence
-from zeroevidence.measure.search.longitudinal import (
-    FusedEvidence,
-    fuse_recordings,
-    make_nondecreasing,
-    recording_counts,
-)
+from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
 
 SHOWN = (1, 3, 10)  # numbers of recordings that tables show
 MEASURED = ("alid", "top1", "lid_max", "link_probability", "singling_out")
@@ -32,67 +25,56 @@ _LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matri
 
 
 def several_recordings(
-    matrix: ScoreMatrix | FoldedScores,
-    dev: ScoreMatrix | None,
-    found: Search,
-    metrics: Mapping[str, MeasureResult],
-    options: Options,
+    task: SearchTask, search: SearchResult, metrics: Mapping[str, MeasureResult], options: Options
 ) -> Recordings | None:
     """What is learned from several recordings of a person; None where there are too many scores to try.
 
     Parameters
     ----------
-    matrix, dev
-        The rows that were searched, and those of development people.
-    found, metrics
-        The search, and its measures with their intervals: what one recording tells.
+    task
+        What was searched.
+    search
+        The result of the search with one recording.
+    metrics
+        Its measures with their intervals.
+    options
+        How to measure.
     """
-    if sum(part.scores.size for part in matrix.parts) > _LIMIT:
+    if task.size > _LIMIT:
         return None
-    if isinstance(matrix, FoldedScores):
-        held, speakers = held_in_folds(matrix, found, options), name_codes(found.trials.speaker)
-    else:
-        held, speakers = _held(matrix, dev, found, options), matrix.mated
-    values = {name: _risen([metrics[name].number, *(_number(one, name, found) for one in held)]) for name in MEASURED}
-    ks = [1, *(one.k for one in held)]
-    own = np.bincount(speakers)
+    fused, speakers = task.fuse_recordings(search, options), task.speaker_codes
+    values = {
+        name: _nondecreasing([metrics[name].number, *(_number(evidence, name, search) for evidence in fused)])
+        for name in MEASURED
+    }
+    numbers = [1, *(evidence.k for evidence in fused)]
+    available = np.bincount(speakers)
     columns: dict[str, Any] = {name: tuple(value.tolist()) for name, value in values.items()}
     return Recordings(
-        held=tuple(ks),
-        people=tuple(int(np.count_nonzero(own >= k)) for k in ks),
-        worth=(1.0, *(one.worth for one in held)),
+        held=tuple(numbers),
+        people=tuple(int(np.count_nonzero(available >= number)) for number in numbers),
+        worth=(1.0, *(evidence.worth for evidence in fused)),
         **columns,
-        **_intervals(speakers, found, held, values, metrics, options),
+        **_intervals(speakers, search, fused, values, metrics, options),
     )
 
 
-def _held(matrix: ScoreMatrix, dev: ScoreMatrix | None, found: Search, options: Options) -> list[FusedEvidence]:
-    """The same for each number of recordings above one that enough people have."""
-    ks = recording_counts(matrix.mated)
-    if ks == [1] or len(np.unique(matrix.mated)) < 2:
-        return []
-    llrs = calibrated_rows(matrix, found.folds, options)
-    other = None if dev is None else (calibrated(dev.scores, found.folds[0].calibration, options.ddof), dev.mated)
-    log_prior = None if found.prior is None else np.log(found.prior)
-    return fuse_recordings(llrs, matrix.mated, ks=ks, dev=other, log_prior=log_prior, seed=options.seed)[1:]
+def _evidence(fused: FusedEvidence, search: SearchResult) -> RowEvidence:
+    return RowEvidence(fused.lid, fused.greater, fused.equal, search.evidence.identities)
 
 
-def _evidence(held: FusedEvidence, found: Search) -> RowEvidence:
-    return RowEvidence(held.lid, held.greater, held.equal, found.evidence.identities)
+def _number(fused: FusedEvidence, name: str, search: SearchResult) -> float | None:
+    return search_metrics(_evidence(fused, search), fused.singled, search.setup)[name].number
 
 
-def _number(held: FusedEvidence, name: str, found: Search) -> float | None:
-    return search_metrics(_evidence(held, found), held.singled, found.setup)[name].number
-
-
-def _risen(values: Sequence[float | None]) -> FloatArray:
+def _nondecreasing(values: Sequence[float | None]) -> FloatArray:
     return make_nondecreasing(np.array(values, dtype=np.float64))
 
 
 def _intervals(
     speakers: IntArray,
-    found: Search,
-    held: Sequence[FusedEvidence],
+    search: SearchResult,
+    fused: Sequence[FusedEvidence],
     values: Mapping[str, FloatArray],
     metrics: Mapping[str, MeasureResult],
     options: Options,
@@ -101,15 +83,18 @@ def _intervals(
     bounds: dict[str, tuple[Any, ...]] = {}
     if not options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
         return bounds
-    everything = [(found.evidence, found.singled), *((_evidence(one, found), one.singled) for one in held)]
+    numbers = [(search.evidence, search.singled), *((_evidence(part, search), part.singled) for part in fused)]
     drawn = [
-        search_replicates(evidence, singled, speakers, options, found.trials.trial) for evidence, singled in everything
+        search_replicates(evidence, singled, speakers, options, search.trials.trial) for evidence, singled in numbers
     ]
     rules = search_rules()
     for name in _WITH_INTERVALS:
         together = _rising_replicates(drawn, name)
-        found_bounds = [one.bounds(name, float(v), rules[name]) for one, v in zip(together, values[name], strict=True)]
-        ends = [(metrics[name].low, metrics[name].high), *((one.low, one.high) for one in found_bounds[1:])]
+        results = [
+            replicates.with_interval(MeasureResult.of(name, float(value)), name, rules[name], options.level)
+            for replicates, value in zip(together, values[name], strict=True)
+        ]
+        ends = [(result.low, result.high) for result in (metrics[name], *results[1:])]
         if all(low is not None and high is not None for low, high in ends):
             bounds[f"{name}_low"], bounds[f"{name}_high"] = (tuple(side) for side in zip(*ends, strict=True))
     return bounds
@@ -120,13 +105,13 @@ def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicate
         make_nondecreasing(np.stack([side[name] for side in sides], axis=-1))
         if all(name in side for side in sides)
         else None
-        for sides in ([one.left_out for one in drawn], [one.halves for one in drawn])
+        for sides in ([one.left_out for one in drawn], [replicates.halves for replicates in drawn])
     )
     return [
         replace(
-            one,
-            left_out=one.left_out if without is None else {name: without[:, place]},
-            halves=one.halves if halves is None else {name: halves[:, place]},
+            replicates,
+            left_out=replicates.left_out if without is None else {name: without[:, place]},
+            halves=replicates.halves if halves is None else {name: halves[:, place]},
         )
-        for place, one in enumerate(drawn)
+        for place, replicates in enumerate(drawn)
     ]

@@ -10,35 +10,30 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import RankedScores
-from zeroevidence.data.folded_scores import FoldedScores
-from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.rows.evaluation import MeasureResult
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates, Sampled, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Resampling
-from zeroevidence.evaluation.scores.folded import supposed_folds
-from zeroevidence.evaluation.scores.search import Search, lid_of_everyone
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask
 from zeroevidence.measure.measures import MEASURES, IntervalRule
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
-from zeroevidence.measure.search.singling import firing_threshold
-from zeroevidence.uncertainty.bias import is_biased
 from zeroevidence.uncertainty.null import (
     ROWS_LIMIT,
-    HypotheticalEvidence,
     ListNull,
+    MatrixParts,
     Null,
     PairNull,
     SearchNull,
-    nulls,
     pair_null,
+    permutation_p_value,
 )
 from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
 from zeroevidence.uncertainty.resampling.clusters import Clusters, find_clusters
 from zeroevidence.uncertainty.resampling.draws import Progress, run_batches
 from zeroevidence.uncertainty.resampling.pairs import PairResampler
-from zeroevidence.uncertainty.resampling.search import IdentityEvidence, SearchResampler
+from zeroevidence.uncertainty.resampling.search import SearchResampler
 
 _HALVES = 16  # and their complements
 # Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
@@ -48,15 +43,34 @@ _LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
 _PRECISE = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How the work is carried out, which changes no number.
+
+    Parameters
+    ----------
+    workers
+        Processes for the resampling.
+    progress
+        Called with the number of replicates done and wanted.
+    """
+
+    workers: int = 1
+    progress: Progress | None = None
+
+
+IN_PROCESS = Running()
+
+
 class PreparedScores:
-    """Scores, whose they are, and where they lie among each other, found when first asked for."""
+    """Scores with the people behind each and the cell that each lies in, computed when first asked for."""
 
     def __init__(self, scores: Scores, ranked: RankedScores) -> None:
         self.scores, self.ranked = scores, ranked
 
-    def find(self) -> None:
-        """Find both now, before several threads ask."""
-        _ = self.clusters, self.placed
+    def prepare(self) -> None:
+        """Compute both now, before several threads ask."""
+        _ = self.clusters, self.cells
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -64,67 +78,42 @@ class PreparedScores:
         return find_clusters(self.scores)
 
     @cached_property
-    def placed(self) -> ScoreCells:
+    def cells(self) -> ScoreCells:
         """The cell of each score."""
         return assign_cells(self.scores.target, self.scores.nontarget, self.ranked)
 
 
 def replicate(
-    told: PreparedScores,
+    prepared: PreparedScores,
     view: ScoreView,
-    rows: ScoreMatrix | FoldedScores | None,
-    found: Search | None,
+    search: tuple[SearchTask, SearchResult] | None,
     options: Options,
-    *,
-    workers: int = 1,
-    progress: Progress | None = None,
+    running: Running,
 ) -> Replicates:
     """Values of all measures on fewer people: without each of them, and on halves of them."""
     pairs = PairResampler(
-        told.scores,
+        prepared.scores,
         view.ranked,
         view.settings,
         most=options.intervals,
-        clusters=told.clusters,
-        placed=told.placed,
+        clusters=prepared.clusters,
+        placed=prepared.cells,
     )
     groups = pairs.groups
-    whose = Sampled(groups.clusters, groups.people, groups.shares)
-    left_out = _gathered(pairs.left_out, groups.number, workers, progress)
-    people, halves, unrecognised = dict.fromkeys(left_out, whose), pairs.halves(_HALVES), pairs.unrecognised()
-    if found is not None and rows is not None:
-        trials = _searched(found, rows, options)
+    sampled = Sampled(groups.clusters, groups.people, groups.shares)
+    left_out = _gathered(pairs.left_out, groups.number, running)
+    people, halves, unrecognised = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unrecognised()
+    if search is not None:
+        task, result = search
+        trials = task.resampler(result, options)
         of_search = _gathered(trials.left_out, trials.number)
-        people |= dict.fromkeys(of_search, _whose(trials, uniform=found.prior is None))
+        people |= dict.fromkeys(of_search, _sampled_trials(trials, uniform=result.prior is None))
         left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
         unrecognised |= trials.unrecognised()
-    return Replicates(groups.unit, people, left_out, halves, unrecognised, told.scores)
+    return Replicates(groups.unit, people, left_out, halves, unrecognised, prepared.scores)
 
 
-def _searched(found: Search, rows: ScoreMatrix | FoldedScores, options: Options) -> SearchResampler:
-    """A search on fewer people; beyond a size the enrolled identities stay as they are.
-
-    They also do where people were cross-validated: a fold that loses one of few identities is another search than the
-    folds that do not.
-    """
-    everyone = None
-    if isinstance(rows, FoldedScores):
-        return SearchResampler(
-            found.evidence, found.singled, found.trials.speaker, seed=options.seed, most=options.intervals
-        )
-    if rows.scores.size <= ROWS_LIMIT:
-        n = rows.scores.shape[1]
-        fires = np.empty(rows.scores.shape, dtype=bool)
-        for fold in found.folds:
-            fires[fold.rows] = rows.scores[fold.rows] > firing_threshold(fold.others, n)
-        prior = np.full(n, 1.0 / n) if found.prior is None else found.prior
-        everyone = IdentityEvidence(rows.scores, rows.mated, lid_of_everyone(rows, found, options), prior, fires)
-    return SearchResampler(
-        found.evidence, found.singled, rows.mated, seed=options.seed, most=options.intervals, everyone=everyone
-    )
-
-
-def _whose(trials: SearchResampler, *, uniform: bool = True) -> Sampled:
+def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> Sampled:
     most = np.log2(trials.evidence.identities) if uniform else np.inf
     return Sampled(trials.clusters, trials.people, trials.shares, float(most))
 
@@ -137,35 +126,30 @@ def search_replicates(
     trials: StrArray,
 ) -> Replicates:
     """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
-    drawn = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
-    left_out = _gathered(drawn.left_out, drawn.number)
-    people = dict.fromkeys(left_out, _whose(drawn))
+    resampler = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
+    left_out = _gathered(resampler.left_out, resampler.number)
+    people = dict.fromkeys(left_out, _sampled_trials(resampler))
     searched = SearchedTrials(trials, speakers, evidence.identities)
-    return Replicates("speaker", people, left_out, drawn.halves(_HALVES), drawn.unrecognised(), search=searched)
+    return Replicates("speaker", people, left_out, resampler.halves(_HALVES), resampler.unrecognised(), search=searched)
 
 
 def _gathered(
-    draw: Callable[[int, int], dict[str, FloatArray]],
-    total: int,
-    workers: int = 1,
-    progress: Progress | None = None,
+    draw: Callable[[int, int], dict[str, FloatArray]], total: int, running: Running = IN_PROCESS
 ) -> dict[str, FloatArray]:
-    parts = list(run_batches(draw, total, workers=workers, progress=progress))
+    parts = list(run_batches(draw, total, workers=running.workers, progress=running.progress))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def with_intervals(
-    metrics: Mapping[str, MeasureResult], rules: Mapping[str, IntervalRule], replicates: Replicates
+    metrics: Mapping[str, MeasureResult], rules: Mapping[str, IntervalRule], replicates: Replicates, level: float
 ) -> dict[str, MeasureResult]:
-    """The measures corrected for few people, with the bounds of their intervals."""
-    result = dict(metrics)
-    for name, one in metrics.items():
-        if name in replicates.left_out and name in rules and isinstance(one.value, float):
-            found = replicates.bounds(name, one.value, rules[name])
-            plain = one.value if is_biased(rules[name]) and found.low is not None else None
-            limits = {"low": found.low, "high": found.high, "spread": found.spread, "bound": found.bound}
-            result[name] = replace(one, value=found.value, plain=plain, **limits)  # type: ignore[arg-type]
-    return result
+    """The measures with estimates, intervals and bounds."""
+    resampled = {name for name, result in metrics.items() if isinstance(result.value, float)}
+    resampled &= set(replicates.left_out) & set(rules)
+    return {
+        name: replicates.with_interval(result, name, rules[name], level) if name in resampled else result
+        for name, result in metrics.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +160,9 @@ class BegunNull:
     lists: tuple[dict[str, FloatArray], ...]
 
 
-def begin_null(told: PreparedScores, rows: ScoreMatrix | FoldedScores | None, options: Options) -> BegunNull:
+def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options) -> BegunNull:
     """What is needed of the null whatever the intervals are."""
-    pairs = pair_null(told.scores, rows, options.pairs, clusters=told.clusters, placed=lambda: told.placed)
+    pairs = pair_null(prepared.scores, rows, options.pairs, clusters=prepared.clusters, placed=lambda: prepared.cells)
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
     return BegunNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
 
@@ -186,30 +170,44 @@ def begin_null(told: PreparedScores, rows: ScoreMatrix | FoldedScores | None, op
 def with_nulls(
     metrics: Mapping[str, MeasureResult],
     begun: BegunNull,
-    rows: ScoreMatrix | FoldedScores | None,
-    found: Search | None,
+    search: tuple[SearchTask, SearchResult] | None,
     options: Options,
-    *,
-    workers: int = 1,
-    progress: Progress | None = None,
+    running: Running,
 ) -> tuple[dict[str, MeasureResult], Resampling]:
-    """The measures with what they would be if the scores told nothing, and what was exchanged for that."""
-    observed = {name: one.uncorrected for name, one in metrics.items() if isinstance(one.value, float)}
-    tested = frozenset(name for name in observed if MEASURES[name].tested)
+    """The measures with their null and p-value, and what was exchanged for that."""
+    observed = {name: float(result) for name, result in metrics.items() if isinstance(result.value, float)}
     pairs = begun.pairs
     if isinstance(pairs, ListNull):
-        drawn = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), progress)
-        found_nulls = {name: Null.of_list(observed[name], drawn[name], pairs.p_value) for name in drawn}
+        draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), running.progress)
+        nulls = {
+            name: (Null.from_draws(values, options.level, tested_by="area"), pairs.p_value)
+            for name, values in draws.items()
+            if name in observed
+        }
     else:
-        drawn = _gathered(pairs.draw, options.null, workers, progress)
-        found_nulls = nulls(observed, drawn, tested)
-    times = len(next(iter(drawn.values())))
-    if found is not None and rows is not None and sum(part.scores.size for part in rows.parts) <= ROWS_LIMIT:
-        supposed = _supposed(rows, found, options)
-        drawn = _gathered(SearchNull(supposed, found.evidence.identities, options.seed).draw, options.null)
-        found_nulls |= nulls(observed, drawn, tested)
-    known = {name: replace(metrics[name], null=null) for name, null in found_nulls.items()}
-    return {**metrics, **known}, Resampling(pairs.unit, times)
+        draws = _gathered(pairs.draw, options.null, running)
+        nulls = _permutation_nulls(observed, draws, options.level)
+    times = len(next(iter(draws.values())))
+    if search is not None and search[0].size <= ROWS_LIMIT:
+        task, result = search
+        permuted = SearchNull(task.hypothetical(result, options), result.evidence.identities, options.seed)
+        nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), options.level)
+    tested = {name: replace(metrics[name], null=null, p_value=p_value) for name, (null, p_value) in nulls.items()}
+    return {**metrics, **tested}, Resampling(pairs.unit, times)
+
+
+def _permutation_nulls(
+    observed: Mapping[str, float], draws: Mapping[str, FloatArray], level: float
+) -> dict[str, tuple[Null, float]]:
+    """Null and p-value of each measure; those that enter the test against chance keep their permuted values."""
+    return {
+        name: (
+            Null.from_draws(values, level, keep=MEASURES[name].tested),
+            permutation_p_value(observed[name], values),
+        )
+        for name, values in draws.items()
+        if name in observed
+    }
 
 
 def _list_sizes(most: int) -> list[int]:
@@ -244,10 +242,3 @@ def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
     if measured.low is None or measured.high is None:
         return False
     return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))
-
-
-def _supposed(rows: ScoreMatrix | FoldedScores, found: Search, options: Options) -> list[HypotheticalEvidence]:
-    """What each trial would show if somebody else were the true one, by fold of people."""
-    if isinstance(rows, FoldedScores):
-        return supposed_folds(rows, found.folds, options)
-    return [HypotheticalEvidence.ranked(rows, lid_of_everyone(rows, found, options))]

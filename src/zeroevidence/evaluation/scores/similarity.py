@@ -9,9 +9,12 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.scores import Scores
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult, Surface, measured
+from zeroevidence.evaluation.rows.curves import Surface
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Setup
-from zeroevidence.measure.measures import MEASURES, compute_family
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.views import SimilarityView
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
@@ -58,19 +61,22 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
 
 def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
     """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
-    found = compute_family("similarity", view)
-    plain = {name: measured(name, value, None) for name, value in found.items()}
+    values = compute_family("similarity", view)
+    plain = {name: MeasureResult.of(name, value, None) for name, value in values.items()}
     people = len(view.original)
     if setup.intervals is None or people < LEAST_PEOPLE or not all(map(_has_diagonal, (view.original, view.compared))):
         return plain
     group = draw_groups(people, setup.intervals.times, setup.seed or 0)
     without = []
     for number in range(int(group.max()) + 1):
-        kept = np.ix_(group != number, group != number)
-        fewer = replace(view, original=view.original[kept], compared=view.compared[kept])
+        remaining = np.ix_(group != number, group != number)
+        fewer = replace(view, original=view.original[remaining], compared=view.compared[remaining])
         without.append(compute_family("similarity", fewer))
     shares = np.bincount(group) / people
-    return {name: _with_limits(name, one, [own.get(name) for own in without], shares) for name, one in plain.items()}
+    return {
+        name: _with_interval(result, name, [fewer.get(name) for fewer in without], shares, setup.level)
+        for name, result in plain.items()
+    }
 
 
 def _has_diagonal(similarity: FloatArray) -> bool:
@@ -78,14 +84,12 @@ def _has_diagonal(similarity: FloatArray) -> bool:
     return bool(np.isfinite(np.diagonal(similarity)).all())
 
 
-def _with_limits(name: str, one: MeasureResult, without: Sequence[float | None], shares: FloatArray) -> MeasureResult:
-    entry, value = MEASURES[name], float(one)
-    left_out = np.array([np.nan if other is None else other for other in without])
-    found = spread_of(value, left_out, shares, float(len(shares)))
-    if found is None:
-        return one
-    low, high = (float(limit) for limit in np.clip(found.limits(value), entry.low, entry.high))
-    return replace(one, method="interval by speaker", low=low, high=high, spread=found)
+def _with_interval(
+    result: MeasureResult, name: str, without: Sequence[float | None], shares: FloatArray, level: float
+) -> MeasureResult:
+    left_out = np.array([np.nan if value is None else value for value in without])
+    spread = spread_of(float(result), left_out, shares, float(len(shares)))
+    return with_limits(result, name, spread, level, bound=False, method="interval by speaker")
 
 
 def _surface(similarity: FloatArray, names: list[str]) -> Surface:

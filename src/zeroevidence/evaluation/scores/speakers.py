@@ -12,11 +12,10 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.spread import LEVEL
 from zeroevidence.uncertainty.variation import VariationBetweenPeople, variation_between_people
 
-_TAIL = (1.0 - LEVEL) / 2.0
 _COLUMNS = (
     *("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive"),
     *("targets", "nontargets", "eer", "eer_low", "eer_high"),
@@ -32,7 +31,7 @@ class OwnErrors:
     speaker, targets, nontargets
         The speaker, and how many mated and other comparisons involve them, as enrolled or as heard.
     eer, low, high
-        Their EER, and its 95 % interval for other recordings of the same speaker.
+        Their EER, and its interval for other recordings of the same speaker.
     passed, whose
         Of each target, the share of its speaker's other comparisons that score as high, and the speaker's place.
     """
@@ -47,7 +46,7 @@ class OwnErrors:
     whose: IntArray
 
 
-def own_errors(scores: Scores) -> OwnErrors | None:
+def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
     """EERs by speaker; None where nobody said who was compared with whom.
 
     The interval is Clopper and Pearson's for as many trials as there are targets, as though a speaker's recordings were
@@ -73,33 +72,33 @@ def own_errors(scores: Scores) -> OwnErrors | None:
     apart = clusters.nontarget.enrolment != clusters.nontarget.trial
     once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
     nontarget = _sorted(sides[once], twice[once])
-    known = sorted(set(target) & set(nontarget))
-    rates = np.array([eer(target[one], nontarget[one]) for one in known])
-    numbers = np.array([len(target[one]) for one in known])
-    low, high = _limits(rates, numbers)
-    passed = [_passed(scores.target, clusters.target.enrolment, one, nontarget[one]) for one in known]
+    speakers = sorted(set(target) & set(nontarget))
+    rates = np.array([eer(target[speaker], nontarget[speaker]) for speaker in speakers])
+    numbers = np.array([len(target[speaker]) for speaker in speakers])
+    low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
+    passed = [_passed(scores.target, clusters.target.enrolment, speaker, nontarget[speaker]) for speaker in speakers]
     return OwnErrors(
-        clusters.names[known],
+        clusters.names[speakers],
         numbers,
-        np.array([len(nontarget[one]) for one in known]),
+        np.array([len(nontarget[speaker]) for speaker in speakers]),
         rates,
         low,
         high,
         np.concatenate(passed) if passed else np.empty(0),
-        np.repeat(np.arange(len(known)), numbers),
+        np.repeat(np.arange(len(speakers)), numbers),
     )
 
 
 def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     """One line per speaker, the most exposed first: disclosure in a search, and their own EER; None without names."""
-    own = None if row.scores is None else own_errors(row.scores)
-    found: dict[str, dict[str, object]] = {}
+    errors = None if row.scores is None else own_errors(row.scores, row.setup.level)
+    lines: dict[str, dict[str, object]] = {}
     if row.trials is not None:
         risk = row.trials.by_speaker
-        error = _mean_errors(row.trials.lid, row.trials.speaker)
+        error = _mean_errors(row.trials.lid, row.trials.speaker, (1.0 - row.setup.level) / 2.0)
         for i, name in enumerate(risk.speaker.tolist()):
             mean, half = float(risk.mean[i]), error[name]
-            found[name] = {
+            lines[name] = {
                 "trials": int(risk.trials[i]),
                 "lid_mean": mean,
                 "lid_low": None if half is None else mean - half,
@@ -107,15 +106,19 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
                 "lid_max": float(risk.max[i]),
                 "share_positive": float(risk.share_positive[i]),
             }
-    if own is not None:
-        order = np.argsort(own.eer, kind="stable")
+    if errors is not None:
+        order = np.argsort(errors.eer, kind="stable")
         for i in order:
-            line = found.setdefault(str(own.speaker[i]), {})
-            line |= {"targets": int(own.targets[i]), "nontargets": int(own.nontargets[i]), "eer": float(own.eer[i])}
-            line |= {"eer_low": float(own.low[i]), "eer_high": float(own.high[i])}
-    if not found:
+            line = lines.setdefault(str(errors.speaker[i]), {})
+            line |= {
+                "targets": int(errors.targets[i]),
+                "nontargets": int(errors.nontargets[i]),
+                "eer": float(errors.eer[i]),
+            }
+            line |= {"eer_low": float(errors.low[i]), "eer_high": float(errors.high[i])}
+    if not lines:
         return None
-    return {"speaker": list(found), **{name: [line.get(name) for line in found.values()] for name in _COLUMNS}}
+    return {"speaker": list(lines), **{name: [line.get(name) for line in lines.values()] for name in _COLUMNS}}
 
 
 def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetweenPeople]:
@@ -124,14 +127,14 @@ def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetwe
     ``alid`` is of the LID of each trial. ``eer`` is of each target, the share of its speaker's other comparisons that
     score as high; the mean of these over a speaker's targets is one minus the area under the speaker's own ROC.
     """
-    found: dict[str, VariationBetweenPeople | None] = {}
+    variation: dict[str, VariationBetweenPeople | None] = {}
     if row.trials is not None:
         _, whose = np.unique(row.trials.speaker, return_inverse=True)
-        found["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
-    own = None if row.scores is None else own_errors(row.scores)
-    if own is not None:
-        found["eer"] = variation_between_people(own.passed, own.whose, seed=seed)
-    return {name: one for name, one in found.items() if one is not None}
+        variation["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
+    errors = None if row.scores is None else own_errors(row.scores, row.setup.level)
+    if errors is not None:
+        variation["eer"] = variation_between_people(errors.passed, errors.whose, seed=seed)
+    return {name: value for name, value in variation.items() if value is not None}
 
 
 def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
@@ -141,23 +144,23 @@ def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
     return dict(zip(names.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
 
 
-def _passed(values: FloatArray, whose: IntArray, one: int, others: FloatArray) -> FloatArray:
-    own = values[whose == one]
-    passed: FloatArray = 1.0 - np.searchsorted(others, own, "left") / len(others)
+def _passed(values: FloatArray, whose: IntArray, speaker: int, nontarget: FloatArray) -> FloatArray:
+    target = values[whose == speaker]
+    passed: FloatArray = 1.0 - np.searchsorted(nontarget, target, "left") / len(nontarget)
     return passed
 
 
-def _limits(rates: FloatArray, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """Clopper and Pearson's limits of rates over numbers of trials."""
     errors = rates * numbers
     with np.errstate(invalid="ignore"):
-        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, _TAIL), 0.0)
+        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail), 0.0)
         rest = np.maximum(numbers - errors, 1e-9)
-        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - _TAIL), 1.0)
+        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - tail), 1.0)
     return low, high
 
 
-def _mean_errors(lid: FloatArray, speakers: StrArray) -> Mapping[str, float | None]:
+def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[str, float | None]:
     """Half the width of the interval of each speaker's mean; None of a single trial."""
     names, whose = np.unique(speakers, return_inverse=True)
     held = np.bincount(whose)
@@ -165,5 +168,5 @@ def _mean_errors(lid: FloatArray, speakers: StrArray) -> Mapping[str, float | No
     squares = np.bincount(whose, weights=(lid - mean[whose]) ** 2)
     halves: list[float | None] = []
     for n, total in zip(held.tolist(), squares.tolist(), strict=True):
-        halves.append(None if n < 2 else float(-stdtrit(n - 1, _TAIL) * np.sqrt(total / (n - 1) / n)))
+        halves.append(None if n < 2 else float(-stdtrit(n - 1, tail) * np.sqrt(total / (n - 1) / n)))
     return dict(zip(names.tolist(), halves, strict=True))

@@ -13,11 +13,13 @@ from zeroevidence.data.speech.corpus import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
-from zeroevidence.measure.measures import MEASURES, compute_family
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups
@@ -82,14 +84,14 @@ def word_errors(said: Sequence[str], heard: Sequence[str]) -> FloatArray:
         import jiwer
     except ImportError:
         raise MissingExtra("utility", "word error rates") from None
-    found = np.zeros((len(said), 4))
+    errors = np.zeros((len(said), 4))
     for place, chunks in enumerate(jiwer.process_words(list(said), list(heard)).alignments):
-        for one in chunks:
-            of_said, of_heard = one.ref_end_idx - one.ref_start_idx, one.hyp_end_idx - one.hyp_start_idx
-            found[place, 3] += of_said
-            if one.type in _KINDS:
-                found[place, _KINDS[one.type]] += max(of_said, of_heard)
-    return found
+        for chunk in chunks:
+            of_said, of_heard = chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx
+            errors[place, 3] += of_said
+            if chunk.type in _KINDS:
+                errors[place, _KINDS[chunk.type]] += max(of_said, of_heard)
+    return errors
 
 
 def evaluate_classes(
@@ -112,8 +114,8 @@ def evaluate_classes(
     """
     names = _common(truth, recognised, "class")
     classes = sorted({truth[name] for name in names})
-    total = np.array([[truth[name] == one for one in classes] for name in names], dtype=np.float64)
-    right = total * np.array([[recognised[name] == one for one in classes] for name in names])
+    total = np.array([[truth[name] == category for category in classes] for name in names], dtype=np.float64)
+    right = total * np.array([[recognised[name] == category for category in classes] for name in names])
     who, how = who_speaks(names, speakers), Described(labels or {}, speech, options or Options())
 
     def view(sums: FloatArray) -> RecallView:
@@ -121,8 +123,8 @@ def evaluate_classes(
 
     counts = {"utterances": len(names)}
     rows = [utility_row(np.hstack((right, total)), np.ones(len(names)), view, who, counts, how)]
-    for place, one in enumerate(classes):
-        mine = Described({**how.labels, "emotion": one}, speech, how.options)
+    for place, category in enumerate(classes):
+        mine = Described({**how.labels, "emotion": category}, speech, how.options)
         columns = np.stack((right[:, place], total[:, place]), axis=1)
         counts = {"utterances": int(total[:, place].sum())}
         rows.append(utility_row(columns, total[:, place], view, who, counts, mine))
@@ -148,7 +150,7 @@ def evaluate_lengths(
 
 def utterance_pairs(original: Corpus, anonymised: Corpus) -> list[tuple[Utterance, Utterance]]:
     """Utterances that both corpora have, in alphabetical order."""
-    before, after = ({one.id: one for one in corpus.utterances} for corpus in (original, anonymised))
+    before, after = ({utterance.id: utterance for utterance in corpus.utterances} for corpus in (original, anonymised))
     names = sorted(before.keys() & after.keys())
     if not names:
         raise InputError("no utterance is in both corpora; expected the same")
@@ -163,11 +165,13 @@ def _seconds(utterance: Utterance) -> float:
 
 def _common(said: Mapping[str, str], heard: Mapping[str, str], what: str) -> list[str]:
     """Utterances in alphabetical order; both sides must have the same."""
-    for here, there, words in ((said, heard, f"no recognised {what}"), (heard, said, f"no {what}")):
+    for here, there, problem in ((said, heard, f"no recognised {what}"), (heard, said, f"no {what}")):
         lacking = sorted(here.keys() - there.keys())
         if lacking:
             more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-            raise InputError(f"{words} for utterance {lacking[0]!r}{more}; expected the same utterances on both sides")
+            raise InputError(
+                f"{problem} for utterance {lacking[0]!r}{more}; expected the same utterances on both sides"
+            )
     if not said:
         raise InputError("no utterances; expected at least one")
     return sorted(said)
@@ -217,16 +221,30 @@ def utility_row(
         flags = _flags(unit, clusters, people)
     if most and clusters >= LEAST_PEOPLE:
         group = draw_groups(clusters, most, seed)[code]
-        without = [compute_family("utility", view(sums - columns[group == one].sum(axis=0))) for one in range(number)]
+        without = [
+            compute_family("utility", view(sums - columns[group == number_left_out].sum(axis=0)))
+            for number_left_out in range(number)
+        ]
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
         spreads = _spreads(values, without, shares, people)
     counted = counts | ({"speakers": clusters} if unit == "speaker" else {})
     return Evaluation(
-        metrics={name: _measured(name, value, spreads.get(name), unit) for name, value in values.items()},
+        metrics={
+            name: with_limits(
+                MeasureResult.of(name, value),
+                name,
+                spreads.get(name),
+                how.options.level,
+                bound=False,
+                method=f"interval by {unit}",
+            )
+            for name, value in values.items()
+        },
         counts=counted,
         setup=Setup(
             families=("utility",),
             intervals=Resampling(unit, number) if most else None,
+            level=how.options.level,
             seed=seed,
             data=digest([columns.ravel()]),
         ),
@@ -239,19 +257,11 @@ def utility_row(
 def _spreads(
     values: Mapping[str, float], without: Sequence[Mapping[str, float]], shares: FloatArray, people: float
 ) -> dict[str, Spread]:
-    found = {
-        name: spread_of(value, np.array([one.get(name, np.nan) for one in without]), shares, people)
+    spreads = {
+        name: spread_of(value, np.array([values.get(name, np.nan) for values in without]), shares, people)
         for name, value in values.items()
     }
-    return {name: one for name, one in found.items() if one is not None}
-
-
-def _measured(name: str, value: float, spread: Spread | None, unit: str) -> MeasureResult:
-    entry = MEASURES[name]
-    if spread is None:
-        return MeasureResult(value, entry.unit)
-    low, high = (float(one) for one in np.clip(spread.limits(value), entry.low, entry.high))
-    return MeasureResult(value, entry.unit, f"interval by {unit}", low, high, spread=spread)
+    return {name: spread for name, spread in spreads.items() if spread is not None}
 
 
 def _flags(unit: str, clusters: int, people: float) -> list[Flag]:

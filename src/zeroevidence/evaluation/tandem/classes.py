@@ -36,25 +36,25 @@ class TrialClass:
     def of(cls, trials: TrialScores, codes: Mapping[str, int], spoken: Mapping[str, int]) -> TrialClass:
         """Trials of one kind, by the codes of speakers and by who spoke each utterance."""
         # equal scores by what is known of them, so that the order of a file is nothing
-        known = [name_ranks(one) for one in (trials.attacks, trials.speakers) if one is not None]
-        order = np.lexsort((*known, trials.scores))
+        ranks = [name_ranks(names) for names in (trials.attacks, trials.speakers) if names is not None]
+        order = np.lexsort((*ranks, trials.scores))
         names = np.full(len(trials), "") if trials.speakers is None else trials.speakers[order]
         distinct, inverse = np.unique(names, return_inverse=True)
         speaker = np.array([codes.get(str(name), -1) for name in distinct], dtype=np.int64)[inverse]
         made = {} if trials.attacks is None else _positions(trials.attacks[order])
         heard = np.full(len(trials), -1, dtype=np.int64)
         if trials.utterances is not None and spoken:
-            said, place = np.unique(trials.utterances[order], return_inverse=True)
-            heard = np.array([spoken.get(str(one), -1) for one in said], dtype=np.int64)[place]
+            utterances, place = np.unique(trials.utterances[order], return_inverse=True)
+            heard = np.array([spoken.get(str(utterance), -1) for utterance in utterances], dtype=np.int64)[place]
         return cls(trials.scores[order].astype(np.float64), speaker, heard, made)
 
 
 def trial_classes(scores: TandemScores) -> tuple[dict[str, TrialClass], list[str]]:
     """The scores of each kind of trial, and the names of the speakers."""
-    known = [] if scores.speakers is None else [str(speaker) for speaker in scores.speakers]
-    codes = {speaker: code for code, speaker in enumerate(known)} if len(known) > 1 else {}
+    speakers = [] if scores.speakers is None else [str(speaker) for speaker in scores.speakers]
+    codes = {speaker: code for code, speaker in enumerate(speakers)} if len(speakers) > 1 else {}
     spoken = _spoken(scores, codes)
-    return {kind: TrialClass.of(trials, codes, spoken) for kind, trials in scores.classes().items()}, known
+    return {kind: TrialClass.of(trials, codes, spoken) for kind, trials in scores.classes().items()}, speakers
 
 
 def _spoken(scores: TandemScores, codes: Mapping[str, int]) -> dict[str, int]:
@@ -71,25 +71,25 @@ def _spoken(scores: TandemScores, codes: Mapping[str, int]) -> dict[str, int]:
 
 def scores_by_attack(classes: Mapping[str, TrialClass], attacks: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
     """Scores by kind of trial for all attacks and for each."""
-    parts = {ALL: {kind: one.scores for kind, one in classes.items()}}
+    parts = {ALL: {kind: trials.scores for kind, trials in classes.items()}}
     for attack in attacks:
         parts[attack] = {
-            kind: one.scores[one.attack[attack]] if kind.endswith("spoof") else one.scores
-            for kind, one in classes.items()
+            kind: trials.scores[trials.attack[attack]] if kind.endswith("spoof") else trials.scores
+            for kind, trials in classes.items()
         }
     return parts
 
 
 def attacks_of(scores: TandemScores, classes: Mapping[str, TrialClass]) -> list[str]:
     """The attacks that every side has spoofs of."""
-    spoofs = {kind: one for kind, one in classes.items() if kind.endswith("spoof")}
+    spoofs = {kind: spoof_trials for kind, spoof_trials in classes.items() if kind.endswith("spoof")}
     for kind, trials in scores.classes().items():
         if kind in spoofs and (trials.attacks is None or (trials.attacks == "").any()):
             number = len(trials) if trials.attacks is None else int((trials.attacks == "").sum())
             raise InputError(f"{number} of {len(trials)} {kind} scores have no attack label; expected one for each")
-    for kind, one in spoofs.items():
+    for kind, spoof_trials in spoofs.items():
         for other, theirs in spoofs.items():
-            lacking = sorted(set(one.attack) - set(theirs.attack))
+            lacking = sorted(set(spoof_trials.attack) - set(theirs.attack))
             if lacking:
                 raise InputError(f"attack {lacking[0]!r} has {kind} scores but no {other} scores")
     return sorted(next(iter(spoofs.values())).attack)

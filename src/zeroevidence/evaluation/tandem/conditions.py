@@ -24,8 +24,8 @@ def evaluate_conditions(
     labels, **how
         As in `evaluate_tandem`.
     """
-    told = {"loosened": loaded.loosened, "phase": loaded.phase, **how}
-    rows = evaluate_tandem(loaded.data, by_attack=by == "attack", labels=labels, **told)
+    settings = {"loosened": loaded.loosened, "phase": loaded.phase, **how}
+    rows = evaluate_tandem(loaded.data, by_attack=by == "attack", labels=labels, **settings)
     for value, scores in loaded.parts.items():
-        rows += evaluate_tandem(scores, labels={**(labels or {}), str(by): value}, **told)
+        rows += evaluate_tandem(scores, labels={**(labels or {}), str(by): value}, **settings)
     return rows

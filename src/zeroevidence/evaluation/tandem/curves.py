@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zeroevidence.data.tandem import KINDS
-from zeroevidence.evaluation.rows.evaluation import Curve, Surface
-from zeroevidence.evaluation.scores.curves import as_curve, histograms, thinned
+from zeroevidence.evaluation.rows.curves import Curve, Surface, as_curve, histograms, thinned
 from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.view import TandemView
@@ -28,9 +27,9 @@ def tandem_surfaces(view: TandemView) -> dict[str, Surface]:
     """Cost over both thresholds, the countermeasure's (x) and the verifier's (y)."""
     if view.asv is None or view.cm is None:
         return {}
-    found = tdcf_surface(*view.asv, *view.cm, view.model, points=_SURFACE_POINTS)
-    cm, asv = tuple(found.threshold_cm.tolist()), tuple(found.threshold_asv.tolist())
-    return {"t_dcf": Surface(cm, asv, tuple(tuple(line) for line in found.tdcf.tolist()))}
+    surface = tdcf_surface(*view.asv, *view.cm, view.model, points=_SURFACE_POINTS)
+    cm, asv = tuple(surface.threshold_cm.tolist()), tuple(surface.threshold_asv.tolist())
+    return {"t_dcf": Surface(cm, asv, tuple(tuple(line) for line in surface.tdcf.tolist()))}
 
 
 def tandem_profiles(view: TandemView) -> dict[str, Curve]:
@@ -55,12 +54,12 @@ def tandem_profiles(view: TandemView) -> dict[str, Curve]:
 
 def _threshold(view: TandemView, side: str) -> float | None:
     if side == "asv":
-        own = view_rates(view)
-        return None if own is None else own.threshold
+        tandem_rates = view_rates(view)
+        return None if tandem_rates is None else tandem_rates.threshold
     if side == "sasv":
         return None if view.sasv is None else adcf_min(*view.sasv, view.model).threshold
     rates = constrained_rates(view)
     if view.model.cm_threshold is not None or rates is None or view.cm is None:
-        given: float | None = view.model.cm_threshold
-        return given
+        threshold: float | None = view.model.cm_threshold
+        return threshold
     return tdcf_min(*view.cm, rates, view.model).threshold

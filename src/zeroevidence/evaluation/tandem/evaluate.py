@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 
-import numpy as np
-
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest
 from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, scores_by_attack, trial_classes
 from zeroevidence.evaluation.tandem.curves import tandem_curves, tandem_profiles, tandem_surfaces
@@ -21,6 +21,7 @@ from zeroevidence.evaluation.tandem.intervals import TandemSpreads, tandem_sprea
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.measure.tandem.view import TandemView
+from zeroevidence.uncertainty.level import LEVEL
 
 
 def evaluate_tandem(
@@ -29,6 +30,7 @@ def evaluate_tandem(
     model: CostModel | str = "2021",
     by_attack: bool = False,
     intervals: int = 200,
+    level: float = LEVEL,
     seed: int = 0,
     labels: Mapping[str, str] | None = None,
     loosened: Sequence[RelaxedRule] = (),
@@ -43,12 +45,16 @@ def evaluate_tandem(
     by_attack
         Also a row for each attack, all sharing the bona fide speech and the verifier's threshold.
     intervals
-        How many groups of speakers are left out in turn at most for the 95 % intervals, 0 for none. Speakers are left
+        How many groups of speakers are left out in turn at most for the intervals, 0 for none. Speakers are left
         out with all their trials on all sides; trials of unknown speakers are dealt to the groups. Where there are
         enough attacks, the interval of all attacks together is one for other attacks like these. Methods, flags and
         signature say what was done.
-    seed, labels
-        Of groups that are drawn; what the scores are of.
+    level
+        Confidence level of the intervals.
+    seed
+        Seed of the groups that are drawn.
+    labels
+        What the scores are of.
     loosened, phase
         Rules of reading that were loosened, and the part of a key that was read; enter the signature.
 
@@ -65,17 +71,18 @@ def evaluate_tandem(
     name, model = _named_costs(model)
     if intervals < 0:
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
-    classes, known = trial_classes(scores)
+    classes, speakers = trial_classes(scores)
     attacks = attacks_of(scores, classes) if by_attack else []
     drawn = tandem_spreads(classes, attacks, model, intervals, seed) if intervals else None
     setup = Setup(
         families=("tandem",),
         tandem=TandemSetup(name, model.form, model.convention, ALL, phase, model.asv_threshold, model.cm_threshold),
         intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
+        level=level,
         seed=seed,
         loosened=tuple(loosened),
     )
-    counted = None if scores.speakers is None else len(known)
+    counted = None if scores.speakers is None else len(speakers)
     return [
         _row(attack, TandemView(part, model), drawn, setup, labels or {}, counted)
         for attack, part in scores_by_attack(classes, attacks).items()
@@ -94,7 +101,7 @@ def _row(
     measured = compute_family("tandem", view)
     assert setup.tandem is not None
     return Evaluation(
-        metrics=_metrics(measured, view, drawn, attack),
+        metrics=_metrics(measured, view, drawn, attack, setup.level),
         counts=_counts(view.scores) | ({} if speakers is None else {"speakers": speakers}),
         setup=replace(setup, tandem=replace(setup.tandem, attack=attack), data=digest(view.scores.values())),
         labels=labels,
@@ -111,18 +118,15 @@ def _row(
 
 
 def _metrics(
-    values: Mapping[str, float], view: TandemView, drawn: TandemSpreads | None, attack: str
+    values: Mapping[str, float], view: TandemView, drawn: TandemSpreads | None, attack: str, level: float
 ) -> dict[str, MeasureResult]:
+    unit = "" if drawn is None else f"{drawn.unit} and attack" if drawn.by_attack and attack == ALL else drawn.unit
     metrics = {}
     for name, value in values.items():
-        entry = MEASURES[name]
-        method, low, high = entry.method_of(view), None, None
-        found = None if drawn is None else drawn.spreads[attack].get(name)
-        if drawn is not None and found is not None:
-            low, high = (float(one) for one in np.clip(found.limits(value), entry.low, entry.high))
-            unit = f"{drawn.unit} and attack" if drawn.by_attack and attack == ALL else drawn.unit
-            method = "; ".join(filter(None, (method, f"interval by {unit}")))
-        metrics[name] = MeasureResult(value, entry.unit, method, low, high, spread=found)
+        result = MeasureResult.of(name, value, MEASURES[name].method_of(view))
+        spread = None if drawn is None else drawn.spreads[attack].get(name)
+        method = "; ".join(filter(None, (result.method, f"interval by {unit}")))
+        metrics[name] = with_limits(result, name, spread, level, bound=False, method=method)
     return metrics
 
 

@@ -56,18 +56,18 @@ def tandem_spreads(
     rows = [ALL, *attacks]
     values: dict[str, list[dict[str, float]]] = {row: [] for row in rows}
     for g in range(groups.number):
-        kept = {kind: (groups.of[kind] != g) & (groups.heard[kind] != g) for kind in classes}
-        for row, part in _parts(classes, kept, attacks):
+        remaining = {kind: (groups.of[kind] != g) & (groups.heard[kind] != g) for kind in classes}
+        for row, part in _parts(classes, remaining, attacks):
             values[row].append(_measured(part, model))
     left_out_attacks = _without_attacks(classes, model)
     whole = {row: _measured(part, model) for row, part in scores_by_attack(classes, attacks).items()}
     spreads = {row: _spreads(whole[row], values[row], groups) for row in rows}
     spreads[ALL] = _widened(spreads[ALL], left_out_attacks)
-    alone = {kind: int(np.count_nonzero(one.speaker < 0)) for kind, one in classes.items()}
-    unit, flags = _unit(alone, sum(alone.values()), sum(len(one.scores) for one in classes.values()))
+    alone = {kind: int(np.count_nonzero(trials.speaker < 0)) for kind, trials in classes.items()}
+    unit, flags = _unit(alone, sum(alone.values()), sum(len(trials.scores) for trials in classes.values()))
     if unit == "speaker":
         flags += resampling_flags(unit, groups.clusters, groups.people)
-    lost = {row: sum(not one for one in values[row]) for row in rows}
+    lost = {row: sum(not replicate for replicate in values[row]) for row in rows}
     missing = {row: [flag("values-left-out", lost=n, times=groups.number)] if n else [] for row, n in lost.items()}
     found_flags = {row: (*flags, *missing[row]) for row in rows}
     return TandemSpreads(spreads, unit, bool(left_out_attacks), groups.number, found_flags)
@@ -76,8 +76,8 @@ def tandem_spreads(
 def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, float]:
     """The measures; none where a class is empty, or a legacy cost is not defined."""
     try:
-        found = compute_family("tandem", TandemView(part, model))
-        return {name: value for name, value in found.items() if isinstance(value, float)}
+        values = compute_family("tandem", TandemView(part, model))
+        return {name: value for name, value in values.items() if isinstance(value, float)}
     except InputError:
         return {}
 
@@ -85,45 +85,47 @@ def _measured(part: Mapping[str, FloatArray], model: CostModel) -> dict[str, flo
 def _groups(classes: Mapping[str, TrialClass], most: int, seed: int) -> _Groups:
     """Speakers, or groups of them; trials of unknown speakers are dealt to these, or to groups of their own."""
     rng = generator(seed, 3, 0)
-    speakers = 1 + max(int(one.speaker.max(initial=-1)) for one in classes.values())
-    clusters = speakers if speakers > 1 else min(len(one.scores) for one in classes.values())
+    speakers = 1 + max(int(trials.speaker.max(initial=-1)) for trials in classes.values())
+    clusters = speakers if speakers > 1 else min(len(trials.scores) for trials in classes.values())
     number = min(most, clusters)
     group = draw_groups(speakers, most, seed) if speakers > 1 else np.empty(0, dtype=np.int64)
     of, effective, shares = {}, [], np.zeros(number)
-    for kind, one in classes.items():
-        dealt = rng.permutation(np.arange(len(one.scores)) % number)
-        known = one.speaker >= 0
-        of[kind] = np.where(known, np.append(group, 0)[one.speaker], dealt)
-        shares = np.maximum(shares, np.bincount(of[kind], minlength=number) / len(one.scores))
-        people = effective_number(np.bincount(one.speaker[known]).astype(float)) if known.any() else 0.0
-        effective.append(people + float(np.count_nonzero(~known)))
-    heard = {kind: np.where(one.heard >= 0, np.append(group, 0)[one.heard], -1) for kind, one in classes.items()}
+    for kind, trials in classes.items():
+        dealt = rng.permutation(np.arange(len(trials.scores)) % number)
+        named = trials.speaker >= 0
+        of[kind] = np.where(named, np.append(group, 0)[trials.speaker], dealt)
+        shares = np.maximum(shares, np.bincount(of[kind], minlength=number) / len(trials.scores))
+        people = effective_number(np.bincount(trials.speaker[named]).astype(float)) if named.any() else 0.0
+        effective.append(people + float(np.count_nonzero(~named)))
+    heard = {
+        kind: np.where(trials.heard >= 0, np.append(group, 0)[trials.heard], -1) for kind, trials in classes.items()
+    }
     return _Groups(of, heard, number, clusters, min(effective), shares)
 
 
 def _spreads(whole: Mapping[str, float], values: Sequence[Mapping[str, float]], groups: _Groups) -> dict[str, Spread]:
-    found = {}
+    spreads = {}
     for name, value in whole.items() if groups.clusters >= LEAST_PEOPLE else ():
-        left_out = np.array([one.get(name, np.nan) for one in values])
+        left_out = np.array([replicate.get(name, np.nan) for replicate in values])
         spread = spread_of(value, left_out, groups.shares, groups.people)
         if spread is not None:
-            found[name] = spread
-    return found
+            spreads[name] = spread
+    return spreads
 
 
 def _without_attacks(classes: Mapping[str, TrialClass], model: CostModel) -> list[dict[str, float]]:
     """The measures without each attack; none where there are too few attacks to speak of others like them."""
-    spoofs = {kind: one for kind, one in classes.items() if kind.endswith("spoof")}
-    names = sorted({name for one in spoofs.values() for name in one.attack})
-    if len(names) < _LEAST_ATTACKS or not all(one.is_labelled for one in spoofs.values()):
+    spoofs = {kind: trials for kind, trials in classes.items() if kind.endswith("spoof")}
+    names = sorted({name for trials in spoofs.values() for name in trials.attack})
+    if len(names) < _LEAST_ATTACKS or not all(trials.is_labelled for trials in spoofs.values()):
         return []
-    found = []
+    values = []
     for name in names:
-        part = {kind: one.scores for kind, one in classes.items()}
-        for kind, one in spoofs.items():
-            part[kind] = np.delete(one.scores, one.attack.get(name, np.empty(0, dtype=np.int64)))
-        found.append(_measured(part, model))
-    return found
+        part = {kind: trials.scores for kind, trials in classes.items()}
+        for kind, trials in spoofs.items():
+            part[kind] = np.delete(trials.scores, trials.attack.get(name, np.empty(0, dtype=np.int64)))
+        values.append(_measured(part, model))
+    return values
 
 
 def _widened(spreads: Mapping[str, Spread], without: Sequence[Mapping[str, float]]) -> dict[str, Spread]:
@@ -131,12 +133,12 @@ def _widened(spreads: Mapping[str, Spread], without: Sequence[Mapping[str, float
     if not without:
         return dict(spreads)
     shares = np.full(len(without), 1.0 / len(without))
-    found = {}
-    for name, one in spreads.items():
+    joined = {}
+    for name, spread in spreads.items():
         values = np.array([part.get(name, np.nan) for part in without])
         attacks = spread_of(0.0, values, shares, float(len(without)))
-        found[name] = one if attacks is None else one.beside(attacks)
-    return found
+        joined[name] = spread if attacks is None else spread.beside(attacks)
+    return joined
 
 
 def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[Flag]]:
@@ -151,15 +153,15 @@ def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[
 
 
 def _parts(
-    classes: Mapping[str, TrialClass], kept: Mapping[str, BoolArray], attacks: Sequence[str]
+    classes: Mapping[str, TrialClass], remaining: Mapping[str, BoolArray], attacks: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, FloatArray]]]:
     """The scores that are kept, for all attacks and for each; still ascending, so sorting them again is quick."""
-    whole = {kind: one.scores[kept[kind]] for kind, one in classes.items()}
+    whole = {kind: trials.scores[remaining[kind]] for kind, trials in classes.items()}
     yield ALL, whole
     for attack in attacks:
-        own = {
-            kind: one.scores[one.attack[attack]][kept[kind][one.attack[attack]]]
-            for kind, one in classes.items()
+        scores = {
+            kind: trials.scores[trials.attack[attack]][remaining[kind][trials.attack[attack]]]
+            for kind, trials in classes.items()
             if kind.endswith("spoof")
         }
-        yield attack, {**whole, **own}
+        yield attack, {**whole, **scores}

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.typed import load_json, typed
+from zeroevidence.data.files.json_values import load_json, typed
 from zeroevidence.errors import InputError, UsageError
 
 _MAGIC = b"ZEBLOCK2"

@@ -1,4 +1,4 @@
-"""What vectors tell about an attribute without a classifier in between."""
+"""Mutual information of vectors and an attribute, without a classifier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mutual_information(
 ) -> FloatArray:
     """Mutual information between each dimension and the labels, in bits.
 
-    Estimated by nearest neighbours [Ross 2014] (scikit-learn). Each dimension is looked at alone: what several tell
+    Estimated by nearest neighbours [Ross 2014] (scikit-learn). Each dimension is considered alone: what several reveal
     only together is not seen, and the estimate is biased upwards where vectors of one speaker resemble each other. Of
     more than 5000 vectors a seeded sample is taken.
     """
@@ -28,8 +28,8 @@ def mutual_information(
     if len(x) > _MOST_ROWS:
         some = np.sort(np.random.default_rng(seed).choice(len(x), _MOST_ROWS, replace=False))
         x, y = x[some], y[some]
-    found: FloatArray = information_by_column(x, y, neighbours=neighbours, seed=seed) / LN2
-    return found
+    bits: FloatArray = information_by_column(x, y, neighbours=neighbours, seed=seed) / LN2
+    return bits
 
 
 @attribute_measure(

@@ -1,8 +1,8 @@
 """Mutual information of single numbers and labels by nearest neighbours [Ross 2014].
 
-Of numbers on a line, the neighbours of one stand beside it once they are sorted. So what takes scikit-learn a tree for
-every column and class takes a sort here. The answers are scikit-learn's, which is still asked about small classes: it
-computes distances in these in another way.
+On a line, nearest neighbours are adjacent once the numbers are sorted, so a sort replaces the trees that scikit-learn
+builds for every column and class. The results are those of scikit-learn, which is still used for small classes, where
+it computes distances in another way.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ def information_by_column(
 
     Parameters
     ----------
-    vectors, labels
-        Rows of numbers, and the class of each.
+    vectors
+        Rows of numbers.
+    labels
+        The class of each row.
     neighbours
-        In the same class, whose distance is the radius in which all classes are counted.
+        Number of neighbours in the same class whose distance is the radius in which all classes are counted.
     seed
-        Of the noise that parts equal numbers.
+        Seed of the noise that separates equal numbers.
     """
     classes, counts = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     if counts.min() < 2 * (neighbours + 1):
@@ -40,9 +42,9 @@ def information_by_column(
     x = scale(np.array(vectors, dtype=np.float64), with_mean=False, copy=False)
     noise = np.random.RandomState(seed).standard_normal(size=x.shape)  # as scikit-learn draws it
     x += 1e-10 * np.maximum(1, np.mean(np.abs(x), axis=0)) * noise
-    known = psi(len(x)) + psi(neighbours) - np.mean(psi(counts[classes]))
-    found = [known - np.mean(psi(_within(column, classes, neighbours))) for column in x.T]
-    return np.maximum(0.0, np.array(found))
+    constant = psi(len(x)) + psi(neighbours) - np.mean(psi(counts[classes]))
+    nats = [constant - np.mean(psi(_within(column, classes, neighbours))) for column in x.T]
+    return np.maximum(0.0, np.array(nats))
 
 
 def _within(x: FloatArray, classes: IntArray, neighbours: int) -> IntArray:
@@ -50,9 +52,9 @@ def _within(x: FloatArray, classes: IntArray, neighbours: int) -> IntArray:
     order = np.argsort(x)
     x, classes = x[order], classes[order]
     radius = np.empty(len(x))
-    for one in np.unique(classes):
-        own = classes == one
-        radius[own] = _distance(x[own], neighbours)
+    for label in np.unique(classes):
+        members = classes == label
+        radius[members] = _distance(x[members], neighbours)
     first, last = np.searchsorted(x, x - radius), np.searchsorted(x, x + radius, side="right") - 1
     # Rounded sums may let in the neighbour at the radius itself, or leave out the one before.
     ends = len(x) - 1

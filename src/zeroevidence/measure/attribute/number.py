@@ -1,4 +1,4 @@
-"""What attackers tell about an attribute that is a number, or has several classes, in bits and by how far they err."""
+"""Measures of attacks on an attribute that is a number or has several classes: information and errors of guesses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,26 @@ from zeroevidence.measure.softplus import LN2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guesses:
-    """What an attacker says of n vectors of S people.
+    """Densities and guesses of an attacker for n vectors of S people.
+
+    The logarithm of the density of a scaled number y, relative to the marginal, is slope y + curve y^2 / 2 - total.
 
     Parameters
     ----------
-    people, numbers
-        Whose each vector is, and the number of each person, scaled as the attacker has it and as it is.
-    slope, curve, total, known
-        The logarithm of the density of a scaled number y, relative to the marginal, is slope y + curve y^2 / 2 - total,
-        where the total is over so many known people.
+    people
+        Whose each vector is.
+    scaled
+        The number of each person on the attacker's scale.
+    numbers
+        The number of each person.
+    slope
+        Coefficient of y for each vector.
+    curve
+        Coefficient of y^2 / 2 for each vector.
+    total
+        Logarithm of the normalisation for each vector, a mean over the training people.
+    known
+        Number of training people.
     guess
         The number that is guessed for each vector.
     """
@@ -36,40 +47,40 @@ class Guesses:
     known: int
     guess: FloatArray
 
-    def bits(self, given: IntArray) -> FloatArray:
-        """What is said of each person, if they have the number of another; theirs counts as one more of the known."""
-        y = self.scaled[given][self.people]
+    def bits(self, assigned: IntArray) -> FloatArray:
+        """Return the bits about each person, who is assigned another's number and counts as a training person."""
+        y = self.scaled[assigned][self.people]
         f = self.slope * y + 0.5 * self.curve * y**2
         total = np.logaddexp(self.total + np.log(self.known), f) - np.log(self.known + 1.0)
         return self._by_person((f - total) / LN2)
 
-    def errors(self, given: IntArray) -> FloatArray:
-        """How far guesses are from the numbers of others."""
-        return self._by_person(np.abs(self.guess - self.numbers[given][self.people]))
+    def errors(self, assigned: IntArray) -> FloatArray:
+        """Return the mean absolute error for each person, given whose number each is assigned."""
+        return self._by_person(np.abs(self.guess - self.numbers[assigned][self.people]))
 
     def moments(self, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and mean square of something for each person."""
+        """Return mean and mean square of the guesses for each person."""
         return self._by_person(guess), self._by_person(guess**2)
 
     def _by_person(self, rows: FloatArray) -> FloatArray:
         counts = np.bincount(self.people, minlength=len(self.numbers))
-        found: FloatArray = np.bincount(self.people, weights=rows, minlength=len(self.numbers)) / counts
-        return found
+        means: FloatArray = np.bincount(self.people, weights=rows, minlength=len(self.numbers)) / counts
+        return means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberView:
-    """Some people (by number), and whose number everybody is given: their own, or another's under permutation."""
+    """Guesses about some people, and whose number each is assigned: their own, or another's under permutation."""
 
-    told: Guesses
+    guesses: Guesses
     people: IntArray
-    given: IntArray
+    assigned: IntArray
 
     @classmethod
-    def whole(cls, told: Guesses) -> NumberView:
-        """Everybody with their own number."""
-        everyone = np.arange(len(told.numbers))
-        return cls(told, everyone, everyone)
+    def whole(cls, guesses: Guesses) -> NumberView:
+        """Return the view of all people with their own numbers."""
+        everyone = np.arange(len(guesses.numbers))
+        return cls(guesses, everyone, everyone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,16 +93,16 @@ class ClassView:
 
 
 def class_bits(log_posteriors: FloatArray, labels: IntArray) -> FloatArray:
-    """What calibrated log-probabilities of K classes, equally likely before, tell of each row, in bits.
+    """Return the information of calibrated log-posteriors of K equally likely classes about each row, in bits.
 
     Examples
     --------
     >>> class_bits(np.log([[0.5, 0.25, 0.25]]), np.array([0])).round(3).tolist()
     [0.585]
     """
-    own = log_posteriors[np.arange(len(labels)), labels]
-    found: FloatArray = own / LN2 + np.log2(log_posteriors.shape[1])
-    return found
+    of_label = log_posteriors[np.arange(len(labels)), labels]
+    bits: FloatArray = of_label / LN2 + np.log2(log_posteriors.shape[1])
+    return bits
 
 
 @attribute_measure(
@@ -114,7 +125,7 @@ def attribute_bits(view: Any) -> float | None:
     Mean bits of the people, or of the weighted rows of classes; None for other views.
     """
     if isinstance(view, NumberView):
-        return float(view.told.bits(view.given)[view.people].mean())
+        return float(view.guesses.bits(view.assigned)[view.people].mean())
     if isinstance(view, ClassView):
         return float(np.average(class_bits(view.log_posteriors, view.labels), weights=view.weights))
     return None
@@ -136,7 +147,7 @@ def attribute_correlation(view: Any) -> float | None:
     """
     if not isinstance(view, NumberView):
         return None
-    return _correlation(view.told.guess, view.told.numbers, view)
+    return _correlation(view.guesses.guess, view.guesses.numbers, view)
 
 
 @attribute_measure(
@@ -155,7 +166,7 @@ def attribute_rank_correlation(view: Any) -> float | None:
     """
     if not isinstance(view, NumberView):
         return None
-    return _correlation(_ranks(view.told.guess), _ranks(view.told.numbers), view)
+    return _correlation(_ranks(view.guesses.guess), _ranks(view.guesses.numbers), view)
 
 
 @attribute_measure(
@@ -175,13 +186,13 @@ def attribute_error(view: Any) -> float | None:
     """
     if not isinstance(view, NumberView):
         return None
-    return float(view.told.errors(view.given)[view.people].mean())
+    return float(view.guesses.errors(view.assigned)[view.people].mean())
 
 
 def _correlation(guess: FloatArray, numbers: FloatArray, view: NumberView) -> float:
     """Of guesses for single vectors with the numbers of people, who count alike."""
-    mean, square = (one[view.people] for one in view.told.moments(guess))
-    truth = numbers[view.given][view.people]
+    mean, square = (moment[view.people] for moment in view.guesses.moments(guess))
+    truth = numbers[view.assigned][view.people]
     spread = float(square.mean() - mean.mean() ** 2)
     if spread <= 1e-12 * float(square.mean()) or np.ptp(truth) == 0.0:
         return 0.0
@@ -193,5 +204,5 @@ def _ranks(values: FloatArray) -> FloatArray:
     """Ranks, ties sharing their mean."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    found: FloatArray = (ends - 0.5 * (counts - 1))[which]
-    return found
+    ranks: FloatArray = (ends - 0.5 * (counts - 1))[which]
+    return ranks

@@ -1,4 +1,4 @@
-"""How far LLRs are from calibrated ones: devPAV, their mean distance from what PAV makes of them [Vergeer et al. 2021].
+"""devPAV: mean deviation of LLRs from their PAV calibration [Vergeer et al. 2021].
 
 In the plane of LLRs before (x) and after (y) pooling adjacent violators, calibrated LLRs lie on the diagonal. devPAV is
 the area between the diagonal and the line through the points, divided by the range of x.
@@ -64,5 +64,5 @@ def _devpav(view: PairView) -> float | None:
     """Mean deviation of LLRs from calibrated ones, as a power of ten; for LLRs only."""
     if not view.settings.llr or not isinstance(view, ScoreView):
         return None
-    found = devpav_of(view.ranked, view.blocks)
-    return None if np.isnan(found) else found
+    deviation = devpav_of(view.ranked, view.blocks)
+    return None if np.isnan(deviation) else deviation

@@ -1,8 +1,7 @@
-"""How strong evidence may be called, given how many comparisons it rests on [Vergeer et al. 2016].
+"""Empirical lower and upper bound (ELUB) of log-likelihood ratios [Vergeer et al. 2016].
 
 A likelihood ratio beyond what was seen is extrapolated. With one misleading score added to either class, deciding by a
-threshold may cost no more than deciding without evidence; the empirical lower and upper bound (ELUB) are the thresholds
-next to 0 at which it does.
+threshold may cost no more than deciding without evidence; the bounds are the thresholds next to 0 at which it does.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None
     if step is not None:
         return _on_grid(np.sort(target) / LN10, np.sort(nontarget) / LN10, step)
     levels = np.unique(np.concatenate((target, nontarget)))
-    missed, rejected = (np.searchsorted(np.sort(one), levels, "right") for one in (target, nontarget))
+    missed, rejected = (np.searchsorted(np.sort(scores), levels, "right") for scores in (target, nontarget))
     return _bounds(levels, missed.astype(np.float64), rejected.astype(np.float64))
 
 

@@ -188,10 +188,10 @@ def _tangents(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Held-out counts per (class, fold, cell), and what a mated and a non-mated score there count for and against."""
     folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
-    others = folds.sum(axis=1, keepdims=True) - folds
+    training = folds.sum(axis=1, keepdims=True) - folds
     _, share = best_width(folds, omega)
-    # A fold whose others lack a class has nothing to learn from: it shows no link.
-    links = (share > 0.5) & others.sum(axis=-1).all(axis=0)[:, None]
+    # A fold without training scores of one class shows no link.
+    links = (share > 0.5) & training.sum(axis=-1).all(axis=0)[:, None]
     gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
     return folds, gain, np.where(links, 2.0 * share**2, 0.0)
 

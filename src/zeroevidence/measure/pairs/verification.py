@@ -1,4 +1,4 @@
-"""Verification: how well one comparison tells a mated pair from a non-mated one.
+"""Verification: error rates and costs of telling mated from non-mated pairs by one score.
 
 Error rates, detection costs and the log-likelihood-ratio cost of Brümmer & du Preez (2006). A threshold accepts scores
 strictly above it; equal scores are accepted or rejected together.
@@ -317,7 +317,7 @@ def _cllr_min(view: PairView) -> float:
     return cllr_of(view.blocks)
 
 
-def _prior_words(view: PairView) -> str:
+def _describe_prior(view: PairView) -> str:
     return f"prior {view.settings.dcf_prior:g}"
 
 
@@ -328,7 +328,7 @@ def _prior_words(view: PairView) -> str:
     discloses="down",
     place=50,
     interval="smooth",
-    method=_prior_words,
+    method=_describe_prior,
     references=("vanleeuwen2007",),
     per_score=ScoreCost(
         lambda scores, settings: (scores <= _threshold(settings)).astype(np.float64),
@@ -358,7 +358,7 @@ def _threshold(settings: PairSettings) -> float:
     discloses="down",
     place=60,
     interval="oracle",
-    method=_prior_words,
+    method=_describe_prior,
     references=("vanleeuwen2007",),
 )
 def _dcf_min(view: PairView) -> float:

@@ -11,7 +11,7 @@ from zeroevidence.measure.views import PairSettings, PairView
 
 
 class ScoreView(PairView):
-    """The scores themselves."""
+    """All scores of both classes."""
 
     def __init__(self, ranked: RankedScores, settings: PairSettings | None = None) -> None:
         super().__init__(ranked.counts, settings or PairSettings())
@@ -32,10 +32,14 @@ class ScoreView(PairView):
 
     def linkability(self) -> float:
         """Linkability of the scores."""
-        how = self.settings
-        return linkability_of(self.ranked, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
+        settings = self.settings
+        return linkability_of(
+            self.ranked, self.blocks, method=settings.linkability, omega=settings.omega, seed=settings.seed
+        )
 
     def nonmated_linkability(self) -> float | None:
         """Linkability of non-mated pairs."""
-        how = self.settings
-        return nonmated_linkability_of(self.ranked, method=how.linkability, omega=how.omega, seed=how.seed)
+        settings = self.settings
+        return nonmated_linkability_of(
+            self.ranked, method=settings.linkability, omega=settings.omega, seed=settings.seed
+        )

@@ -189,7 +189,7 @@ def tag_of(strength: float, *, scale: Scale = ZEBRA_SCALE) -> str:
 
 
 def tag_odds(scale: Scale = ZEBRA_SCALE) -> dict[str, str]:
-    """How often an attacker is wrong who held both for equally likely, by category [table 1].
+    """Return how often an attacker with even prior odds is wrong, by category [table 1].
 
     Examples
     --------
@@ -197,10 +197,10 @@ def tag_odds(scale: Scale = ZEBRA_SCALE) -> dict[str, str]:
     'one wrong in 100 to 10 000'
     """
     lows = [f"{round(10.0**low):,}".replace(",", " ") for _, low in scale]
-    words = {"0": "50:50", scale[0][0]: "more disclosure than 50:50"}
+    descriptions = {"0": "50:50", scale[0][0]: "more disclosure than 50:50"}
     between = zip(scale[1:-1], lows[1:-1], lows[2:], strict=True)
-    words |= {name: f"one wrong in {low} to {high}" for (name, _), low, high in between}
-    return words | {scale[-1][0]: f"one wrong in at least {lows[-1]}"}
+    descriptions |= {name: f"one wrong in {low} to {high}" for (name, _), low, high in between}
+    return descriptions | {scale[-1][0]: f"one wrong in at least {lows[-1]}"}
 
 
 @takes_scores
@@ -254,7 +254,7 @@ def _few_enough(view: PairView) -> bool:
     return view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT
 
 
-def _llr_words(view: PairView) -> str:
+def _describe_calibration(view: PairView) -> str:
     return "scores as LLRs" if view.settings.calibration is None else "logistic on development pairs"
 
 
@@ -266,7 +266,7 @@ def _llr_words(view: PairView) -> str:
     discloses="up",
     place=82,
     interval=lambda view: "smooth" if _few_enough(view) else None,
-    method=_llr_words,
+    method=_describe_calibration,
     references=("nautsch2020",),
     per_score=ScoreCost(
         lambda scores, settings: evidence_gain(settings.llrs(scores)),
@@ -287,7 +287,7 @@ def _d_ece_actual(view: PairView) -> float | None:
     limits=(-D_ECE_MAX, np.inf),
     discloses="none",
     place=84,
-    method=_llr_words,
+    method=_describe_calibration,
     references=("nautsch2020",),
 )
 def _d_ece_loss(view: PairView) -> float | None:

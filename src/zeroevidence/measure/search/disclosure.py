@@ -1,7 +1,7 @@
-"""Local Information Disclosure: what one trial tells a search through N identities [Šterns et al.].
+"""Local Information Disclosure (LID) of a trial in a search among N identities [Šterns et al.].
 
 The attacker's posterior over identities is the softmax of the calibrated row; LID is the gain, in bits, of the
-true identity over its prior. Everything a search needs from a row is taken in one go over the matrix.
+true identity over its prior. Everything that is needed from a row is computed in one pass over the matrix.
 """
 
 from __future__ import annotations
@@ -30,11 +30,23 @@ from zeroevidence.measure.views import SearchView
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowEvidence:
-    """What a search learns from each trial."""
+    """Evidence of each trial of a search.
 
-    lid: FloatArray  # bits
-    greater: IntArray  # identities that score higher than the true one
-    equal: IntArray  # other identities that score the same
+    Parameters
+    ----------
+    lid
+        Disclosure in bits.
+    greater
+        Number of identities that score higher than the true one.
+    equal
+        Number of other identities that score the same.
+    identities
+        Number of enrolled identities.
+    """
+
+    lid: FloatArray
+    greater: IntArray
+    equal: IntArray
     identities: int
 
     @property
@@ -44,7 +56,7 @@ class RowEvidence:
 
 
 def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
-    """What searches through as many identities each learn together."""
+    """Return the evidence of several searches with equally many identities together."""
     if len(parts) == 1:
         return parts[0]
     lid, greater, equal = (
@@ -57,8 +69,8 @@ def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
 class Disclosure:
     """Summary over trials [table 2]. `alid` = `pdr` * `lid_pos` + `ndr` * `lid_neg`.
 
-    `lid_neg` is NaN where every trial tells something: there is no such trial, and 0 would be a value. `lid_pos` is 0
-    where no trial does, which no mean of positive values is.
+    `lid_neg` is NaN where every trial has positive disclosure: there is no other trial, and 0 would be a value.
+    `lid_pos` is 0 where no trial has, which no mean of positive values is.
     """
 
     alid: float
@@ -143,7 +155,7 @@ def _lid(
 
 
 def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
-    """A distribution over identities with no zero."""
+    """Return a prior over identities, normalised; refuse one with zeros or of another length."""
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape != (n_columns,):
         raise InputError(f"prior: expected {n_columns} probabilities, one per identity, got shape {prior.shape}")

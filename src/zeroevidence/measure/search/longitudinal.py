@@ -1,4 +1,4 @@
-"""Longitudinal disclosure: what an attacker learns who holds several recordings of one unknown person.
+"""Longitudinal disclosure: evidence from several recordings of one unknown speaker.
 
 LLRs of k independent recordings add up. Recordings of one person are not independent: they share the room, the
 microphone, the mood, and what the protection makes of the voice. The sum of their LLRs is therefore divided by
@@ -7,7 +7,7 @@ then worth k / (1 + (k - 1) r) independent ones. This is exact for Gaussian scor
 between recordings; elsewhere it is the shrunken sum with the highest likelihood. r is fitted on development people or,
 without them, on other people than those it is used for.
 
-An attacker may use fewer recordings than they hold. How many are used is chosen on the same other people.
+An attacker may use fewer recordings than are available. How many are used is chosen on the same other people.
 """
 
 from __future__ import annotations
@@ -30,16 +30,20 @@ _FIT_LIMIT = 2_000_000  # scores that r is fitted on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FusedEvidence:
-    """What each trial tells together with further recordings of its speaker.
+    """Evidence of each trial together with further recordings of its speaker.
 
     Parameters
     ----------
     k
-        Recordings that the attacker holds; of people with fewer all that there are.
+        Number of recordings that the attacker has; of speakers with fewer, all of them.
     worth
-        As many independent recordings are worth the same, averaged over trials.
-    lid, greater, equal
-        Disclosure in bits, and identities above and beside the true one.
+        Equivalent number of independent recordings, averaged over trials.
+    lid
+        Disclosure in bits.
+    greater
+        Number of identities that score higher than the true one.
+    equal
+        Number of other identities that score the same.
     singled
         1 where the predicate fires on exactly one identity.
     """
@@ -53,19 +57,20 @@ class FusedEvidence:
 
 
 def recording_counts(mated: IntArray) -> list[int]:
-    """The numbers of recordings that at least half of the people have; 1 is always among them.
+    """Return the numbers of recordings that at least half of the speakers have; 1 is always among them.
 
     Examples
     --------
     >>> recording_counts(np.array([0, 0, 0, 1, 1, 1, 2]))
     [1, 2, 3]
     """
-    return [k for k in NUMBERS if _have(mated, k)]
+    return [k for k in NUMBERS if _half_have(mated, k)]
 
 
-def _have(mated: IntArray, k: int) -> bool:
-    own = np.unique(mated, return_counts=True)[1]
-    return bool(2 * np.count_nonzero(own >= k) >= len(own))
+def _half_have(mated: IntArray, k: int) -> bool:
+    """Whether at least half of the speakers have k recordings."""
+    recordings = np.unique(mated, return_counts=True)[1]
+    return bool(2 * np.count_nonzero(recordings >= k) >= len(recordings))
 
 
 def fused_sums(llrs: FloatArray, mated: IntArray, k: int, seed: int) -> tuple[FloatArray, IntArray]:
@@ -79,13 +84,13 @@ def fused_sums(llrs: FloatArray, mated: IntArray, k: int, seed: int) -> tuple[Fl
     rng = np.random.default_rng(seed)
     order = np.argsort(mated, kind="stable")
     fused, size = np.empty(llrs.shape), np.empty(len(mated), dtype=np.int64)
-    for people in np.split(order, np.flatnonzero(np.diff(mated[order])) + 1):
-        own = rng.permutation(people)
-        n, used = len(own), min(k, len(own))
-        circle = llrs[np.concatenate((own, own[: used - 1]))]
+    for of_speaker in np.split(order, np.flatnonzero(np.diff(mated[order])) + 1):
+        trials = rng.permutation(of_speaker)
+        n, used = len(trials), min(k, len(trials))
+        circle = llrs[np.concatenate((trials, trials[: used - 1]))]
         before = np.concatenate((np.zeros((1, llrs.shape[1])), np.cumsum(circle, axis=0)))
-        fused[own] = before[used : used + n] - before[:n]
-        size[own] = used
+        fused[trials] = before[used : used + n] - before[:n]
+        size[trials] = used
     return fused, size
 
 
@@ -112,31 +117,33 @@ def fuse_recordings(
     log_prior: FloatArray | None = None,
     seed: int = 0,
 ) -> list[FusedEvidence]:
-    """What attackers learn who hold k recordings of one person, for each k.
+    """Return the evidence of k recordings of one speaker together, for each k.
 
     Parameters
     ----------
-    llrs, mated
-        Calibrated rows and their mated columns; trials with the same mated column are of one speaker.
+    llrs
+        Calibrated rows.
+    mated
+        Their mated columns; trials with the same mated column are of one speaker.
     ks
         Numbers of recordings, the smallest first; those of `recording_counts` unless given.
     dev
         Rows of development people. They are used where at least half of them have as many recordings as the largest k;
         otherwise the dependence is fitted on the evaluated people, fold by fold on the others.
     log_prior
-        Of the identities before any recording is heard; uniform unless given.
+        Logarithm of the prior over identities; uniform unless given.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> mated = np.repeat(np.arange(8), 6)
     >>> rows = rng.normal(-0.5, 1.0, (48, 8)) + np.eye(8)[mated]
-    >>> one, three = fuse_recordings(rows, mated, ks=(1, 3))
-    >>> bool(three.lid.mean() > one.lid.mean()), three.worth > 1.5
+    >>> single, three = fuse_recordings(rows, mated, ks=(1, 3))
+    >>> bool(three.lid.mean() > single.lid.mean()), three.worth > 1.5
     (True, True)
     """
     ks = recording_counts(mated) if ks is None else list(ks)
-    if dev is not None and not _have(dev[1], max(ks)):
+    if dev is not None and not _half_have(dev[1], max(ks)):
         dev = None
     if dev is not None:
         folds = [np.arange(len(mated))]
@@ -145,11 +152,11 @@ def fuse_recordings(
         folds = speaker_folds(mated, seed=seed)
         fits = [_Fit.tried(llrs, mated, k, seed, log_prior) for k in ks]
         chosen = [[fit.best(mated[rows]) for rows in folds] for fit in fits]
-    found = [
-        _fused(llrs, mated, k, list(zip(folds, (shared for shared, _ in own), strict=True)), dev, log_prior, seed)
-        for k, own in zip(ks, chosen, strict=True)
+    fused = [
+        _fused(llrs, mated, k, list(zip(folds, (shared for shared, _ in fit), strict=True)), dev, log_prior, seed)
+        for k, fit in zip(ks, chosen, strict=True)
     ]
-    return [_using_fewer(found[: place + 1], folds, chosen) for place in range(len(ks))]
+    return [_using_fewer(fused[: place + 1], folds, chosen) for place in range(len(ks))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,9 +190,9 @@ class _Fit:
         It is the most cautious candidate that is no more than a standard error below the best: few people do not show
         how far the next one may be off.
         """
-        kept = slice(None) if left_out is None else np.isin(self.people, left_out, invert=True)
-        means = self.lid[:, kept].mean(axis=1)
-        lost = self.lid[int(means.argmax()), kept] - self.lid[:, kept]
+        used = slice(None) if left_out is None else np.isin(self.people, left_out, invert=True)
+        means = self.lid[:, used].mean(axis=1)
+        lost = self.lid[int(means.argmax()), used] - self.lid[:, used]
         error = lost.std(axis=1) / np.sqrt(lost.shape[1])
         at = int(np.argmax(lost.mean(axis=1) <= error))
         return float(self.shared[at]), float(means[at])
@@ -202,13 +209,13 @@ def _fused(
 ) -> FusedEvidence:
     """All trials with k - 1 others each, every fold with its own dependence."""
     sums, size = fused_sums(llrs, mated, k, seed)
-    others = None if dev is None else fused_sums(*dev, k, seed)
+    dev_sums = None if dev is None else fused_sums(*dev, k, seed)
     scaled, singled = np.empty(llrs.shape), np.empty(len(mated), dtype=np.int64)
     worth = 0.0
     for rows, shared in folds:
         scaled[rows] = sums[rows] * shrinkage(size[rows], shared)[:, None]
         worth += float((size[rows] * shrinkage(size[rows], shared)).sum()) / len(mated)
-        elsewhere, sizes = (np.delete(sums, rows, axis=0), np.delete(size, rows)) if others is None else others
+        elsewhere, sizes = (np.delete(sums, rows, axis=0), np.delete(size, rows)) if dev_sums is None else dev_sums
         threshold = firing_threshold(elsewhere * shrinkage(sizes, shared)[:, None], llrs.shape[1])
         singled[rows] = firing_counts(scaled[rows], threshold) == 1
     true = scaled[np.arange(len(mated)), mated][:, None]
@@ -219,14 +226,14 @@ def _fused(
 
 
 def _using_fewer(
-    found: Sequence[FusedEvidence], folds: Sequence[IntArray], chosen: Sequence[Sequence[tuple[float, float]]]
+    fused: Sequence[FusedEvidence], folds: Sequence[IntArray], chosen: Sequence[Sequence[tuple[float, float]]]
 ) -> FusedEvidence:
-    """What is learned from the number of recordings that was best on other people, at most those of the last."""
-    last = found[-1]
+    """Return the evidence of the number of recordings that was best on other people, at most those of the last."""
+    last = fused[-1]
     columns = {name: getattr(last, name).copy() for name in ("lid", "greater", "equal", "singled")}
     worth = 0.0
     for place, rows in enumerate(folds):
-        best = found[int(np.argmax([own[place][1] for own in chosen[: len(found)]]))]
+        best = fused[int(np.argmax([fits[place][1] for fits in chosen[: len(fused)]]))]
         for name, column in columns.items():
             column[rows] = getattr(best, name)[rows]
         worth += best.worth * len(rows) / len(last.lid)
@@ -234,9 +241,9 @@ def _using_fewer(
 
 
 def make_nondecreasing(values: FloatArray) -> FloatArray:
-    """Values over the number of recordings, along the last axis, as they are where an attacker may use fewer.
+    """Return values over the number of recordings (last axis) that do not fall, since an attacker may use fewer.
 
-    Nobody who holds more knows less, so where estimates fall they are noise around one value: they are replaced by
+    More recordings cannot reveal less, so where estimates fall they are noise around one value: they are replaced by
     their mean (isotonic regression). The first, of one recording, stays as it is, and none is below it.
 
     Examples
@@ -253,4 +260,4 @@ def make_nondecreasing(values: FloatArray) -> FloatArray:
             np.max([np.min([means[i, j] for j in range(at, n)], axis=0) for i in range(1, at + 1)], axis=0)
             for at in range(1, n)
         ]
-        return np.stack([values[..., 0], *(np.maximum(values[..., 0], one) for one in pooled)], axis=-1)
+        return np.stack([values[..., 0], *(np.maximum(values[..., 0], pool) for pool in pooled)], axis=-1)

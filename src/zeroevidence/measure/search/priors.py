@@ -1,7 +1,7 @@
-r"""Local Information Disclosure to attackers who suspect the true person more or less beforehand.
+r"""Local Information Disclosure for other priors than the uniform one.
 
-Let the true identity have the prior :math:`\pi` and the others share the rest in equal parts. What the trial says is in
-one number, the likelihood ratio R of the true identity against the average of the others, and
+Let the true identity have the prior :math:`\pi` and the others share the rest in equal parts. The evidence of a trial
+is one number, the likelihood ratio R of the true identity against the average of the others, and
 
 .. math:: LID(\pi) = \log_2 \frac{R}{\pi R + 1 - \pi}.
 

@@ -1,6 +1,6 @@
-"""Rank disclosure: what the position of the true identity in a sorted list tells [Bäckström et al. 2026]; CMC.
+"""Rank disclosure: evidence in the rank of the true identity [Bäckström et al. 2026]; CMC.
 
-With gamma_k the probability that the true identity stands at rank k, a trial at rank k discloses log2(N gamma_k). Tied
+With gamma_k the probability that the true identity has rank k, a trial at rank k discloses log2(N gamma_k). Tied
 identities share their ranks in equal parts, so the mean rank stands and a row of equal scores discloses nothing.
 """
 
@@ -105,14 +105,14 @@ def top_k(greater: IntArray, equal: IntArray, k: int = 1) -> float:
     return float(np.clip((k - greater) / (equal + 1.0), 0.0, 1.0).mean())
 
 
-def guessing(identities: int) -> float:
-    """How often a guess is right in a search."""
+def guessing_rate(identities: int) -> float:
+    """Return how often a guess is right in a search."""
     return 1.0 / identities
 
 
-def chance_words(view: SearchView) -> str:
-    """The same in words."""
-    return f"chance {guessing(view.identities):.4g}"
+def describe_chance(view: SearchView) -> str:
+    """Describe the rate of right guesses."""
+    return f"chance {guessing_rate(view.identities):.4g}"
 
 
 @search_measure(
@@ -121,8 +121,8 @@ def chance_words(view: SearchView) -> str:
     unit="rate",
     place=70,
     headline=14,
-    method=chance_words,
-    chance=guessing,
+    method=describe_chance,
+    chance=guessing_rate,
     references=("sterns2026",),
 )
 def _top1(view: SearchView) -> FloatArray:
@@ -131,7 +131,7 @@ def _top1(view: SearchView) -> FloatArray:
 
 
 def _bits(view: SearchView) -> FloatArray | None:
-    """What each rank discloses, -inf where nobody stands."""
+    """Return what each rank discloses in bits; -inf for ranks that do not occur."""
     if view.ranks is None:
         return None
     with np.errstate(divide="ignore"):
@@ -154,7 +154,7 @@ def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
     bits = _bits(view)
     if bits is None or view.ranks is None:
         return None
-    with np.errstate(invalid="ignore"):  # a rank where nobody stands counts nothing, whatever its bits
+    with np.errstate(invalid="ignore"):  # a rank that does not occur counts nothing
         total: FloatArray = np.where(view.ranks > 0.0, view.ranks * bits, 0.0).sum(axis=1)
     return total
 
@@ -181,8 +181,8 @@ def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
     "identification rate",
     unit="rate",
     place=100,
-    method=chance_words,
-    chance=guessing,
+    method=describe_chance,
+    chance=guessing_rate,
     references=("backstrom2026",),
 )
 def _identification_rate(view: SearchView) -> FloatArray:

@@ -22,7 +22,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import search_measure
-from zeroevidence.measure.search.rank import chance_words, guessing
+from zeroevidence.measure.search.rank import describe_chance, guessing_rate
 from zeroevidence.measure.views import SearchView
 
 _BLOCK = 1 << 14  # numbers of identities below, at all sizes at once
@@ -31,7 +31,7 @@ _TABLE_BITS = 16  # of numbers whose factorials are kept
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeCurve:
-    """A measure over the size of something, with what chance gives at each size."""
+    """A measure over the number of identities, and its chance level at each."""
 
     x: IntArray
     y: FloatArray
@@ -58,10 +58,10 @@ def link_curve(greater: IntArray, equal: IntArray, identities: int, sizes: Seque
 
 def firing_threshold(scores: FloatArray, size: int) -> float:
     """The threshold that one in `size` of the entries exceeds; entries equal to it do not fire."""
-    wanted = scores.size // size
-    if wanted < 1:
+    firing = scores.size // size
+    if firing < 1:
         raise InputError(f"singling out: expected at least {size} calibration scores, got {scores.size}")
-    return _nth_largest(scores, wanted + 1)
+    return _nth_largest(scores, firing + 1)
 
 
 def _nth_largest(scores: FloatArray, n: int) -> float:
@@ -77,7 +77,7 @@ def _nth_largest(scores: FloatArray, n: int) -> float:
     step = 1 << 18
     candidates = [part[part >= guess] for part in (flat[i : i + step] for i in range(0, len(flat), step))]
     top = np.concatenate(candidates)
-    if len(top) < n:  # an unlucky sample: do it the slow way
+    if len(top) < n:  # an unlucky sample
         top = flat
     return float(np.partition(top, len(top) - n)[len(top) - n])
 
@@ -157,8 +157,8 @@ def _log_factorials(bits: int) -> FloatArray:
     place=110,
     headline=120,
     null=True,
-    method=chance_words,
-    chance=guessing,
+    method=describe_chance,
+    chance=guessing_rate,
     references=("vauquier2025",),
 )
 def _link_probability(view: SearchView) -> FloatArray:

@@ -12,7 +12,7 @@ from zeroevidence.measure.views import SearchView
 
 
 def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
-    """All trials of a search, each counted once; `singled` is None where nobody counted."""
+    """All trials of a search, each counted once; `singled` is None where these were not counted."""
     lid, identities = evidence.lid, evidence.identities
     sums = (np.array([column.sum()], dtype=np.float64) for column in trial_columns(evidence, singled))
     total, positive, lid_positive, first, linked, free, *more = sums

@@ -1,6 +1,6 @@
-r"""The actual cost of a tandem: both thresholds are set beforehand [Kinnunen et al. 2020].
+r"""Actual cost of a tandem whose thresholds are both set beforehand [Kinnunen et al. 2020].
 
-A trial goes wrong in four ways. With the rates of the countermeasure (CM) and of the verifier (ASV),
+There are four kinds of errors. With the rates of the countermeasure (CM) and of the verifier (ASV),
 
 - :math:`P_a = (1 - P_{miss}^{cm}) P_{miss}^{asv}`: the ASV rejects a target that the CM let pass,
 - :math:`P_b = (1 - P_{miss}^{cm}) P_{fa}^{asv}`: the ASV accepts another speaker that the CM let pass,
@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import tandem_measure
-from zeroevidence.measure.tandem.cost import CostModel, as_model, priced, relative
+from zeroevidence.measure.tandem.cost import CostModel, as_model, cost_weights, relative_cost
 from zeroevidence.measure.tandem.tdcf import AsvRates, view_rates
-from zeroevidence.measure.tandem.thresholds import accepted, ordered, rejected
+from zeroevidence.measure.tandem.thresholds import accepted_share, rejected_share, sorted_scores
 from zeroevidence.measure.tandem.view import TandemView
 
 
@@ -52,25 +52,28 @@ def tdcf_act(
     Examples
     --------
     >>> rates = AsvRates(p_miss=0.1, p_fa=0.2, p_fa_spoof=0.5)
-    >>> found = tdcf_act([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates, 0.0)
-    >>> found.p_a, found.p_b, found.p_c, found.p_d
+    >>> cost = tdcf_act([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates, 0.0)
+    >>> cost.p_a, cost.p_b, cost.p_c, cost.p_d
     (0.07500000000000001, 0.15000000000000002, 0.25, 0.25)
     """
     if math.isnan(threshold):
         raise InputError("the CM threshold is NaN")
-    miss, fa = rejected(ordered(bonafide, "bona fide"), threshold), accepted(ordered(spoof, "spoof"), threshold)
+    miss, fa = (
+        rejected_share(sorted_scores(bonafide, "bona fide"), threshold),
+        accepted_share(sorted_scores(spoof, "spoof"), threshold),
+    )
     p_a, p_b, p_c, p_d = (1.0 - miss) * rates.p_miss, (1.0 - miss) * rates.p_fa, fa * rates.p_fa_spoof, miss
-    w_miss, w_fa, w_spoof = priced(as_model(model))
-    cost = relative(w_miss * (p_a + p_d) + w_fa * p_b + w_spoof * p_c, min(w_miss, w_fa + w_spoof))
+    w_miss, w_fa, w_spoof = cost_weights(as_model(model))
+    cost = relative_cost(w_miss * (p_a + p_d) + w_fa * p_b + w_spoof * p_c, min(w_miss, w_fa + w_spoof))
     return ActualCost(tdcf=float(cost), p_a=p_a, p_b=p_b, p_c=p_c, p_d=p_d)
 
 
-def _found(view: TandemView) -> ActualCost | None:
+def _actual_cost(view: TandemView) -> ActualCost | None:
     """The cost at the thresholds of the model; None where it sets none for the countermeasure."""
     rates, threshold, cm = view_rates(view), view.model.cm_threshold, view.cm
     if rates is None or cm is None or threshold is None:
         return None
-    return view.once("tdcf_act", lambda: tdcf_act(*cm, rates, threshold, view.model))
+    return view.cached("tdcf_act", lambda: tdcf_act(*cm, rates, threshold, view.model))
 
 
 def _thresholds(view: TandemView) -> str:
@@ -89,8 +92,8 @@ def _thresholds(view: TandemView) -> str:
 )
 def _tdcf_act(view: TandemView) -> float | None:
     """Cost of verifier and countermeasure at thresholds that were set beforehand; 1 is deciding blindly."""
-    found = _found(view)
-    return None if found is None else found.tdcf
+    cost = _actual_cost(view)
+    return None if cost is None else cost.tdcf
 
 
 @tandem_measure(
@@ -106,5 +109,5 @@ def _tdcf_act(view: TandemView) -> float | None:
 )
 def _tdcf_errors(view: TandemView) -> dict[str, float] | None:
     """Error rates: a ASV rejects a target, b it accepts a non-target, c both accept a spoof, d CM rejects a target."""
-    found = _found(view)
-    return None if found is None else {"a": found.p_a, "b": found.p_b, "c": found.p_c, "d": found.p_d}
+    cost = _actual_cost(view)
+    return None if cost is None else {"a": cost.p_a, "b": cost.p_b, "c": cost.p_c, "d": cost.p_d}

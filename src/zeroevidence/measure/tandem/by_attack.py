@@ -1,4 +1,4 @@
-"""Tandem measures for each kind of spoofing attack: which of them the tandem lets through.
+"""Tandem measures for each spoofing attack.
 
 Targets, non-targets and bona fide speech are shared, so the verifier keeps one threshold; the spoofs of one
 attack replace all spoofs, in the ASV's spoof acceptance rate and in the CM's scores alike. Each row uses the
@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem.cost import CostModel, as_model, cm_dcf_min, cm_eer
 from zeroevidence.measure.tandem.tdcf import asv_rates, fixed_rates, tdcf_joint_min, tdcf_min
 from zeroevidence.measure.tandem.teer import teer
-from zeroevidence.measure.tandem.thresholds import ordered, scores
+from zeroevidence.measure.tandem.thresholds import checked_scores, sorted_scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +60,8 @@ def by_attack(
     pooled figure is not the mean of the rows.
     """
     model = as_model(model)
-    tar, non = ordered(asv_target, "ASV target"), ordered(asv_nontarget, "ASV non-target")
-    bona = ordered(cm_bonafide, "CM bona fide")
+    tar, non = sorted_scores(asv_target, "ASV target"), sorted_scores(asv_nontarget, "ASV non-target")
+    bona = sorted_scores(cm_bonafide, "CM bona fide")
     asv, asv_labels = _labelled(asv_spoof, asv_attack, "ASV")
     cm, cm_labels = _labelled(cm_spoof, cm_attack, "CM")
     for here, there, system, other in (
@@ -96,7 +96,7 @@ def by_attack(
 def _labelled(
     values: ArrayLike, labels: ArrayLike, system: str
 ) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.str_]]]:
-    vector, names = scores(values, f"{system} spoof"), np.asarray(labels).astype(str)
+    vector, names = checked_scores(values, f"{system} spoof"), np.asarray(labels).astype(str)
     if names.shape != vector.shape:
         raise InputError(f"{vector.size} {system} spoof scores but {names.size} attack labels")
     return vector, names

@@ -1,4 +1,4 @@
-r"""What wrong decisions cost: the cost model, and the costs of one score per trial.
+r"""Cost model of decisions, and detection costs of systems with one score per trial.
 
 The a-DCF of a single spoofing-robust verifier [Shim et al., "a-DCF: an architecture agnostic metric with
 application to spoofing-robust speaker verification", Odyssey 2024] and the costs of a countermeasure (CM) on
@@ -6,8 +6,8 @@ its own [ASVspoof 5 evaluation plan]. `measure.tandem` has the costs of a verifi
 
 Higher scores speak for acceptance (target, bona fide); a score is accepted when it is **at least** the
 threshold, and the threshold ``inf`` rejects everything. Equal scores are accepted or rejected together. Costs
-are divided by the best that can be had without looking at the scores; where that best is already free (0), a
-cost of 0 counts as 1, no better than not looking, and any other as ``inf``.
+are divided by that of the best decision without scores; where that is already 0, a cost of 0 counts as 1, no better
+than ignoring the scores, and any other as ``inf``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
-    accepted,
-    cheapest,
+    accepted_share,
+    cheapest_threshold,
     check_convention,
-    crossing,
-    ordered,
-    rejected,
-    scores,
+    checked_scores,
+    equal_error_point,
+    rejected_share,
+    sorted_scores,
 )
 from zeroevidence.measure.tandem.view import TandemView
 
@@ -132,8 +132,8 @@ def adcf(
     """a-DCF (formula in `adcf_min`) of a spoofing-robust verifier at the threshold it is used with."""
     if math.isnan(threshold):
         raise InputError("the threshold is NaN")
-    tar, non = ordered(target, "target"), ordered(nontarget, "non-target")
-    return _adcf_at(tar, non, ordered(spoof, "spoof"), threshold, as_model(model))
+    tar, non = sorted_scores(target, "target"), sorted_scores(nontarget, "non-target")
+    return _adcf_at(tar, non, sorted_scores(spoof, "spoof"), threshold, as_model(model))
 
 
 def adcf_min(
@@ -148,9 +148,13 @@ def adcf_min(
     In [0, 1]. With :math:`\pi_{spoof} = 0` it is the plain minimum DCF of targets against non-targets.
     """
     model = as_model(model)
-    tar, non, spf = ordered(target, "target"), ordered(nontarget, "non-target"), ordered(spoof, "spoof")
-    w_miss, w_fa, w_spoof = priced(model)
-    return _adcf_at(tar, non, spf, cheapest(tar, [non, spf], w_miss, [w_fa, w_spoof]), model)
+    tar, non, spf = (
+        sorted_scores(target, "target"),
+        sorted_scores(nontarget, "non-target"),
+        sorted_scores(spoof, "spoof"),
+    )
+    w_miss, w_fa, w_spoof = cost_weights(model)
+    return _adcf_at(tar, non, spf, cheapest_threshold(tar, [non, spf], w_miss, [w_fa, w_spoof]), model)
 
 
 def cm_dcf(
@@ -168,19 +172,19 @@ def cm_dcf(
     """
     model = as_model(model)
     if threshold is None:
-        w_miss, w_fa = _cm_priced(model)
+        w_miss, w_fa = _cm_weights(model)
         threshold = -math.inf if w_fa == 0 else math.inf if w_miss == 0 else math.log(w_fa / w_miss)
     elif math.isnan(threshold):
         raise InputError("the CM threshold is NaN")
-    return _cm_at(ordered(bonafide, "bona fide"), ordered(spoof, "spoof"), threshold, model)
+    return _cm_at(sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof"), threshold, model)
 
 
 def cm_dcf_min(bonafide: ArrayLike, spoof: ArrayLike, model: CostModel | str = "asvspoof5") -> CmCost:
     """Minimum over the threshold of the normalised detection cost (formula in `cm_dcf`); in [0, 1]."""
     model = as_model(model)
-    bona, spf = ordered(bonafide, "bona fide"), ordered(spoof, "spoof")
-    w_miss, w_fa = _cm_priced(model)
-    return _cm_at(bona, spf, cheapest(bona, [spf], w_miss, [w_fa]), model)
+    bona, spf = sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof")
+    w_miss, w_fa = _cm_weights(model)
+    return _cm_at(bona, spf, cheapest_threshold(bona, [spf], w_miss, [w_fa]), model)
 
 
 def cm_eer(bonafide: ArrayLike, spoof: ArrayLike, *, convention: Convention = "pooled") -> float:
@@ -190,7 +194,7 @@ def cm_eer(bonafide: ArrayLike, spoof: ArrayLike, *, convention: Convention = "p
     least, tied trials walked singly with bona fide ones first.
     """
     check_convention(convention)
-    return crossing(ordered(bonafide, "bona fide"), ordered(spoof, "spoof"), convention).eer
+    return equal_error_point(sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof"), convention).eer
 
 
 def cm_cllr(bonafide: ArrayLike, spoof: ArrayLike) -> float:
@@ -199,40 +203,40 @@ def cm_cllr(bonafide: ArrayLike, spoof: ArrayLike) -> float:
     :math:`\frac{1}{2 \ln 2} [\text{mean} \ln(1 + e^{-s_{bona}}) + \text{mean} \ln(1 + e^{s_{spoof}})]`; 0 is
     perfect, 1 no information, ``inf`` an infinite LLR on the wrong side.
     """
-    bona, spf = scores(bonafide, "bona fide"), scores(spoof, "spoof")
+    bona, spf = checked_scores(bonafide, "bona fide"), checked_scores(spoof, "spoof")
     total = np.mean(np.logaddexp(0.0, -bona)) + np.mean(np.logaddexp(0.0, spf))
     return float(total / (2.0 * math.log(2.0)))
 
 
 def as_model(model: CostModel | str) -> CostModel:
-    """A cost model, or the preset of that name."""
+    """Return a cost model, or the preset of that name."""
     return CostModel.preset(model) if isinstance(model, str) else model
 
 
-def priced(model: CostModel) -> tuple[float, float, float]:
-    """What missing all targets, accepting all non-targets, accepting all spoofs would cost."""
+def cost_weights(model: CostModel) -> tuple[float, float, float]:
+    """Return the costs of missing all targets, of accepting all non-targets and of accepting all spoofs."""
     return model.c_miss * model.pi_tar, model.c_fa * model.pi_non, model.c_fa_spoof * model.pi_spoof
 
 
-def _cm_priced(model: CostModel) -> tuple[float, float]:
+def _cm_weights(model: CostModel) -> tuple[float, float]:
     return model.c_miss * (1.0 - model.pi_spoof), model.c_fa_spoof * model.pi_spoof
 
 
 def _adcf_at(tar: FloatArray, non: FloatArray, spf: FloatArray, threshold: float, model: CostModel) -> AgnosticCost:
-    miss, fa, fs = rejected(tar, threshold), accepted(non, threshold), accepted(spf, threshold)
-    w_miss, w_fa, w_spoof = priced(model)
-    value = relative(w_miss * miss + w_fa * fa + w_spoof * fs, min(w_miss, w_fa + w_spoof))
+    miss, fa, fs = rejected_share(tar, threshold), accepted_share(non, threshold), accepted_share(spf, threshold)
+    w_miss, w_fa, w_spoof = cost_weights(model)
+    value = relative_cost(w_miss * miss + w_fa * fa + w_spoof * fs, min(w_miss, w_fa + w_spoof))
     return AgnosticCost(adcf=float(value), threshold=threshold, p_miss=miss, p_fa=fa, p_fa_spoof=fs)
 
 
 def _cm_at(bona: FloatArray, spf: FloatArray, threshold: float, model: CostModel) -> CmCost:
-    miss, fa = rejected(bona, threshold), accepted(spf, threshold)
-    w_miss, w_fa = _cm_priced(model)
-    value = relative(w_miss * miss + w_fa * fa, min(w_miss, w_fa))
+    miss, fa = rejected_share(bona, threshold), accepted_share(spf, threshold)
+    w_miss, w_fa = _cm_weights(model)
+    value = relative_cost(w_miss * miss + w_fa * fa, min(w_miss, w_fa))
     return CmCost(dcf=float(value), threshold=threshold, p_miss=miss, p_fa=fa)
 
 
-def relative(cost: FloatArray | float, default: float) -> FloatArray:
+def relative_cost(cost: FloatArray | float, default: float) -> FloatArray:
     """Cost over the default cost; a free default makes 0 count as 1 and anything else as inf."""
     cost = np.asarray(cost, dtype=np.float64)
     with np.errstate(over="ignore"):

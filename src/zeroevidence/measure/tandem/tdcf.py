@@ -1,9 +1,9 @@
-r"""Tandem detection costs: what a verifier (ASV) behind a spoofing countermeasure (CM) costs its owner.
+r"""Tandem detection costs of a verifier (ASV) behind a spoofing countermeasure (CM).
 
 ASV-constrained t-DCF, legacy [ASVspoof 2019 evaluation plan] and revised, and the unconstrained t-DCF
 [Kinnunen et al., "Tandem assessment of spoofing countermeasures and automatic speaker verification:
 fundamentals", TASLP 2020, doi 10.1109/TASLP.2020.3009494]. The cost model and the costs of single systems
-(a-DCF, CM) come from `measure.tandem.cost` and are public here too.
+(a-DCF, CM) are in `measure.tandem.cost`.
 
 Higher scores speak for acceptance (target, bona fide); a score is accepted when it is **at least** the
 threshold, and the threshold ``inf`` rejects everything. Equal scores are accepted or rejected together.
@@ -20,60 +20,21 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import tandem_measure
-from zeroevidence.measure.tandem.cost import (
-    PRESETS,
-    AgnosticCost,
-    CmCost,
-    CostModel,
-    adcf,
-    adcf_min,
-    as_model,
-    cm_cllr,
-    cm_dcf,
-    cm_dcf_min,
-    cm_eer,
-    priced,
-    relative,
-)
+from zeroevidence.measure.tandem.cost import CostModel, as_model, cost_weights, relative_cost
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
-    accepted,
-    cheapest,
+    accepted_share,
+    cheapest_threshold,
     cheapest_thresholds,
     check_convention,
-    crossing,
-    merge,
-    ordered,
-    rejected,
-    scores,
-    spread,
+    checked_scores,
+    equal_error_point,
+    operating_points,
+    rejected_share,
+    sorted_scores,
+    spaced_indices,
 )
 from zeroevidence.measure.tandem.view import TandemView
-
-__all__ = [
-    "PRESETS",
-    "AgnosticCost",
-    "AsvRates",
-    "CmCost",
-    "Convention",
-    "CostModel",
-    "JointCost",
-    "TandemCost",
-    "TandemCurve",
-    "TandemSurface",
-    "adcf",
-    "adcf_min",
-    "asv_rates",
-    "cm_cllr",
-    "cm_dcf",
-    "cm_dcf_min",
-    "cm_eer",
-    "tdcf_curve",
-    "tdcf_joint_min",
-    "tdcf_min",
-    "tdcf_surface",
-    "tdcf_weights",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,18 +113,22 @@ def asv_rates(
     point. The EER reported beside them is always the linear interpolation on the ROC.
     """
     check_convention(convention)
-    tar, non, spf = ordered(target, "target"), ordered(nontarget, "non-target"), scores(spoof, "spoof")
+    tar, non, spf = (
+        sorted_scores(target, "target"),
+        sorted_scores(nontarget, "non-target"),
+        checked_scores(spoof, "spoof"),
+    )
     if threshold is None:
-        threshold = crossing(tar, non, convention).threshold
+        threshold = equal_error_point(tar, non, convention).threshold
     elif math.isnan(threshold):
         raise InputError("the ASV threshold is NaN")
     passed = 0 if threshold == math.inf else int(np.count_nonzero(spf >= threshold))
     return AsvRates(
-        p_miss=rejected(tar, threshold),
-        p_fa=accepted(non, threshold),
+        p_miss=rejected_share(tar, threshold),
+        p_fa=accepted_share(non, threshold),
         p_fa_spoof=passed / spf.size,
         threshold=threshold,
-        eer=crossing(tar, non).eer,
+        eer=equal_error_point(tar, non).eer,
     )
 
 
@@ -201,20 +166,20 @@ def tdcf_min(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: Cost
     verifier (:math:`C_2 = 0`) there is nothing to gain and the result is 1.
     """
     c0, c1, c2 = tdcf_weights(rates, model)
-    bona, spf = ordered(bonafide, "bona fide"), ordered(spoof, "spoof")
+    bona, spf = sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof")
     # Where C1 <= 0 every rejection saves money, so rejecting all is optimal.
-    threshold = cheapest(bona, [spf], c1, [c2]) if c1 > 0 else math.inf
-    miss, fa = rejected(bona, threshold), accepted(spf, threshold)
-    value = float(relative(c0 + c1 * miss + c2 * fa, c0 + min(c1, c2)))
+    threshold = cheapest_threshold(bona, [spf], c1, [c2]) if c1 > 0 else math.inf
+    miss, fa = rejected_share(bona, threshold), accepted_share(spf, threshold)
+    value = float(relative_cost(c0 + c1 * miss + c2 * fa, c0 + min(c1, c2)))
     return TandemCost(tdcf_min=value, threshold=threshold, p_miss=miss, p_fa=fa, c0=c0, c1=c1, c2=c2)
 
 
 def tdcf_curve(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: CostModel | str = "2021") -> TandemCurve:
     """Normalised ASV-constrained t-DCF (formula in `tdcf_min`) at each distinct CM score and at ``inf``."""
     c0, c1, c2 = tdcf_weights(rates, model)
-    threshold, (hit, fa) = merge(ordered(bonafide, "bona fide"), ordered(spoof, "spoof"))
+    threshold, (hit, fa) = operating_points(sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof"))
     cost = c0 + c1 * (1.0 - hit) + c2 * fa
-    return TandemCurve(threshold=threshold, p_miss=1.0 - hit, p_fa=fa, tdcf=relative(cost, c0 + min(c1, c2)))
+    return TandemCurve(threshold=threshold, p_miss=1.0 - hit, p_fa=fa, tdcf=relative_cost(cost, c0 + min(c1, c2)))
 
 
 def tdcf_joint_min(
@@ -238,12 +203,12 @@ def tdcf_joint_min(
     the model do not matter here.
     """
     model = as_model(model)
-    bona, spf = ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof")
-    tar = ordered(asv_target, "ASV target")
-    others = ordered(asv_nontarget, "ASV non-target"), ordered(asv_spoof, "ASV spoof")
-    cm, asv = cheapest_thresholds(bona, spf, tar, others, *priced(model))
-    passed = [np.asarray(accepted(one, asv)) for one in (tar, *others)]
-    cost = _joint_cost(np.asarray(accepted(bona, cm)), np.asarray(accepted(spf, cm)), passed, model)
+    bona, spf = sorted_scores(cm_bonafide, "CM bona fide"), sorted_scores(cm_spoof, "CM spoof")
+    tar = sorted_scores(asv_target, "ASV target")
+    impostors = sorted_scores(asv_nontarget, "ASV non-target"), sorted_scores(asv_spoof, "ASV spoof")
+    cm, asv = cheapest_thresholds(bona, spf, tar, impostors, *cost_weights(model))
+    passed = [np.asarray(accepted_share(of_class, asv)) for of_class in (tar, *impostors)]
+    cost = _joint_cost(np.asarray(accepted_share(bona, cm)), np.asarray(accepted_share(spf, cm)), passed, model)
     return JointCost(tdcf_min=float(cost), threshold_cm=cm, threshold_asv=asv)
 
 
@@ -264,13 +229,13 @@ def tdcf_surface(
     """
     if points < 2:
         raise InputError(f"a surface needs at least 2 points a side, found {points}")
-    cm, (bona, spf) = merge(ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof"))
-    asv, rates = merge(
-        ordered(asv_target, "ASV target"),
-        ordered(asv_nontarget, "ASV non-target"),
-        ordered(asv_spoof, "ASV spoof"),
+    cm, (bona, spf) = operating_points(sorted_scores(cm_bonafide, "CM bona fide"), sorted_scores(cm_spoof, "CM spoof"))
+    asv, rates = operating_points(
+        sorted_scores(asv_target, "ASV target"),
+        sorted_scores(asv_nontarget, "ASV non-target"),
+        sorted_scores(asv_spoof, "ASV spoof"),
     )
-    i, j = spread(cm.size, points), spread(asv.size, points)
+    i, j = spaced_indices(cm.size, points), spaced_indices(asv.size, points)
     tdcf = _joint_cost(bona[i, None], spf[i, None], [r[None, j] for r in rates], as_model(model))
     return TandemSurface(threshold_cm=cm[i], threshold_asv=asv[j], tdcf=tdcf)
 
@@ -278,9 +243,9 @@ def tdcf_surface(
 def _joint_cost(u: FloatArray, v: FloatArray, asv: list[FloatArray], model: CostModel) -> FloatArray:
     """Normalised unconstrained t-DCF of the shares that the CM (bona fide u, spoof v) and the ASV accept."""
     tar, non, spf = asv
-    w_miss, w_fa, w_spoof = priced(model)
+    w_miss, w_fa, w_spoof = cost_weights(model)
     cost = w_miss * (1.0 - u * tar) + w_fa * u * non + w_spoof * v * spf
-    return relative(cost, min(w_miss, w_fa + w_spoof))
+    return relative_cost(cost, min(w_miss, w_fa + w_spoof))
 
 
 def constrained_rates(view: TandemView) -> AsvRates | None:
@@ -302,19 +267,19 @@ def view_rates(view: TandemView) -> AsvRates | None:
     asv = view.asv
     if asv is None:
         return None
-    return view.once(
+    return view.cached(
         "asv_rates", lambda: asv_rates(*asv, threshold=view.model.asv_threshold, convention=view.model.convention)
     )
 
 
-def _at_equal_error(view: TandemView) -> str:
+def _describe_threshold(view: TandemView) -> str:
     if view.model.asv_threshold is not None:
         return f"ASV at {view.model.asv_threshold:g}"
     return f"ASV at its equal-error point ({view.model.convention})"
 
 
-def _behind(view: TandemView) -> str:
-    return _at_equal_error(view) if view.model.asv is None else "ASV of the organisers"
+def _describe_verifier(view: TandemView) -> str:
+    return _describe_threshold(view) if view.model.asv is None else "ASV of the organisers"
 
 
 @tandem_measure(
@@ -325,7 +290,7 @@ def _behind(view: TandemView) -> str:
     place=10,
     headline=150,
     strength=30,
-    method=lambda view: f"{view.model.form}, {_behind(view)}",
+    method=lambda view: f"{view.model.form}, {_describe_verifier(view)}",
     references=("kinnunen2020",),
 )
 def _tdcf_min(view: TandemView) -> float | None:
@@ -367,7 +332,7 @@ def _asv_eer(view: TandemView) -> float | None:
     unit="rate",
     place=50,
     headline=190,
-    method=_at_equal_error,
+    method=_describe_threshold,
     references=("kinnunen2020",),
 )
 def _p_fa_spoof(view: TandemView) -> float | None:

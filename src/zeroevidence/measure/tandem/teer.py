@@ -29,7 +29,14 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import tandem_measure
-from zeroevidence.measure.tandem.thresholds import Convention, check_convention, merge, ordered, ratio, spread
+from zeroevidence.measure.tandem.thresholds import (
+    Convention,
+    check_convention,
+    operating_points,
+    ratio,
+    sorted_scores,
+    spaced_indices,
+)
 from zeroevidence.measure.tandem.view import TandemView
 
 _STEP = 512  # ASV operating points in a block of `teer`
@@ -122,7 +129,7 @@ def teer(
     scores one trial at a time, as the public scripts; without equal scores there is no difference.
     """
     curves = _curves(asv_target, asv_nontarget, asv_spoof, cm_bonafide, cm_spoof, rho, convention)
-    j = _blocks_that_may_win(curves, curves.allowed())
+    j = _concurrent_candidates(curves, curves.allowed())
     i = curves.nearest(j, curves.first_above(j))
     mismatch = curves.mismatch(j, i)
     best = int(np.argmax(mismatch <= mismatch.min() + _EQUAL))  # the first of equals
@@ -158,7 +165,7 @@ def teer_path(
     if points is not None and points < 1:
         raise InputError(f"a path needs at least 1 point, found {points}")
     curves = _curves(asv_target, asv_nontarget, asv_spoof, cm_bonafide, cm_spoof, rho, convention)
-    j = spread(curves.allowed(), points)
+    j = spaced_indices(curves.allowed(), points)
     i = curves.nearest(j, curves.first_above(j))
     miss = 1.0 - curves.u[i] * curves.hit[j]
     return TandemPath(
@@ -179,17 +186,17 @@ def _curves(
     if not 0.0 <= rho <= 1.0:
         raise InputError(f"rho must lie in [0, 1], found {rho}")
     asv = (
-        ordered(asv_target, "ASV target"),
-        ordered(asv_nontarget, "ASV non-target"),
-        ordered(asv_spoof, "ASV spoof"),
+        sorted_scores(asv_target, "ASV target"),
+        sorted_scores(asv_nontarget, "ASV non-target"),
+        sorted_scores(asv_spoof, "ASV spoof"),
     )
-    cm = ordered(cm_bonafide, "CM bona fide"), ordered(cm_spoof, "CM spoof")
-    tau_asv, (hit, non, spf) = merge(*asv, convention=convention)
-    tau_cm, (u, v) = merge(*cm, convention=convention)
+    cm = sorted_scores(cm_bonafide, "CM bona fide"), sorted_scores(cm_spoof, "CM spoof")
+    tau_asv, (hit, non, spf) = operating_points(*asv, convention=convention)
+    tau_cm, (u, v) = operating_points(*cm, convention=convention)
     return _Curves(tau_asv, hit, non, spf, tau_cm, u, v, rho)
 
 
-def _blocks_that_may_win(curves: _Curves, allowed: int) -> IntArray:
+def _concurrent_candidates(curves: _Curves, allowed: int) -> IntArray:
     """ASV points that can be the concurrent one.
 
     Between two ASV points all rates lie between those at the two, and so does the first CM point with a gap

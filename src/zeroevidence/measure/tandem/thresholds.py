@@ -4,7 +4,7 @@ One decision rule everywhere: a score is **accepted when it is at least the thre
 atom, so an operating point is the state between two distinct scores, named by the lowest accepted one; the
 threshold ``inf`` rejects everything.
 
-Where a minimum is wanted, only the scores of the accepted class (targets, bona fide speech) are candidates:
+For a minimum, only the scores of the accepted class (targets, bona fide speech) are candidates:
 raising a threshold up to the next such score misses nobody more and accepts no impostor more. Most of them
 are ruled out block by block before anything is counted, because a block of consecutive candidates cannot
 cost less than its own lowest miss rate together with its own lowest false-alarm rates.
@@ -28,7 +28,7 @@ _BLOCKS = 1024
 _SLACK = 1e-12  # bounds are rounded too: never rule out a block for its last digits
 
 
-def scores(values: ArrayLike, name: str) -> FloatArray:
+def checked_scores(values: ArrayLike, name: str) -> FloatArray:
     """The scores as a float64 vector; an empty class, NaN and other shapes are refused by name."""
     try:
         vector = np.asarray(values, dtype=np.float64)
@@ -43,9 +43,9 @@ def scores(values: ArrayLike, name: str) -> FloatArray:
     return vector
 
 
-def ordered(values: ArrayLike, name: str) -> FloatArray:
+def sorted_scores(values: ArrayLike, name: str) -> FloatArray:
     """The scores in ascending order, ``inf`` as the largest float: a threshold of ``inf`` rejects it too."""
-    vector = np.sort(scores(values, name))
+    vector = np.sort(checked_scores(values, name))
     if vector[-1] == np.inf:
         vector[vector == np.inf] = np.finfo(np.float64).max
     return vector
@@ -57,12 +57,12 @@ def check_convention(convention: str) -> None:
         raise InputError(f"unknown convention {convention!r}; known: {', '.join(get_args(Convention))}")
 
 
-def rejected(ascending: FloatArray, threshold: float) -> float:
+def rejected_share(ascending: FloatArray, threshold: float) -> float:
     """Share of the scores that are below the threshold."""
     return int(np.searchsorted(ascending, threshold)) / ascending.size
 
 
-def accepted(ascending: FloatArray, threshold: float) -> float:
+def accepted_share(ascending: FloatArray, threshold: float) -> float:
     """Share of the scores that are at least the threshold."""
     return (ascending.size - int(np.searchsorted(ascending, threshold))) / ascending.size
 
@@ -74,7 +74,7 @@ class EqualError(NamedTuple):
     threshold: float
 
 
-def crossing(positive: FloatArray, negative: FloatArray, convention: Convention = "pooled") -> EqualError:
+def equal_error_point(positive: FloatArray, negative: FloatArray, convention: Convention = "pooled") -> EqualError:
     """Equal error rate of two ascending score vectors, and an operating point at it.
 
     ``pooled``: the EER interpolates linearly between the two ROC points around the crossing; the threshold is
@@ -102,7 +102,7 @@ def crossing(positive: FloatArray, negative: FloatArray, convention: Convention 
     low, high = gap(below), gap(above)
     if convention == "pooled":
         threshold = below if -low <= high else above
-        miss_low, miss_high = rejected(positive, below), rejected(positive, above)
+        miss_low, miss_high = rejected_share(positive, below), rejected_share(positive, above)
         eer = miss_low + (miss_high - miss_low) * (low / (low - high))
     else:
         tied = int(np.searchsorted(positive, below, "right") - np.searchsorted(positive, below))
@@ -121,7 +121,7 @@ def _before(ascending: FloatArray, threshold: float) -> float:
     return float(ascending[k - 1]) if k else -np.inf
 
 
-def merge(*classes: FloatArray, convention: Convention = "pooled") -> tuple[FloatArray, list[FloatArray]]:
+def operating_points(*classes: FloatArray, convention: Convention = "pooled") -> tuple[FloatArray, list[FloatArray]]:
     """All operating points of ascending score vectors: thresholds, and each class's share that is accepted.
 
     ``challenge`` has one point per trial instead of one per distinct score.
@@ -136,18 +136,18 @@ def merge(*classes: FloatArray, convention: Convention = "pooled") -> tuple[Floa
     shares: list[FloatArray] = []
     start = 0
     below = np.zeros(rising.size, np.int64)
-    for one in classes:
-        of_class = order < one.size if start == 0 else (order >= start) & (order < start + one.size)
+    for scores in classes:
+        of_class = order < scores.size if start == 0 else (order >= start) & (order < start + scores.size)
         np.cumsum(of_class, out=below[1:])
-        shares.append((one.size - below[points]) / one.size)
-        start += one.size
+        shares.append((scores.size - below[points]) / scores.size)
+        start += scores.size
     return rising[points], shares
 
 
-def spread(size: int, points: int | None) -> IntArray:
+def spaced_indices(size: int, points: int | None) -> IntArray:
     """At most ``points`` of ``size`` indices, equally spaced, both ends included; all of them for None."""
-    wanted = size if points is None else min(size, points)
-    return np.linspace(0, size - 1, wanted).round().astype(np.int64)
+    number = size if points is None else min(size, points)
+    return np.linspace(0, size - 1, number).round().astype(np.int64)
 
 
 def _edges(n: int) -> IntArray:
@@ -162,7 +162,7 @@ def _surviving(edges: IntArray, keep: BoolArray) -> IntArray:
     return np.flatnonzero(mask)
 
 
-def _rates(positive: FloatArray, others: Sequence[FloatArray], k: IntArray) -> tuple[FloatArray, list[FloatArray]]:
+def _rates(positive: FloatArray, negatives: Sequence[FloatArray], k: IntArray) -> tuple[FloatArray, list[FloatArray]]:
     """Miss and false-alarm rates with the k-th lowest positive score as the threshold (k = n: reject all).
 
     Inside an atom only the first index has the right miss rate and the others overstate it, which leaves
@@ -170,7 +170,7 @@ def _rates(positive: FloatArray, others: Sequence[FloatArray], k: IntArray) -> t
     """
     n = positive.size
     thresholds = positive[np.minimum(k, n - 1)]
-    return k / n, [np.where(k < n, o.size - np.searchsorted(o, thresholds), 0) / o.size for o in others]
+    return k / n, [np.where(k < n, o.size - np.searchsorted(o, thresholds), 0) / o.size for o in negatives]
 
 
 def threshold_at(positive: FloatArray, k: int) -> float:
@@ -178,18 +178,20 @@ def threshold_at(positive: FloatArray, k: int) -> float:
     return float(positive[k]) if k < positive.size else np.inf
 
 
-def cheapest(positive: FloatArray, others: Sequence[FloatArray], w_miss: float, w_others: Sequence[float]) -> float:
+def cheapest_threshold(
+    positive: FloatArray, negatives: Sequence[FloatArray], w_miss: float, w_negatives: Sequence[float]
+) -> float:
     """Threshold with the lowest ``w_miss P_miss + sum(w P_fa)``, the lowest of them; all weights >= 0."""
 
     def cost(miss: FloatArray, alarms: Sequence[FloatArray]) -> FloatArray:
-        return w_miss * miss + sum(w * p for w, p in zip(w_others, alarms, strict=True))
+        return w_miss * miss + sum(w * p for w, p in zip(w_negatives, alarms, strict=True))
 
     k = _edges(positive.size)
-    miss, alarms = _rates(positive, others, k)
+    miss, alarms = _rates(positive, negatives, k)
     if k.size <= positive.size:
         bound = cost(miss[:-1], [p[1:] for p in alarms])
         k = _surviving(k, bound <= cost(miss, alarms).min() * (1 + _SLACK))
-        miss, alarms = _rates(positive, others, k)
+        miss, alarms = _rates(positive, negatives, k)
     return threshold_at(positive, int(k[np.argmin(cost(miss, alarms))]))
 
 
@@ -230,7 +232,7 @@ def cheapest_thresholds(
     bonafide: FloatArray,
     spoof: FloatArray,
     target: FloatArray,
-    others: tuple[FloatArray, FloatArray],
+    impostors: tuple[FloatArray, FloatArray],
     w_miss: float,
     w_fa: float,
     w_spoof: float,
@@ -250,14 +252,14 @@ def cheapest_thresholds(
     """
     kc, ka = _edges(bonafide.size), _edges(target.size)
     if kc.size <= bonafide.size or ka.size <= target.size:
-        (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, others, ka)
+        (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, impostors, ka)
         u, g = 1.0 - miss_cm, w_miss * (1.0 - miss) - w_fa * fa
         reached = np.max(_gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s))) - _SLACK * w_miss
         u, v, s = u[:-1], v[1:], s[1:]
         g = np.maximum(w_miss * (1.0 - miss[:-1]) - w_fa * fa[1:], 0.0)
         kc = _surviving(kc, _gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s)) >= reached)
         ka = _surviving(ka, _gain(g, s, u, v, w_spoof, _support(g, w_spoof * s, u, v)) >= reached)
-    (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, others, ka)
+    (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, impostors, ka)
     u, g = 1.0 - miss_cm, w_miss * (1.0 - miss) - w_fa * fa
     partner = _support(u, w_spoof * v, g, s)
     best = int(np.argmax(_gain(u, v, g, s, w_spoof, partner)))

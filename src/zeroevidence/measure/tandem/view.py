@@ -1,4 +1,4 @@
-"""What the scores of a tandem, or a replicate of them, offer the tandem measures."""
+"""Views of the scores of a tandem, or of a replicate of them, for the tandem measures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 from zeroevidence._typing import FloatArray
 
 T = TypeVar("T")
-Three: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+ScoreTriple: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class TandemView:
@@ -24,26 +24,26 @@ class TandemView:
 
     def __init__(self, scores: Mapping[str, FloatArray], model: Any) -> None:
         self.scores, self.model = scores, model
-        self._found: dict[str, Any] = {}
+        self._cache: dict[str, Any] = {}
 
-    def once(self, name: str, compute: Callable[[], T]) -> T:
-        """What several measures need, computed when the first one asks."""
-        if name not in self._found:
-            self._found[name] = compute()
-        found: T = self._found[name]
-        return found
+    def cached(self, name: str, compute: Callable[[], T]) -> T:
+        """Return a value that several measures need, computed once."""
+        if name not in self._cache:
+            self._cache[name] = compute()
+        value: T = self._cache[name]
+        return value
 
     @property
-    def asv(self) -> Three | None:
+    def asv(self) -> ScoreTriple | None:
         """Targets, non-targets and spoofs of the verifier behind the countermeasure."""
-        return self._three("asv")
+        return self._triple("asv")
 
     @property
-    def sasv(self) -> Three | None:
+    def sasv(self) -> ScoreTriple | None:
         """Targets, non-targets and spoofs of a single spoofing-robust verifier."""
-        return self._three("sasv")
+        return self._triple("sasv")
 
-    def _three(self, side: str) -> Three | None:
+    def _triple(self, side: str) -> ScoreTriple | None:
         if f"{side}_spoof" not in self.scores:
             return None
         return self.scores[f"{side}_target"], self.scores[f"{side}_nontarget"], self.scores[f"{side}_spoof"]

@@ -13,8 +13,8 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
-from zeroevidence.evaluation.rows.evaluation import measured
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.class_learning import (
@@ -150,7 +150,7 @@ class _Target:
         self.classes, self.attack, self.test = attacked_samples(system.attack, system.test, attribute)
         view = AttributeView(np.asarray(system.test.vectors), attribute_labels(system.test, attribute), seed)
         self.metrics = {
-            name: measured(name, value, MEASURES[name].method_of(view))
+            name: MeasureResult.of(name, value, MEASURES[name].method_of(view))
             for name, value in compute_family("attribute", view).items()
         }
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.evaluation import Flag, MeasureResult, Options
-from zeroevidence.evaluation.rows.evaluation import measured
+from zeroevidence.evaluation import Flag, Options
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.evaluation.rows.limits import with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.attribute.number import ClassView
 from zeroevidence.measure.measures import MEASURES, Measure
 from zeroevidence.protect.assessment.class_learning import ClassSample
@@ -46,10 +46,7 @@ def with_interval(
     sizes = np.bincount(groups)
     left_out = np.array([without(np.flatnonzero(groups != group)) for group in range(len(sizes))], dtype=float)
     spread = spread_of(float(value), left_out, sizes / people, float(people))
-    if spread is None:
-        return value
-    low, high = np.clip(spread.limits(float(value)), measure.low, measure.high)
-    return replace(value, low=float(low), high=float(high), spread=spread)
+    return with_limits(value, measure.name, spread, options.level, bound=False)
 
 
 def negative_bits_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:
@@ -74,5 +71,5 @@ def class_measures(rows: ClassSample, log_posteriors: FloatArray, options: Optio
 
     count = int(rows.people.max()) + 1
     view = ClassView(log_posteriors, rows.y, rows.weights)
-    value = measured(measure.name, measure.compute(view), "calibrated probabilities of classes")
+    value = MeasureResult.of(measure.name, measure.compute(view), "calibrated probabilities of classes")
     return {measure.name: with_interval(measure, value, count, options, of)}

@@ -30,7 +30,7 @@ from zeroevidence.protect.assessment.systems import (
     zero_entry_flags,
 )
 from zeroevidence.protect.attributes.shared.bands import Bands
-from zeroevidence.uncertainty.null import Null
+from zeroevidence.uncertainty.null import Null, permutation_p_value
 from zeroevidence.uncertainty.resampling.draws import generator
 
 
@@ -143,13 +143,17 @@ def number_row(guesses: Guesses, options: Options, labels: Mapping[str, str]) ->
         flags += resampling_flags("speaker", people, float(people))
     if options.null:
         orders = _orders(people, options)
-        metrics = {measure.name: _with_null(measure, metrics[measure.name], guesses, orders) for measure in values}
+        metrics = {
+            measure.name: _with_null(measure, metrics[measure.name], guesses, orders, options.level)
+            for measure in values
+        }
         null = Resampling("speaker", options.null)
     flags += negative_bits_flags(metrics)
     setup = Setup(
         families=("attribute",),
         intervals=intervals,
         null=null,
+        level=options.level,
         seed=options.seed,
         data=digest([guesses.slope, guesses.curve, guesses.total, guesses.numbers]),
     )
@@ -168,12 +172,14 @@ def _orders(people: int, options: Options) -> IntArray:
     return np.stack([rng.permutation(people) for _ in range(options.null)])
 
 
-def _with_null(measure: Measure, value: MeasureResult, guesses: Guesses, orders: IntArray) -> MeasureResult:
+def _with_null(
+    measure: Measure, value: MeasureResult, guesses: Guesses, orders: IntArray, level: float
+) -> MeasureResult:
     """Return a measure with its null: its values when numbers are assigned to people at random."""
     everyone = np.arange(len(guesses.numbers))
     permuted = np.array([measure.compute(NumberView(guesses, everyone, order)) for order in orders])
-    if measure.discloses == "up":
-        return replace(value, null=Null.under(float(value), permuted, keep=measure.tested))
-    # less tells more: the level that 95 % stay above
-    mirrored = Null.under(-float(value), -permuted)
-    return replace(value, null=replace(mirrored, mean=-mirrored.mean, q95=-mirrored.q95, corrected=-mirrored.corrected))
+    # where less is more evidence, the quantile is the one that values under permutation stay above
+    sign = 1.0 if measure.discloses == "up" else -1.0
+    null = Null.from_draws(sign * permuted, level, keep=measure.tested and sign > 0.0)
+    p_value = permutation_p_value(sign * float(value), sign * permuted)
+    return replace(value, p_value=p_value, null=replace(null, mean=sign * null.mean, quantile=sign * null.quantile))

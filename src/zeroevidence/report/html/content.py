@@ -158,7 +158,7 @@ def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None
     other = None if plain is None else plain.number(name)
     ends = sorted(x for x in (place(metric.low), place(metric.high)) if x is not None)
     low, high = ends if len(ends) == 2 else (None, None)
-    null = None if metric.null is None else place(metric.null.q95)
+    null = None if metric.null is None else place(metric.null.quantile)
     return Strip(at, low, high, null, place(other))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.rows.evaluation import Points, Surface
+from zeroevidence.evaluation.rows.curves import Points, Surface
 
 
 def hidden(rows: Sequence[Evaluation]) -> list[Evaluation]:

@@ -12,11 +12,12 @@ from math import isnan
 from typing import get_args
 
 from zeroevidence.evaluation import Evaluation, Flag, MeasureResult
-from zeroevidence.evaluation.rows.evaluation import NO_VALUE
 from zeroevidence.evaluation.rows.flags import Severity
 from zeroevidence.evaluation.rows.frames import used_labels
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE
 from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.uncertainty.level import percent
 
 _UNITS = ("bit", "bit per dimension", "log10 LR", "dB")
 _SIDES = ("enrolment", "trial")
@@ -80,13 +81,13 @@ def guessed(row: Evaluation, name: str) -> float | None:
 
 
 def under_null(row: Evaluation, name: str, between: str = "\n") -> str:
-    """What the measure shows when nothing leaks: mean and 95 % quantile, or what guessing gives."""
+    """What the measure shows when nothing leaks: mean and quantile, or what guessing gives."""
     metric = row.metrics.get(name)
     if metric is None:
         return ""
     if metric.null is not None:
-        mean, q95 = number(metric.null.mean, metric.unit), number(metric.null.q95, metric.unit)
-        return f"{mean}{between}(95 %: {q95})"
+        mean, quantile = (number(level, metric.unit) for level in (metric.null.mean, metric.null.quantile))
+        return f"{mean}{between}({percent(row.setup.level)}: {quantile})"
     chance = guessed(row, name)
     return "" if chance is None else number(chance, metric.unit)
 

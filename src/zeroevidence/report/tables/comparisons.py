@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from zeroevidence.data.files.csv_cells import escape_cell
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.typed import plain, read_json, typed
+from zeroevidence.data.files.json_values import plain, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, Placed, Sources
 from zeroevidence.measure.measures import MEASURES

@@ -35,6 +35,6 @@ def test_recorded_steps_learn_what_plain_ones_do(monkeypatch):
             network = load_onnx(find_encoder("campplus").card.file).to(place)
             running = loop.TrainingRun(network, people(0, 9), people(50, 3), settings, place)
             running.epoch()  # 72 utterances: two recorded batches, and a smaller one that is not
-        assert (running.captured is not None) == recorded
+        assert (running.recorded is not None) == recorded
         found.append({name: value.cpu() for name, value in network.state_dict().items()})
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])

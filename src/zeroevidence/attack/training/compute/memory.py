@@ -1,4 +1,4 @@
-"""How much a device takes at once: what did not fit is tried again in halves. This module imports torch."""
+"""Batches that fit into the memory of a device: one that does not is tried again in halves. Imports torch."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import torch
 
 from zeroevidence.errors import UsageError
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class AdaptiveBatchSize:
-    """How many utterances are computed at once on a device.
+    """Number of utterances that are computed at once on a device; halved whenever its memory is too small.
 
     Parameters
     ----------
     size
-        As many at first.
+        Number to start with.
     say
-        Called with a message whenever they become fewer.
+        Called with a message whenever it is halved.
     """
 
     def __init__(self, size: int, say: Callable[[str], None]) -> None:
         self.size, self.say = size, say
 
-    def attempt(self, compute: Callable[[], Found]) -> Found | None:
-        """What a function gives, or None where the device's memory was too small and the room is now half of it.
+    def attempt(self, compute: Callable[[], Result]) -> Result | None:
+        """Return the result of a function, or None where memory was too small and `size` was halved.
 
         Raises
         ------

@@ -1,8 +1,7 @@
-"""Features of a corpus to train on: read by all cores, kept on disk meanwhile, and what had to be converted."""
+"""Features of a corpus to train on: read by all cores and cached on disk."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -13,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.attack.onnx_models.cards import EncoderCard
-from zeroevidence.attack.speech.array_store import FrameStore
-from zeroevidence.attack.speech.batches import in_batches
+from zeroevidence.attack.speech.array_store import ArrayStore, array_key
+from zeroevidence.attack.speech.batches import collect, in_batches, utterance_problem
 from zeroevidence.attack.speech.front_ends import BANDS, FRONT_ENDS
-from zeroevidence.attack.speech.protection import VoiceTransform, protected
+from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Utterance
@@ -30,21 +29,21 @@ _VERSION = "1"  # of the front ends; raised whenever features would change
 
 @dataclass(frozen=True, slots=True)
 class AudioConversions:
-    """How many files had more channels than one, and other rates than the encoder's, by channels and by rate."""
+    """Numbers of files with several channels, by channels, and at other rates than the encoder's, by rate."""
 
     channels: Counter[int] = field(default_factory=Counter)
     rates: Counter[int] = field(default_factory=Counter)
 
     def sentences(self) -> list[str]:
-        """What was done to files, in words.
+        """Return a sentence for each kind of conversion.
 
         Examples
         --------
         >>> AudioConversions(Counter({2: 12}), Counter({8000: 1})).sentences()
         ['12 files had 2 channels, averaged', '1 file at 8 kHz, resampled']
         """
-        averaged = [f"{_files(n)} had {one} channels, averaged" for one, n in sorted(self.channels.items())]
-        return averaged + [f"{_files(n)} at {one / 1000:g} kHz, resampled" for one, n in sorted(self.rates.items())]
+        averaged = [f"{_files(n)} had {channels} channels, averaged" for channels, n in sorted(self.channels.items())]
+        return averaged + [f"{_files(n)} at {rate / 1000:g} kHz, resampled" for rate, n in sorted(self.rates.items())]
 
 
 def read_features(
@@ -56,16 +55,20 @@ def read_features(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[FrameSet, AudioConversions]:
-    """Features of utterances as an encoder takes them, and what had to be converted.
+    """Return the features of utterances that an encoder takes, and which files were converted.
 
     Parameters
     ----------
+    utterances
+        The utterances.
+    card
+        The card of the encoder.
     transform
         Protects each waveform before features are computed.
     store
-        A folder that keeps the features of every utterance, so that reading that was cut off goes on.
+        A folder that caches the features of every utterance, so that interrupted reading continues.
     workers
-        Threads, each on one core; as many as there are cores unless given.
+        Threads, each on one core; as many as there are cores by default.
     progress
         Called with the number of utterances done and of all.
 
@@ -76,69 +79,57 @@ def read_features(
     """
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
-    reader = _Reader(card, transform, None if store is None else FrameStore(store, BANDS))
-    found: dict[int, NDArray[np.float32]] = {}
-    problems: list[Problem] = []
-    converted = AudioConversions()
-    files: set[Path] = set()
+    reader = _FeatureReader(card, transform, None if store is None else ArrayStore(store, BANDS))
     with one_blas_thread():
-        for part in in_batches(reader.read, utterances, _BATCH, workers or os.cpu_count() or 1):
-            for at, outcome in part:
-                if isinstance(outcome, Problem):
-                    problems.append(outcome)
-                    continue
-                found[at] = outcome.frames
-                if utterances[at].path not in files:
-                    files.add(utterances[at].path)
-                    converted.channels.update([outcome.channels] if outcome.channels > 1 else [])
-                    converted.rates.update([outcome.rate] if outcome.rate != card.sample_rate else [])
-            if progress is not None:
-                progress(len(found) + len(problems), len(utterances))
+        batches = in_batches(reader.read, utterances, _BATCH, workers or os.cpu_count() or 1)
+        results, problems = collect(batches, len(utterances), progress)
     if problems:
         raise InputError.of(problems)
-    frames = FrameSet.join([found[at] for at in range(len(utterances))], [one.speaker for one in utterances])
-    return frames, converted
+    ordered = [results[at] for at in range(len(utterances))]
+    files = {utterance.path: result for utterance, result in zip(utterances, ordered, strict=True)}.values()
+    conversions = AudioConversions(
+        Counter(file.channels for file in files if file.channels > 1),
+        Counter(file.rate for file in files if file.rate != card.sample_rate),
+    )
+    speakers = [utterance.speaker for utterance in utterances]
+    return FrameSet.join([result.frames for result in ordered], speakers), conversions
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _UtteranceFeatures:
     frames: NDArray[np.float32]
-    rate: int
+    rate: int  # of the file
     channels: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _FeatureReader:
     card: EncoderCard
     transform: VoiceTransform | None
-    store: FrameStore | None
+    store: ArrayStore | None
 
-    def read(self, part: list[tuple[int, Utterance]]) -> list[tuple[int, _Seen | Problem]]:
-        """The features of each utterance, or what is wrong with it."""
-        found: list[tuple[int, _Seen | Problem]] = []
-        for at, one in part:
+    def read(self, part: list[tuple[int, Utterance]]) -> list[tuple[int, _UtteranceFeatures | Problem]]:
+        """Return the features of each utterance, or its problem."""
+        outcomes: list[tuple[int, _UtteranceFeatures | Problem]] = []
+        for at, utterance in part:
             try:
-                heard = load_speech(one, self.card.sample_rate)
-                found.append((at, _Seen(self._frames(heard.wave, one), heard.rate, heard.channels)))
+                audio = load_speech(utterance, self.card.sample_rate)
+                frames = self._frames(audio.wave, utterance)
+                outcomes.append((at, _UtteranceFeatures(frames, audio.rate, audio.channels)))
             except InputError as error:
-                found.append((at, Problem(str(one.path), None, error.reason)))
-        return found
+                outcomes.append((at, utterance_problem(utterance, error)))
+        return outcomes
 
-    def _frames(self, wave: Wave, one: Utterance) -> NDArray[np.float32]:
-        if self.store is None:
-            return self._computed(wave, one)
-        words = [self.card.front_end, str(self.card.sample_rate), _VERSION]
-        if self.transform is not None:
-            words += [self.transform.fingerprint, one.id, one.speaker]
-        key = hashlib.sha256("\0".join([*words, ""]).encode() + wave.tobytes()).hexdigest()
-        stored = self.store.load(key)
-        if stored is None:
-            stored = self._computed(wave, one)
-            self.store.save(key, stored)
-        return stored
-
-    def _computed(self, wave: Wave, one: Utterance) -> NDArray[np.float32]:
-        return FRONT_ENDS[self.card.front_end](protected(wave, self.card.sample_rate, one, self.transform))
+    def _frames(self, wave: Wave, utterance: Utterance) -> NDArray[np.float32]:
+        rate, front_end, transform = self.card.sample_rate, self.card.front_end, self.transform
+        drawn = () if transform is None else (transform.fingerprint, utterance.id, utterance.speaker)
+        key = array_key(wave, front_end, str(rate), _VERSION, *drawn)
+        frames = None if self.store is None else self.store.load(key)
+        if frames is None:
+            frames = FRONT_ENDS[front_end](protect(wave, rate, utterance, transform))
+            if self.store is not None:
+                self.store.save(key, frames)
+        return frames
 
 
 def _files(count: int) -> str:

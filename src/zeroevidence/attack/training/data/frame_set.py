@@ -1,4 +1,4 @@
-"""What an encoder is trained on: features of utterances end to end in one array, and whose each is."""
+"""Features of utterances, end to end in one array, with their speakers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class FrameSet:
     Parameters
     ----------
     frames
-        All utterances end to end, frames x bands, in single precision, or in half what a trunk made of features.
-    start, length
-        Where each utterance begins, and how many frames it has.
+        All utterances end to end, frames x bands, in single precision, or the output of a trunk in half precision.
+    start
+        First frame of each utterance.
+    length
+        Number of frames of each utterance.
     speakers
-        Whose each utterance is.
+        Speaker of each utterance.
     """
 
     frames: Frames
@@ -36,7 +38,7 @@ class FrameSet:
 
     @classmethod
     def join(cls, utterances: Sequence[Frames], speakers: Sequence[str] | StrArray) -> FrameSet:
-        """Utterances end to end.
+        """Join utterances end to end.
 
         Examples
         --------
@@ -46,17 +48,17 @@ class FrameSet:
         """
         if not utterances or len(utterances) != len(speakers):
             raise InputError(f"expected a speaker for each of at least one utterance, got {len(speakers)}")
-        length = np.array([len(one) for one in utterances], dtype=np.int64)
-        if (length < 1).any() or len({one.shape[1] for one in utterances}) > 1:
+        length = np.array([len(frames) for frames in utterances], dtype=np.int64)
+        if (length < 1).any() or len({frames.shape[1] for frames in utterances}) > 1:
             raise InputError("expected frames of one number of bands, and at least one frame in each utterance")
-        frames = np.concatenate([np.asarray(one, np.float32) for one in utterances])
-        if not np.isfinite(frames).all():
+        joined = np.concatenate([np.asarray(frames, np.float32) for frames in utterances])
+        if not np.isfinite(joined).all():
             raise InputError("features hold NaN or infinite numbers")
-        return cls(frames, np.cumsum(length) - length, length, np.asarray(speakers, dtype=np.str_))
+        return cls(joined, np.cumsum(length) - length, length, np.asarray(speakers, dtype=np.str_))
 
     @classmethod
-    def gather(cls, found: Iterable[tuple[int, Frames]], length: IntArray, speakers: StrArray) -> FrameSet:
-        """Utterances by number in any order, each put in its place as it comes: two copies never are in memory.
+    def gather(cls, parts: Iterable[tuple[int, Frames]], length: IntArray, speakers: StrArray) -> FrameSet:
+        """Join numbered utterances that come in any order, so that two copies never are in memory.
 
         Examples
         --------
@@ -66,10 +68,10 @@ class FrameSet:
         """
         start = np.cumsum(length) - length
         frames: Frames = np.empty((0, 0), np.float32)
-        for number, one in found:
+        for number, part in parts:
             if not frames.size:
-                frames = np.empty((int(length.sum()), one.shape[1]), one.dtype)
-            frames[start[number] : start[number] + length[number]] = one
+                frames = np.empty((int(length.sum()), part.shape[1]), part.dtype)
+            frames[start[number] : start[number] + length[number]] = part
         return cls(frames, start, length, speakers)
 
     def __len__(self) -> int:
@@ -77,17 +79,17 @@ class FrameSet:
 
     @property
     def digest(self) -> str:
-        """Of frames, lengths and speakers: the same data have the same."""
-        found = hashlib.sha256("\0".join(self.speakers.tolist()).encode())
-        found.update(self.length.tobytes())
-        found.update(self.frames.tobytes())
-        return found.hexdigest()
+        """The sha256 of frames, lengths and speakers."""
+        digest = hashlib.sha256("\0".join(self.speakers.tolist()).encode())
+        digest.update(self.length.tobytes())
+        digest.update(self.frames.tobytes())
+        return digest.hexdigest()
 
     def utterance(self, number: int) -> Frames:
-        """The frames of one utterance."""
+        """Return the frames of one utterance."""
         return self.frames[self.start[number] : self.start[number] + self.length[number]]
 
     def take(self, rows: IntArray | NDArray[np.bool_]) -> FrameSet:
-        """Some of the utterances."""
+        """Return some of the utterances."""
         at = np.flatnonzero(rows) if rows.dtype == bool else rows
         return FrameSet.join([self.utterance(int(i)) for i in at], self.speakers[at])

@@ -11,8 +11,9 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.asvspoof.layout import Side
 from zeroevidence.data.formats.asvspoof.table import with_enrol
+from zeroevidence.data.formats.problems import ProblemList
 from zeroevidence.data.formats.scores.reading.join import JoinedTrials, join
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -170,7 +171,7 @@ def _misaligned(scores: Table, protocol: Table) -> list[Problem]:
     if here != there:
         reason = f"{there} trials but {here} scores in {scores.name}; expected one for each, in the same order"
         return [Problem(protocol.name, None, reason)]
-    problems = Problems(scores.name, None if scores.located and protocol.located else 1)
+    problems = ProblemList(scores.name, None if scores.located and protocol.located else 1)
     ours, theirs = scores.frame.select("key", "attack"), protocol.frame.select("key", "attack")
     rows = np.flatnonzero(((ours["attack"] != theirs["attack"]) | (ours["key"] != theirs["key"])).to_numpy())
 
@@ -179,7 +180,7 @@ def _misaligned(scores: Table, protocol: Table) -> list[Problem]:
         left, right = _label(*ours.row(row)), _label(*theirs.row(row))
         return f"{left} here but {right} in {protocol.where(row)}; expected the same on each line"
 
-    problems.each(scores, rows, said)
+    problems.add_rows(scores, rows, said)
     return problems.all()
 
 
@@ -193,7 +194,7 @@ def _two_labels(table: Table, side: Side) -> list[Problem]:
     first = frame.unique(names, keep="first", maintain_order=True)
     both = frame.join(first, on=names, how="left", maintain_order="left")
     both = both.filter((pl.col("key") != pl.col("key_right")) | (pl.col("attack") != pl.col("attack_right")))
-    problems = Problems(table.name, None if table.located else 1)
+    problems = ProblemList(table.name, None if table.located else 1)
 
     def said(at: int) -> str:
         row = both.row(at, named=True)
@@ -202,7 +203,7 @@ def _two_labels(table: Table, side: Side) -> list[Problem]:
         where = "before" if line is None else f"on line {line}"
         return f"{table.pair(row['row'])!r} is {now} here but {before} {where}; expected one label"
 
-    problems.each(table, both["row"].to_numpy().astype(np.int64), said)
+    problems.add_rows(table, both["row"].to_numpy().astype(np.int64), said)
     return problems.all()
 
 
@@ -216,14 +217,14 @@ def _contradictions(scores: Table, key: Table, score_row: IntArray, key_row: Int
     if len(columns) > 1:
         at_odds |= (ours["attack"] != theirs["attack"]) & (ours["attack"] != "") & (theirs["attack"] != "")
     rows = np.flatnonzero(at_odds.to_numpy())
-    problems = Problems(scores.name, None if scores.located and key.located else 1)
+    problems = ProblemList(scores.name, None if scores.located and key.located else 1)
 
     def said(at: int) -> str:
         row = int(rows[at])
         name, where = scores.pair(int(score_row[row])), key.where(int(key_row[row]))
         return f"{name!r} is {_label(*ours.row(row))} here but {_label(*theirs.row(row))} in {where}; expected the same"
 
-    problems.each(scores, score_row[rows], said)
+    problems.add_rows(scores, score_row[rows], said)
     return problems.all()
 
 
@@ -236,7 +237,7 @@ def disagreements(sides: dict[Side, JoinedSide]) -> list[Problem]:
     if "cm" not in sides or "asv" not in sides:
         return []
     cm, asv = sides["cm"], sides["asv"]
-    problems = Problems(cm.table.name, None if cm.table.located and asv.table.located else 1)
+    problems = ProblemList(cm.table.name, None if cm.table.located and asv.table.located else 1)
     heard = asv.frame.filter(pl.col("trial") != "").unique("trial", keep="first", maintain_order=True)
     both = cm.frame.with_row_index("row").join(heard, on="trial", how="inner", maintain_order="left")
     both = both.filter(
@@ -249,7 +250,7 @@ def disagreements(sides: dict[Side, JoinedSide]) -> list[Problem]:
         ours, theirs = _label(row["key"], row["attack"]), _label(row["key_right"], row["attack_right"])
         return f"{row['trial']!r} is {ours} here but {theirs} for the verifier ({asv.table.name}); expected the same"
 
-    problems.each(cm.table, cm.rows[both["row"].to_numpy()], said)
+    problems.add_rows(cm.table, cm.rows[both["row"].to_numpy()], said)
     found = problems.all()
     if found:
         return found
@@ -257,7 +258,7 @@ def disagreements(sides: dict[Side, JoinedSide]) -> list[Problem]:
     if "" in ours | theirs:
         return []  # nobody said how some spoofs were made, so nothing can be missed
     for here, there, lacking in ((cm, asv, ours - theirs), (asv, cm, theirs - ours)):
-        problems = Problems(here.table.name)
+        problems = ProblemList(here.table.name)
         for attack in sorted(lacking):
             row = int(here.rows[np.flatnonzero((here.frame["attack"] == attack).to_numpy())[0]])
             reason = f"attack {attack!r} has no scores in {there.table.name}; expected the same attacks in both"

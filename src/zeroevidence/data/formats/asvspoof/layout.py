@@ -7,7 +7,7 @@ from collections.abc import Container
 from typing import Literal
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.reading.layout import Layout, sampled
+from zeroevidence.data.formats.scores.reading.layout import Layout, sample_lines
 from zeroevidence.data.tandem import KINDS
 from zeroevidence.errors import InputError
 
@@ -63,7 +63,7 @@ def detect_tandem(
     InputError
         When the file is empty, in another encoding, fits no layout, or is another kind of file than was asked for.
     """
-    sample = sampled(data, name)
+    sample = sample_lines(data, name)
     first = sample[0][0]
     if forced in ("auto", "asvspoof5"):
         header = _header(*sample[0], name, by)

@@ -25,7 +25,7 @@ from zeroevidence.data.formats.asvspoof.join import (
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
 from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
-from zeroevidence.data.formats.input_file import InputFile, locate
+from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.preparing.scale import Base, scale_tandem
 from zeroevidence.data.relaxed_rules import RelaxedRule
@@ -148,7 +148,7 @@ def _attempt(paths: dict[str, str | Path | None], request: Request) -> tuple[Loa
     for name, path in paths.items():
         if path is not None:
             try:
-                sources[name] = locate(path)
+                sources[name] = open_input(path)
             except InputError as error:
                 problems.append(error.problem)
     if problems:

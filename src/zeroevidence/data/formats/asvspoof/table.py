@@ -11,9 +11,10 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
 from zeroevidence.data.formats.input_file import TEXT, InputFile
-from zeroevidence.data.formats.scores.reading.block_reader import read_located
-from zeroevidence.data.formats.scores.reading.polars_reader import read_quickly
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
+from zeroevidence.data.formats.scores.reading.polars_reader import read_by_polars
+from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.tandem import KINDS
 from zeroevidence.errors import InputError
 
@@ -40,8 +41,8 @@ def read_table(file: InputFile, side: Side, *, key: bool, forced: str, careful: 
         raise InputError(f"is a {file.kind} file; expected text", path=file.name)
     data = file.read()
     layout = detect_tandem(data, file.name, side, key=key, forced=forced, by=by)
-    quick = None if careful else read_quickly([data], file.name, layout)
-    return read_located(data, file.name, layout) if quick is None else quick
+    quick = None if careful else read_by_polars([data], file.name, layout)
+    return read_blocks(data, file.name, layout) if quick is None else quick
 
 
 def offers(table: Table, side: Side) -> bool:
@@ -60,7 +61,7 @@ def one_side(table: Table, side: Side, *, key: bool) -> Table:
     InputError
         When a column is missing as a whole.
     """
-    problems = Problems(table.name, None if table.located else 1)
+    problems = ProblemList(table.name, None if table.located else 1)
     frame = table.frame
     if table.format == "asvspoof5":
         frame = _by_name(table, side, key, problems)
@@ -70,7 +71,7 @@ def one_side(table: Table, side: Side, *, key: bool) -> Table:
         unknown = np.flatnonzero(seen["unknown"].to_numpy())
         cells = frame["key"]
         expected = f"{', '.join(words[:-1])} or {words[-1]}"
-        problems.each(table, unknown, lambda at: f"unknown key {cells[int(unknown[at])]!r}; expected {expected}")
+        problems.add_rows(table, unknown, lambda at: f"unknown key {cells[int(unknown[at])]!r}; expected {expected}")
     if "wrong" in seen.columns:
         _tell_attacks(table, frame, np.flatnonzero(seen["wrong"].to_numpy()), problems)
     unnamed = int(seen["unnamed"].sum()) if "unnamed" in seen.columns else 0
@@ -91,7 +92,7 @@ def with_enrol(table: Table) -> Table:
     return replace(table, frame=table.frame.with_columns(enrol=pl.lit("")))
 
 
-def _by_name(table: Table, side: Side, key: bool, problems: Problems) -> pl.DataFrame:
+def _by_name(table: Table, side: Side, key: bool, problems: ProblemList) -> pl.DataFrame:
     """One side's columns of a table with a header, its scores as numbers."""
     label = "cm" if side == "cm" else "asv"
     wanted = f"{label}_key" if key else f"{side}_score"
@@ -116,7 +117,7 @@ def _by_name(table: Table, side: Side, key: bool, problems: Problems) -> pl.Data
             wrong.append((row, value if cell != ABSENT else f"no {side} score here but on other lines; expected one"))
         else:
             score[row] = value
-    problems.each(table, np.array([row for row, _ in wrong], dtype=np.int64), lambda at: wrong[at][1])
+    problems.add_rows(table, np.array([row for row, _ in wrong], dtype=np.int64), lambda at: wrong[at][1])
     return frame.with_columns(score=score)
 
 
@@ -137,11 +138,11 @@ def _seen(frame: pl.DataFrame, side: Side) -> pl.DataFrame:
     return frame.select(**found)
 
 
-def _tell_attacks(table: Table, frame: pl.DataFrame, rows: IntArray, problems: Problems) -> None:
+def _tell_attacks(table: Table, frame: pl.DataFrame, rows: IntArray, problems: ProblemList) -> None:
     def reason(at: int) -> str:
         key, attack = frame["key"][int(rows[at])], frame["attack"][int(rows[at])]
         if key == "spoof":
             return "a spoof whose attack is 'bonafide'; expected the name of an attack"
         return f"{key} speech with the attack {attack!r}; expected - or bonafide"
 
-    problems.each(table, rows, reason)
+    problems.add_rows(table, rows, reason)

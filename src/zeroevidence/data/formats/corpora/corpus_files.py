@@ -1,7 +1,7 @@
-"""What the files of a corpus say, line by line: Kaldi data folders, a table, or a tree of folders.
+"""Readers of the files of a corpus: Kaldi data folders, a table, or a tree of folders.
 
-Nothing is decided here beyond one file: each reader gives rows with the line that they came from, and the problems
-of the lines that give none.
+Each reader gives rows with the line that they came from, and the problems of single lines. What concerns several rows
+is checked in `read`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.json_values import shortened
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, locate
-from zeroevidence.data.formats.lists.speakers import read_speakers, two_columns
-from zeroevidence.data.formats.scores.reading.table import Problems
+from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
+from zeroevidence.data.formats.lists.speakers import read_speakers
+from zeroevidence.data.formats.problems import ProblemList
 from zeroevidence.data.speech.audio import conversion_advice
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Utterance
-from zeroevidence.data.typed import shortened
 from zeroevidence.errors import InputError, Problem
 
 _COLUMNS = {
@@ -41,29 +41,29 @@ _SPLITS = {
     **dict.fromkeys(("eval", "evaluation", "test"), "eval"),
 }
 _SEX = {"f": "F", "female": "F", "m": "M", "male": "M"}
-SAMPLES = re.compile("[0-9]{1,15}")  # where something starts or ends in a file
+SAMPLES = re.compile("[0-9]{1,15}")  # a position in a file
 _LONGEST_S = 1e9
 _PLAIN_COMMAND = re.compile(r"(?:flac(?:\s+-[a-z-]+)*|cat)\s+(?P<file>\S+)\s*\|")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One utterance and the line that named it, None for a file of a tree."""
+    """An utterance, the file that names it, and the line there (None for a tree of folders)."""
 
     utterance: Utterance
     name: str
     line: int | None
 
     def problem(self, reason: str) -> Problem:
-        """Something wrong with its audio."""
+        """Return a problem of its audio."""
         if self.line is None:
             return Problem(str(self.utterance.path), None, reason)
         return Problem(self.name, self.line, f"{self.utterance.path}: {reason}")
 
 
 @dataclass(slots=True)
-class Found:
-    """What was read so far: rows, what is wrong, what is only worth knowing, and whether trial lists were given."""
+class CorpusRows:
+    """The rows of a corpus read so far, problems, notes that do not prevent an audit, and whether it lists trials."""
 
     root: Path
     rows: list[Row] = field(default_factory=list)
@@ -72,8 +72,8 @@ class Found:
     trial_lists: bool = False
 
 
-def read_files(path: str | Path) -> Found:
-    """The rows of a corpus of any of the three kinds.
+def read_files(path: str | Path) -> CorpusRows:
+    """Return the rows of a corpus of any of the three kinds.
 
     Raises
     ------
@@ -82,27 +82,28 @@ def read_files(path: str | Path) -> Found:
     """
     place = Path(path)
     if not place.is_dir():
-        source = locate(path)
-        found = Found(source.path.parent)
-        read_table(source, found)
-        found.root = _common(found, found.root)
-        return found
-    folders = [place] if (place / "wav.scp").is_file() else sorted(one.parent for one in place.glob("*/wav.scp"))
-    found = Found(place)
+        source = open_input(path)
+        corpus = CorpusRows(source.path.parent)
+        read_table(source, corpus)
+        corpus.root = _common_folder(corpus)
+        return corpus
+    folders = [place] if (place / "wav.scp").is_file() else sorted(file.parent for file in place.glob("*/wav.scp"))
+    corpus = CorpusRows(place)
     if folders:
         for folder in folders:
-            read_kaldi(folder, found)
+            read_kaldi(folder, corpus)
     elif (place / "utterances.tsv").is_file():
-        read_table(locate(place / "utterances.tsv"), found)
+        read_table(open_input(place / "utterances.tsv"), corpus)
     else:
-        read_tree(place, found)
-    found.root = _common(found, place)
-    return found
+        read_tree(place, corpus)
+    corpus.root = _common_folder(corpus)
+    return corpus
 
 
-def _common(found: Found, place: Path) -> Path:
-    """The folder below which all files lie: that of the corpus where it holds them, else their deepest one."""
-    parents = {row.utterance.path.parent for row in found.rows}
+def _common_folder(corpus: CorpusRows) -> Path:
+    """Return the folder below which all files lie: that of the corpus where it holds them, else their deepest one."""
+    place = corpus.root
+    parents = {row.utterance.path.parent for row in corpus.rows}
     if not parents or all(parent.is_relative_to(place) for parent in parents):
         return place
     first, *rest = (parent.parts for parent in parents)
@@ -110,12 +111,12 @@ def _common(found: Found, place: Path) -> Path:
     return Path(*first[:depth]) if depth else place
 
 
-def read_table(source: InputFile, found: Found) -> None:
-    """A table with a header: utterance, speaker and path, and role, split, start, end, attributes."""
+def read_table(source: InputFile, corpus: CorpusRows) -> None:
+    """Read a table with a header: utterance, speaker and path, and role, split, start, end, attributes."""
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected a table of utterances", path=source.name)
-    problems = Problems(source.name)
-    people = read_people(found.root / "speakers.tsv", found)
+    problems = ProblemList(source.name)
+    speakers = read_speaker_table(corpus.root / "speakers.tsv", corpus)
     for number, cells in table_rows(source, ("speaker", "path"), problems):
         role, split = cells.pop("role", "").lower(), cells.pop("split", "").lower()
         span = [cells.pop(name, "") for name in ("start", "end")]
@@ -134,48 +135,47 @@ def read_table(source: InputFile, found: Found) -> None:
             if end is not None and end <= (start or 0):
                 problems.add(number, f"start {span[0]!r}, end {span[1]!r}; expected start < end")
                 continue
-            words = people.get(speaker, {}) | _attributes(attributes)
-            where = Path(os.path.normpath(found.root / file))
-            one = Utterance(name, speaker, where, _ROLES.get(role), _SPLITS.get(split), words, start, end)
-            found.rows.append(Row(one, source.name, number))
-            told = people.get(speaker, {}).get("sex")
-            if told and words.get("sex") and told != words["sex"]:
-                reason = f"speaker {speaker!r} has sex {words['sex']} here and {told} in speakers.tsv"
+            attributes = speakers.get(speaker, {}) | _normalise(attributes)
+            audio = Path(os.path.normpath(corpus.root / file))
+            utterance = Utterance(name, speaker, audio, _ROLES.get(role), _SPLITS.get(split), attributes, start, end)
+            corpus.rows.append(Row(utterance, source.name, number))
+            sex = speakers.get(speaker, {}).get("sex")
+            if sex and attributes.get("sex") and sex != attributes["sex"]:
+                reason = f"speaker {speaker!r} has sex {attributes['sex']} here and {sex} in speakers.tsv"
                 problems.add(number, f"{reason}; are they two speakers with one name?")
-    found.problems += problems.all()
+    corpus.problems += problems.all()
 
 
-def read_people(path: Path, found: Found) -> dict[str, dict[str, str]]:
-    """A table of speakers and their attributes, where there is one."""
+def read_speaker_table(path: Path, corpus: CorpusRows) -> dict[str, dict[str, str]]:
+    """Return the attributes of the speakers of a table, where there is one."""
     if not path.is_file():
         return {}
-    people: dict[str, dict[str, str]] = {}
+    speakers: dict[str, dict[str, str]] = {}
     lines: dict[str, int] = {}
-    problems = Problems(str(path))
-    for number, cells in table_rows(locate(path), ("speaker",), problems):
+    problems = ProblemList(str(path))
+    for number, cells in table_rows(open_input(path), ("speaker",), problems):
         speaker = cells.pop("speaker")
-        words = _attributes(cells)
-        if speaker in people and people[speaker] != words:
+        attributes = _normalise(cells)
+        if speaker in speakers and speakers[speaker] != attributes:
             reason = f"speaker {speaker!r} is described differently on line {lines[speaker]}"
             problems.add(number, f"{reason}; are they two speakers with one name?")
         else:
-            people[speaker] = words
+            speakers[speaker] = attributes
             lines.setdefault(speaker, number)
-    found.problems += problems.all()
-    return people
+    corpus.problems += problems.all()
+    return speakers
 
 
-def table_rows(source: InputFile, needed: tuple[str, ...], problems: Problems) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number and cells by column name of each line below the header."""
+def table_rows(
+    source: InputFile, needed: tuple[str, ...], problems: ProblemList
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield number and cells by column name of each line below the header; `needed` are columns that must be there."""
     columns: list[str] | None = None
     separator = "\t"
-    for number, raw in text.numbered_lines(source.read()):
-        if text.is_blank(raw):
-            continue
-        line, wrong = text.decode(raw)
+    for number, line in text.full_lines(source.read(), problems):
         if columns is None and "\t" not in line:
             separator = ","
-        cells = wrong or text.split(line, separator)
+        cells = text.split(line, separator)
         if isinstance(cells, str):
             problems.add(number, cells)
         elif columns is None:
@@ -183,14 +183,14 @@ def table_rows(source: InputFile, needed: tuple[str, ...], problems: Problems) -
             missing = [name for name in needed if name not in columns]
             twice = [name for name in columns if columns.count(name) > 1]
             if missing or twice:
-                what = f"no column {missing[0]}" if missing else f"two columns for {twice[0]}"
-                problems.add(number, f"{what}; expected a header with {', '.join(needed)}")
+                reason = f"no column {missing[0]}" if missing else f"two columns for {twice[0]}"
+                problems.add(number, f"{reason}; expected a header with {', '.join(needed)}")
                 return
         elif len(cells) != len(columns):
             problems.add(number, f"{len(cells)} column(s); expected {len(columns)} as in the header")
         else:
             yield number, dict(zip(columns, cells, strict=True))
-    if columns is None and not problems.found:
+    if columns is None and not problems:
         problems.add(None, "empty; expected a header and one line per utterance")
 
 
@@ -198,29 +198,30 @@ def _column(name: str) -> str:
     return next((key for key, names in _COLUMNS.items() if name in names), name)
 
 
-def _attributes(words: dict[str, str]) -> dict[str, str]:
-    """Attributes under one name each: gender is sex, f and female are F."""
-    sex = words.pop("gender", "")
+def _normalise(attributes: dict[str, str]) -> dict[str, str]:
+    """Return attributes under one name each: gender is sex, f and female are F."""
+    sex = attributes.pop("gender", "")
     if sex:
-        words.setdefault("sex", sex)
-    if "sex" in words:
-        words["sex"] = _SEX.get(words["sex"].lower(), words["sex"])
-    return words
+        attributes.setdefault("sex", sex)
+    if "sex" in attributes:
+        attributes["sex"] = _SEX.get(attributes["sex"].lower(), attributes["sex"])
+    return attributes
 
 
-def read_kaldi(folder: Path, found: Found) -> None:
-    """A Kaldi data folder: wav.scp and utt2spk, perhaps spk2gender, segments, enrolls and trials."""
+def read_kaldi(folder: Path, corpus: CorpusRows) -> None:
+    """Read a Kaldi data folder: wav.scp and utt2spk, perhaps spk2gender, segments, enrolls and trials."""
     if not (folder / "utt2spk").is_file():
-        found.problems.append(Problem(str(folder), None, "no utt2spk; expected one beside wav.scp"))
+        corpus.problems.append(Problem(str(folder), None, "no utt2spk; expected one beside wav.scp"))
         return
-    speakers, wrong = read_speakers(locate(folder / "utt2spk"))
-    found.problems += wrong
-    sexes = _pairs(folder / "spk2gender", found)
-    recordings = scp_files(folder, found)
-    spans = _kaldi_segments(folder / "segments", found)
-    lists = _lists(folder, found)
-    role, split = _said(folder.name)
-    listed = {one for names in lists.values() for one in names}
+    listing, problems = read_speakers(open_input(folder / "utt2spk"))
+    corpus.problems += problems
+    speakers = listing.speakers
+    sexes = _read_sexes(folder / "spk2gender", corpus)
+    recordings = scp_files(folder, corpus)
+    spans = _kaldi_segments(folder / "segments", corpus)
+    lists = _trial_lists(folder, corpus)
+    role, split = _role_and_split(folder.name)
+    listed = {name for names in lists.values() for name in names}
     unlisted = 0
     entries = spans or {name: (line, name, None, None) for name, (line, _) in recordings.items()}
     source = str(folder / ("segments" if spans else "wav.scp"))
@@ -229,52 +230,53 @@ def read_kaldi(folder: Path, found: Found) -> None:
             unlisted += 1
             continue
         if name not in speakers:
-            problem = f"no speaker for utterance {name!r} in utt2spk; expected a line for every utterance"
-            found.problems.append(Problem(source, line, problem))
+            reason = f"no speaker for utterance {name!r} in utt2spk; expected a line for every utterance"
+            corpus.problems.append(Problem(source, line, reason))
         elif recording not in recordings:
-            problem = f"no recording {recording!r} in wav.scp; expected a line for every recording"
-            found.problems.append(Problem(source, line, problem))
+            reason = f"no recording {recording!r} in wav.scp; expected a line for every recording"
+            corpus.problems.append(Problem(source, line, reason))
         else:
             sex = sexes.get(speakers[name], "")
-            words = _attributes({"sex": sex}) if sex else {}
+            attributes = _normalise({"sex": sex}) if sex else {}
             roles: list[str | None] = [kind for kind, names in lists.items() if name in names] or [role]
             if len(roles) > 1:
-                found.problems.append(
-                    Problem(source, line, f"{name!r} is in enrolls and in trials; expected one of them")
-                )
-            one = Utterance(name, speakers[name], recordings[recording][1], roles[0], split, words, start, end)
-            found.rows.append(Row(one, source, line))
+                reason = f"{name!r} is in enrolls and in trials; expected one of them"
+                corpus.problems.append(Problem(source, line, reason))
+            audio = recordings[recording][1]
+            utterance = Utterance(name, speakers[name], audio, roles[0], split, attributes, start, end)
+            corpus.rows.append(Row(utterance, source, line))
     for kind, names in lists.items():
-        for name in [one for one in names if one not in entries]:
-            problem = f"{kind} utterance {name!r} is not in {Path(source).name}; expected its audio"
-            found.problems.append(Problem(str(folder), None, problem))
+        for name in [name for name in names if name not in entries]:
+            reason = f"{kind} utterance {name!r} is not in {Path(source).name}; expected its audio"
+            corpus.problems.append(Problem(str(folder), None, reason))
     if unlisted:
-        found.notes.append(Problem(source, None, f"{unlisted} utterances are in neither enrolls nor trials; left out"))
+        corpus.notes.append(Problem(source, None, f"{unlisted} utterances are in neither enrolls nor trials; left out"))
 
 
-def _said(name: str) -> tuple[str | None, str | None]:
-    """Role and split as far as the words of a folder's name say."""
-    words = re.split(r"[^a-z]+", name.lower())
-    role = next((_ROLES[word] for word in words if word in _ROLES), None)
-    split = next((_SPLITS[word] for word in words if word in _SPLITS), None)
+def _role_and_split(name: str) -> tuple[str | None, str | None]:
+    """Return role and split as far as the name of a folder has them."""
+    parts = re.split(r"[^a-z]+", name.lower())
+    role = next((_ROLES[word] for word in parts if word in _ROLES), None)
+    split = next((_SPLITS[word] for word in parts if word in _SPLITS), None)
     return role, None if role == "train" else split
 
 
-def _pairs(path: Path, found: Found) -> dict[str, str]:
+def _read_sexes(path: Path, corpus: CorpusRows) -> dict[str, str]:
+    """Return the sex of each speaker of spk2gender, where there is such a file."""
     if not path.is_file():
         return {}
-    problems = Problems(str(path))
-    words: dict[str, str] = {}
-    for number, speaker, sex in two_columns(locate(path), problems, "speaker f|m"):
-        if words.setdefault(speaker, sex) != sex:
-            problems.add(number, f"speaker {speaker!r} is {sex} here and {words[speaker]} above; two with one name?")
-    found.problems += problems.all()
-    return words
+    problems = ProblemList(str(path))
+    sexes: dict[str, str] = {}
+    for number, speaker, sex in text.two_columns(open_input(path), problems, "speaker f|m"):
+        if sexes.setdefault(speaker, sex) != sex:
+            problems.add(number, f"speaker {speaker!r} is {sex} here and {sexes[speaker]} above; two with one name?")
+    corpus.problems += problems.all()
+    return sexes
 
 
-def scp_files(folder: Path, found: Found) -> dict[str, tuple[int, Path]]:
-    """Line and file of each recording of wav.scp."""
-    problems = Problems(str(folder / "wav.scp"))
+def scp_files(folder: Path, corpus: CorpusRows) -> dict[str, tuple[int, Path]]:
+    """Return line and file of each recording of wav.scp."""
+    problems = ProblemList(str(folder / "wav.scp"))
     recordings: dict[str, tuple[int, Path]] = {}
     for number, line in _lines(folder / "wav.scp", problems):
         name, _, rest = line.replace("\t", " ").partition(" ")
@@ -289,24 +291,24 @@ def scp_files(folder: Path, found: Found) -> dict[str, tuple[int, Path]]:
         elif name in recordings:
             problems.add(number, f"{name!r} occurs twice (line {recordings[name][0]}); expected once")
         else:
-            recordings[name] = number, _beside(folder, file)
-    found.problems += problems.all()
+            recordings[name] = number, _find_audio(folder, file)
+    corpus.problems += problems.all()
     return recordings
 
 
-def _beside(folder: Path, file: str) -> Path:
-    """A path of wav.scp: as written, or below the data folder or one of those above it."""
+def _find_audio(folder: Path, file: str) -> Path:
+    """Return a path of wav.scp: as written, or below the data folder or one of those above it."""
     for home in (folder, *list(folder.absolute().parents)[:3]):
         if is_file(home / file):
             return Path(os.path.normpath(home / file))
     return Path(file)
 
 
-def _kaldi_segments(path: Path, found: Found) -> dict[str, tuple[int, str, int | None, int | None]]:
-    """Line, recording, start and end of each utterance of a segments file, whose times are in seconds."""
+def _kaldi_segments(path: Path, corpus: CorpusRows) -> dict[str, tuple[int, str, int | None, int | None]]:
+    """Return line, recording, start and end of each utterance of a segments file, whose times are in seconds."""
     if not path.is_file():
         return {}
-    problems = Problems(str(path))
+    problems = ProblemList(str(path))
     spans: dict[str, tuple[int, str, int | None, int | None]] = {}
     for number, line in _lines(path, problems):
         cells = line.split()
@@ -321,43 +323,36 @@ def _kaldi_segments(path: Path, found: Found) -> dict[str, tuple[int, str, int |
             problems.add(number, f"{cells[0]!r} occurs twice (line {spans[cells[0]][0]}); expected once")
         else:
             spans[cells[0]] = number, cells[1], start, end if end > start else None
-    found.problems += problems.all()
+    corpus.problems += problems.all()
     return spans
 
 
-def _lists(folder: Path, found: Found) -> dict[str, list[str]]:
-    """Utterances that enrolls and trials name, by role."""
+def _trial_lists(folder: Path, corpus: CorpusRows) -> dict[str, list[str]]:
+    """Return the utterances that enrolls and trials name, by role."""
     lists: dict[str, list[str]] = {}
     for file, role, column in (("enrolls", "enrol", 0), ("trials", "trial", 1)):
         if not (folder / file).is_file():
             continue
-        problems = Problems(str(folder / file))
+        problems = ProblemList(str(folder / file))
         names: dict[str, None] = {}
         for number, line in _lines(folder / file, problems):
             cells = line.split()
             if len(cells) <= column:
-                problems.add(number, f"{len(cells)} column(s); expected {'speaker utterance target|nontarget'}")
+                problems.add(number, f"{len(cells)} column(s); expected speaker utterance target|nontarget")
             else:
                 names[cells[column]] = None
-        found.problems += problems.all()
-        found.trial_lists |= role == "trial"
+        corpus.problems += problems.all()
+        corpus.trial_lists |= role == "trial"
         lists[role] = list(names)
     return lists
 
 
-def _lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
-    for number, raw in text.numbered_lines(locate(path).read()):
-        if text.is_blank(raw):
-            continue
-        line, wrong = text.decode(raw)
-        if wrong:
-            problems.add(number, wrong)
-        else:
-            yield number, line.strip(" \t")
+def _lines(path: Path, problems: ProblemList) -> Iterator[tuple[int, str]]:
+    return ((number, line.strip(" \t")) for number, line in text.full_lines(open_input(path).read(), problems))
 
 
-def _below(folder: Path, found: Found, above: tuple[Path, ...]) -> Iterator[Path]:
-    """All files below a folder, through links too; a link back to a folder above it is a problem."""
+def _files_below(folder: Path, corpus: CorpusRows, above: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield all files below a folder, through links too; a link back to a folder above it is a problem."""
     for entry in folder.iterdir():
         if not entry.is_dir():
             yield entry
@@ -365,29 +360,27 @@ def _below(folder: Path, found: Found, above: tuple[Path, ...]) -> Iterator[Path
         real = entry.resolve()
         if real in above:
             reason = f"is a link back to {real.name or real}, which it is in; expected folders of speakers"
-            found.problems.append(Problem(str(entry), None, reason))
+            corpus.problems.append(Problem(str(entry), None, reason))
         else:
-            yield from _below(entry, found, (*above, real))
+            yield from _files_below(entry, corpus, (*above, real))
 
 
-def read_tree(folder: Path, found: Found) -> None:
-    """Folders of speakers with audio files in them, at any depth; speakers.tsv beside them describes the people."""
-    found_files = sorted(_below(folder, found, (folder.resolve(),)))
-    files = [file for file in found_files if file.suffix.lower() in SUFFIXES]
-    found.problems += [Problem(str(file), None, what) for file in found_files if (what := conversion_advice(file))]
+def read_tree(folder: Path, corpus: CorpusRows) -> None:
+    """Read folders of speakers with audio files in them, at any depth; speakers.tsv beside them has attributes."""
+    all_files = sorted(_files_below(folder, corpus, (folder.resolve(),)))
+    files = [file for file in all_files if file.suffix.lower() in SUFFIXES]
+    corpus.problems += [Problem(str(file), None, reason) for file in all_files if (reason := conversion_advice(file))]
     loose = [file for file in files if file.parent == folder]
-    if len(loose) == len(files) and not found.problems:
-        what = "audio files without a speaker's folder" if loose else "no audio"
-        raise InputError(f"{what}; expected wav.scp, a table of utterances, or speaker/utterance.wav", path=folder)
-    found.problems += [Problem(str(file), None, "no speaker; expected speaker/utterance.wav") for file in loose]
-    people = read_people(folder / "speakers.tsv", found)
+    if len(loose) == len(files) and not corpus.problems:
+        reason = "audio files without a speaker's folder" if loose else "no audio"
+        raise InputError(f"{reason}; expected wav.scp, a table of utterances, or speaker/utterance.wav", path=folder)
+    corpus.problems += [Problem(str(file), None, "no speaker; expected speaker/utterance.wav") for file in loose]
+    speakers = read_speaker_table(folder / "speakers.tsv", corpus)
     below = [file.relative_to(folder) for file in files if file.parent != folder]
     unique = len({file.stem for file in below}) == len(below)
     for file in below:
         name = file.stem if unique else file.with_suffix("").as_posix()
-        one = Utterance(name, file.parts[0], folder / file, attributes=people.get(file.parts[0], {}))
-        found.rows.append(Row(one, str(folder), None))
-    missing = sorted({file.parts[0] for file in below} - set(people)) if people else []
-    if missing:
-        where = str(folder / "speakers.tsv")
-        found.notes += [Problem(where, None, f"speaker {name!r} is not described") for name in missing]
+        utterance = Utterance(name, file.parts[0], folder / file, attributes=speakers.get(file.parts[0], {}))
+        corpus.rows.append(Row(utterance, str(folder), None))
+    for name in sorted({file.parts[0] for file in below} - set(speakers)) if speakers else []:
+        corpus.notes.append(Problem(str(folder / "speakers.tsv"), None, f"speaker {name!r} is not described"))

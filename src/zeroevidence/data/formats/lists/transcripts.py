@@ -1,18 +1,18 @@
-"""What was said, and what was heard: Kaldi ``text`` files, and lists of one class for each utterance."""
+"""Transcripts and classes of utterances: Kaldi ``text`` files, and lists of one class for each utterance."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, locate
-from zeroevidence.data.formats.lists.speakers import two_columns
-from zeroevidence.data.formats.scores.reading.table import Problems
+from zeroevidence.data.formats.input_file import TEXT, open_input
+from zeroevidence.data.formats.problems import ProblemList
 from zeroevidence.errors import InputError
 
 
 def read_transcripts(path: str | Path) -> dict[str, str]:
-    r"""The words of each utterance, `utterance word word ...` on each line; no words where nothing was heard.
+    r"""Return the transcript of each utterance, `utterance word word ...` on each line; "" where nothing was heard.
 
     Raises
     ------
@@ -27,40 +27,29 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
     >>> read_transcripts(file)
     {'u1': 'we call it bear', 'u2': ''}
     """
-    source = locate(path)
-    if source.kind != TEXT:
-        raise InputError(f"is a {source.kind} file; expected text: utterance word word ...", path=source.name)
-    problems = Problems(source.name)
-    found: dict[str, str] = {}
-    for number, raw in text.numbered_lines(source.read()):
-        if text.is_blank(raw):
-            continue
-        line, wrong = text.decode(raw)
-        name, *words = line.split() or [""]
-        if wrong:
-            problems.add(number, wrong)
-        elif name in found:
-            problems.add(number, f"{name!r} occurs twice; expected each utterance once")
-        else:
-            found[name] = " ".join(words)
-    if not found and not problems.found:
-        problems.add(None, "empty; expected one utterance per line")
-    if problems.found:
-        raise InputError.of(problems.all())
-    return found
+    file = open_input(path)
+    if file.kind != TEXT:
+        raise InputError(f"is a {file.kind} file; expected text: utterance word word ...", path=file.name)
+    problems = ProblemList(file.name)
+    lines = ((number, line.split() or [""]) for number, line in text.full_lines(file.read(), problems))
+    return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
 
 
 def read_classes(path: str | Path) -> dict[str, str]:
-    """The class of each utterance, such as an emotion, `utterance class` on each line."""
-    source = locate(path)
-    problems = Problems(source.name)
-    found: dict[str, str] = {}
-    for number, name, word in two_columns(source, problems, "utterance class"):
-        if name in found:
+    """Return the class of each utterance, such as an emotion, `utterance class` on each line."""
+    file = open_input(path)
+    problems = ProblemList(file.name)
+    return _each_once(text.two_columns(file, problems, "utterance class"), problems)
+
+
+def _each_once(lines: Iterable[tuple[int, str, str]], problems: ProblemList) -> dict[str, str]:
+    """Return the second column by the first, in which every utterance occurs once."""
+    values: dict[str, str] = {}
+    for number, name, value in lines:
+        if name in values:
             problems.add(number, f"{name!r} occurs twice; expected each utterance once")
-        found[name] = word
-    if not found and not problems.found:
+        values[name] = value
+    if not values and not problems:
         problems.add(None, "empty; expected one utterance per line")
-    if problems.found:
-        raise InputError.of(problems.all())
-    return found
+    problems.check()
+    return values

@@ -5,7 +5,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="kaldi",
-        words="Kaldi, `enrol trial score` on each line",
+        description="Kaldi, `enrol trial score` on each line",
         text=Columns(scores=("enrol", "trial", "score"), key=("enrol", "trial", "label")),
         place=10,
     )

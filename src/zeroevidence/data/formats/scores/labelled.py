@@ -5,7 +5,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="labelled",
-        words="four columns, `enrol trial score label` on each line",
+        description="four columns, `enrol trial score label` on each line",
         text=Columns(scores=("enrol", "trial", "score", "label"), key=("enrol", "trial", "", "label"), key_line=""),
         place=40,
     )

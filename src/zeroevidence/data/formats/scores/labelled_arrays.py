@@ -1,4 +1,4 @@
-"""Scores beside their labels in NumPy files, and nobody knows who was compared, unless two more arrays say so.
+"""Scores with their labels in NumPy files, perhaps with two arrays of identifiers.
 
 ``.npz`` holds ``scores`` and ``labels`` (perhaps ``enrolments`` and ``trials``), or two arrays without names; ``.npy``
 holds both as its two rows or columns, scores first. Labels are 1, 0, True, False, target or nontarget. Nothing is
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from zeroevidence._typing import BoolArray
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.input_file import NPY, NPZ, InputFile
-from zeroevidence.data.formats.scores.matrix import numpy_arrays
+from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.scores.matrix import load_arrays
 from zeroevidence.data.formats.scores.reading.layout import Role
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, ScoreFormat
 from zeroevidence.data.scores import is_target
 from zeroevidence.errors import InputError
@@ -30,22 +31,22 @@ _IDS = {"enrol": "enrolments", "trial": "trials"}
 
 
 def is_labelled(file: InputFile) -> bool:
-    """Whether a NumPy file holds scores with labels, and not the matrix of a search; a damaged one does not."""
+    """Return whether a NumPy file holds scores with labels, and not the matrix of a search; False for a damaged one."""
     try:
         with file.stream() as stream:
             if file.kind == NPY.name:
                 two = 2 in _shape(stream)
             else:
                 names = set(zipfile.ZipFile(stream).namelist())
-                labelled = any({f"{one}.npy" for one in pair} <= names for pair in (_NAMED, _UNNAMED))
+                labelled = any({f"{name}.npy" for name in pair} <= names for pair in (_NAMED, _UNNAMED))
                 return labelled and "mated.npy" not in names
-        return two and _pair(numpy_arrays(file, _ALONE, ())[_ALONE]) is not None
-    except Exception:  # the reader of matrices says what is wrong with it
+        return two and _pair(load_arrays(file, _ALONE, ())[_ALONE]) is not None
+    except Exception:  # the reader of matrices reports what is wrong with it
         return False
 
 
 def _shape(stream: Any) -> tuple[int, ...]:
-    """The shape that an npy of two dimensions announces."""
+    """Return the shape that an npy of two dimensions announces, () for others."""
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape: tuple[int, ...] = read(stream)[0]
@@ -53,7 +54,7 @@ def _shape(stream: Any) -> tuple[int, ...]:
 
 
 def _pair(array: Any) -> tuple[Any, Any] | None:
-    """Scores and labels of one array of numbers: two rows, or two columns, the second nothing but 0 and 1."""
+    """Return scores and labels of one array of numbers: two rows, or two columns, the second nothing but 0 and 1."""
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         return None
     for turned in (array, array.T):
@@ -63,7 +64,7 @@ def _pair(array: Any) -> tuple[Any, Any] | None:
 
 
 def read_labelled(file: InputFile, _role: Role) -> Table:
-    """The scores with their labels, as a table without lines.
+    """Return the scores with their labels, as a table without lines.
 
     Raises
     ------
@@ -79,36 +80,31 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     for name, array in arrays.items():
         if array.shape != scores.shape:
             raise InputError(f"{name}: shape {array.shape}; expected {len(scores)}, one per score", path=file.name)
-    problems = Problems(file.name)
+    problems = ProblemList(file.name)
     for at in np.flatnonzero(np.isnan(scores)).tolist():
         problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
-    columns = {"score": scores.astype(np.float64), "label": _targets(labels, file.name)}
-    columns |= {one: arrays[name].astype(np.str_) for one, name in _IDS.items() if name in arrays}
+    with naming_file(file.name):
+        columns = {"score": scores.astype(np.float64), "label": is_target(labels)}
+    columns |= {column: arrays[name].astype(np.str_) for column, name in _IDS.items() if name in arrays}
     return Table(file.name, _NAME, pl.DataFrame(columns), None, True, tuple(problems.all()))
 
 
-def _targets(labels: Any, name: str) -> BoolArray:
-    try:
-        return is_target(labels)
-    except InputError as error:
-        raise InputError(error.reason, path=name) from None
-
-
 def _arrays(file: InputFile) -> dict[str, Any]:
-    found = numpy_arrays(file, _ALONE, (*_NAMED, *_UNNAMED, *_IDS.values()))
-    if _ALONE in found:
-        found = dict(zip(_NAMED, _pair(found[_ALONE]) or (), strict=False))
-    elif _NAMED[0] not in found:
-        found |= {name: found[unnamed] for name, unnamed in zip(_NAMED, _UNNAMED, strict=True) if unnamed in found}
-    if not all(name in found for name in _NAMED):
-        raise InputError("no scores beside labels; expected arrays named scores and labels", path=file.name)
-    return {name: one for name, one in found.items() if name not in _UNNAMED}
+    """Return the arrays of a file by their usual names."""
+    arrays = load_arrays(file, _ALONE, (*_NAMED, *_UNNAMED, *_IDS.values()))
+    if _ALONE in arrays:
+        arrays = dict(zip(_NAMED, _pair(arrays[_ALONE]) or (), strict=False))
+    elif _NAMED[0] not in arrays:
+        arrays |= {name: arrays[unnamed] for name, unnamed in zip(_NAMED, _UNNAMED, strict=True) if unnamed in arrays}
+    if not all(name in arrays for name in _NAMED):
+        raise InputError("no scores with labels; expected arrays named scores and labels", path=file.name)
+    return {name: array for name, array in arrays.items() if name not in _UNNAMED}
 
 
 SCORE_FORMATS.add(
     ScoreFormat(
         name=_NAME,
-        words="scores and labels in NumPy `.npz` or `.npy`",
+        description="scores and labels in NumPy `.npz` or `.npy`",
         binary=Binary((NPZ, NPY), read_labelled),
         takes=is_labelled,
         place=55,

@@ -8,36 +8,38 @@ Nothing is unpickled.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.errors import naming_file, reading_file
 from zeroevidence.data.files.size_limits import check_archive, check_array
 from zeroevidence.data.formats.input_file import NPY, NPZ, InputFile
-from zeroevidence.data.formats.lists.speakers import Speakers, uncovered
+from zeroevidence.data.formats.lists.speakers import SpeakerList
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 
 _IDS = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
+_ARRAYS = ("scores", "mated", *_IDS)
 
 
-def read_matrix(source: InputFile, key: InputFile | None, speakers: Speakers | None) -> ScoreMatrix:
-    """The matrix, validated.
+def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList | None) -> ScoreMatrix:
+    """Return the matrix, validated.
 
     Raises
     ------
     InputError
         Naming the file, and the row and column where that helps.
     """
-    arrays = _arrays(source, "scores")
+    arrays = load_arrays(source, "scores", _ARRAYS)
     if "scores" not in arrays:
         raise InputError(
             f"no array named scores (found: {', '.join(arrays) or 'none'}); expected one", path=source.name
         )
     if key is not None:
-        for name, array in _arrays(key, "mated").items():
+        for name, array in load_arrays(key, "mated", _ARRAYS).items():
             if name == "scores":
                 continue
             if name in arrays and not np.array_equal(arrays[name], array):
@@ -45,16 +47,19 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: Speakers | N
             arrays[name] = array
     if "mated" not in arrays:
         raise InputError("no array named mated; expected one, here or in a key (--key KEY)", path=source.name)
-    return checked_matrix(arrays, source.name, speakers)
+    return build_matrix(arrays, source.name, speakers)
 
 
-def checked_matrix(arrays: dict[str, Any], name: str, speakers: Speakers | None) -> ScoreMatrix:
-    """The matrix that arrays of these names make, with scores that are numbers and somebody to find."""
-    _check_numbers(arrays["scores"], name)
-    try:
-        matrix = ScoreMatrix(arrays["scores"], arrays["mated"], **{one: arrays[one] for one in _IDS if one in arrays})
-    except InputError as error:
-        raise InputError(error.reason, path=name) from None
+def build_matrix(arrays: dict[str, Any], name: str, speakers: SpeakerList | None) -> ScoreMatrix:
+    """Return the matrix of arrays by name; scores must be numbers, and at least one trial mated."""
+    scores = arrays["scores"]
+    if scores.dtype.kind not in "biuf" or scores.ndim != 2 or not scores.size:
+        reason = f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, trials x identities"
+        raise InputError(reason, path=name)
+    if np.isnan(scores).any():
+        raise InputError(not_finite(scores, np.isnan(scores)), path=name)
+    with naming_file(name):
+        matrix = ScoreMatrix(scores, arrays["mated"], **{field: arrays[field] for field in _IDS if field in arrays})
     if matrix.scores.shape[1] < 2:
         raise InputError("one enrolled identity; expected at least two", path=name)
     if not (matrix.mated >= 0).any():
@@ -62,12 +67,18 @@ def checked_matrix(arrays: dict[str, Any], name: str, speakers: Speakers | None)
     return matrix if speakers is None else _with_speakers(matrix, speakers, name)
 
 
-def _arrays(source: InputFile, alone: str) -> dict[str, Any]:
-    return numpy_arrays(source, alone, ("scores", "mated", *_IDS))
+def load_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the arrays of a NumPy file.
 
-
-def numpy_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[str, Any]:
-    """Those arrays of an npz that have these names, or the one of an npy under the name that it stands for."""
+    Parameters
+    ----------
+    source
+        The file.
+    alone
+        The name of the array of an npy.
+    names
+        The arrays of an npz that are read.
+    """
     if source.kind not in (NPZ.name, NPY.name):
         raise InputError(f"is a {source.kind} file; expected NumPy (.npz or .npy)", path=source.name)
     with reading_file(source.name, f"NumPy {source.kind}"), source.stream() as stream:
@@ -80,56 +91,40 @@ def numpy_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[st
             check_archive(stream, source.name)
         loaded = np.load(stream, allow_pickle=False)
         if source.kind == NPY.name:
-            return {alone: _plain(loaded)}
+            return {alone: _decode(loaded)}
         with loaded:
-            return {name: _plain(loaded[name]) for name in names if name in loaded.files}
+            return {name: _decode(loaded[name]) for name in names if name in loaded.files}
 
 
-def _plain(array: Any) -> Any:
+def _decode(array: Any) -> Any:
     return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
 
 
-def _check_numbers(scores: Any, name: str) -> None:
-    if scores.dtype.kind not in "biuf" or scores.ndim != 2 or not scores.size:
-        raise InputError(
-            f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, trials x identities",
-            path=name,
-        )
-    if scores.dtype.kind == "f" and np.isnan(scores).any():
-        raise InputError(not_finite(scores, np.isnan(scores)), path=name)
-
-
 def not_finite(scores: Any, wrong: Any) -> str:
-    """Which scores of a matrix are not finite, in words."""
+    """Return the message about scores of a matrix that are not finite."""
     places = np.argwhere(wrong)
     row, column = (int(i) for i in places[0])
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
     return f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}; expected finite numbers"
 
 
-def _with_speakers(matrix: ScoreMatrix, speakers: Speakers, name: str) -> ScoreMatrix:
+def _with_speakers(matrix: ScoreMatrix, speakers: SpeakerList, name: str) -> ScoreMatrix:
     if matrix.trials is None:
         raise InputError("no array named trials; expected one to look speakers up", path=name)
-    missing = uncovered(matrix.trials.tolist(), speakers, "trial")
+    missing = speakers.missing(matrix.trials.tolist(), "trial")
     if missing:
         raise InputError.of(missing)
     enrolled = matrix.enrolment_speakers
     if matrix.enrolments is not None:
-        enrolled = np.array([speakers.of.get(one, one) for one in matrix.enrolments.tolist()], np.str_)
-    return ScoreMatrix(
-        matrix.scores,
-        matrix.mated,
-        trials=matrix.trials,
-        enrolments=matrix.enrolments,
-        trial_speakers=np.array([speakers.of[one] for one in matrix.trials.tolist()], np.str_),
-        enrolment_speakers=enrolled,
-    )
+        enrolled = np.array([speakers.speakers.get(name, name) for name in matrix.enrolments.tolist()], np.str_)
+    tried = np.array([speakers.speakers[name] for name in matrix.trials.tolist()], np.str_)
+    return replace(matrix, trial_speakers=tried, enrolment_speakers=enrolled)
 
 
 SCORE_FORMATS.add(
     ScoreFormat(
         name="matrix",
-        words="matrix of a search, trials x identities in NumPy `.npz` or `.npy`",
+        description="matrix of a search, trials x identities in NumPy `.npz` or `.npy`",
         matrix=Matrix((NPZ, NPY), read_matrix),
         place=60,
     )

@@ -5,7 +5,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="speechbrain",
-        words="SpeechBrain, `enrol trial label score` on each line, both sides utterances",
+        description="SpeechBrain, `enrol trial label score` on each line, both sides utterances",
         text=Columns(scores=("enrol", "trial", "label", "score"), key=("enrol", "trial", "label", ""), key_line=""),
         identities=False,
         place=45,

@@ -5,7 +5,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="two-column",
-        words="two columns, `score label` on each line",
+        description="two columns, `score label` on each line",
         text=Columns(scores=("score", "label")),
         place=30,
     )

@@ -5,7 +5,7 @@ from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns
 SCORE_FORMATS.add(
     ScoreFormat(
         name="voxceleb",
-        words="VoxCeleb, `score enrol trial` on each line, both sides utterances",
+        description="VoxCeleb, `score enrol trial` on each line, both sides utterances",
         text=Columns(scores=("score", "enrol", "trial"), key=("label", "enrol", "trial"), key_line="1|0 enrol trial"),
         identities=False,
         place=20,

@@ -1,14 +1,12 @@
-"""Features as a table of text, as openSMILE and spreadsheets write them: a line for each utterance."""
+"""Features in a CSV table, as openSMILE and spreadsheets write them: a line for each utterance."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import polars as pl
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.input_file import InputFile
-from zeroevidence.data.formats.vectors.column_names import IDS, SPEAKERS, pop_named
+from zeroevidence.data.formats.vectors.column_names import IDS, SPEAKERS, pop_named, text_column
 from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
@@ -17,7 +15,7 @@ _SEPARATORS = (",", ";", "\t")
 
 
 def read_csv(file: InputFile) -> Embeddings:
-    """The vectors of a table with a header: columns of numbers, in their order; columns of words are attributes."""
+    """Return the vectors of a table with a header: columns of numbers, in their order; others are attributes."""
     first = file.read().partition(b"\n")[0].decode("utf-8", errors="replace")
     separator = max(_SEPARATORS, key=first.count)
     try:
@@ -26,29 +24,25 @@ def read_csv(file: InputFile) -> Embeddings:
         raise InputError(f"cannot be read as a table: {str(error).splitlines()[0]}", path=file.name) from None
     columns = {name: name for name in frame.columns}
     ids, speakers = pop_named(columns, _NAMES), pop_named(columns, SPEAKERS)
-    words = [name for name in columns if frame[name].dtype == pl.String]
     numbers = [name for name in columns if frame[name].dtype.is_numeric()]
     if not numbers or frame.is_empty():
-        found = ", ".join(frame.columns[:6])
-        raise InputError(f"no columns of numbers (found: {found}); expected a header and features", path=file.name)
-    wanted = [*numbers, *(name for name in (ids, speakers) if name is not None)]
-    for name in wanted:
+        first = ", ".join(frame.columns[:6])
+        raise InputError(f"no columns of numbers (found: {first}); expected a header and features", path=file.name)
+    for name in (*numbers, *filter(None, (ids, speakers))):
         empty = frame[name].is_null().arg_true()
         if len(empty):
             raise InputError(f"column {name} is empty; expected a value", path=file.name, line=int(empty[0]) + 2)
-    text: dict[Any, Any] = {
-        name: None if name is None else frame[name].cast(pl.String).to_numpy() for name in (ids, speakers)
-    }
-    attributes = {name: frame[name].fill_null("").to_numpy() for name in words}
-    return Embeddings(frame.select(numbers).cast(pl.Float64).to_numpy(), text[ids], text[speakers], attributes)
+    attributes = {name: frame[name].fill_null("").to_numpy() for name in columns if frame[name].dtype == pl.String}
+    vectors = frame.select(numbers).cast(pl.Float64).to_numpy()
+    return Embeddings(vectors, text_column(frame, ids), text_column(frame, speakers), attributes)
 
 
 for _suffix in (".csv", ".tsv"):
     VECTOR_FORMATS.add(
         VectorFormat(
             name=_suffix.removeprefix("."),
-            words="a table of features with a header: `utterance` (`name`), `speaker`; columns of numbers are the "
-            "vector, columns of words attributes",
+            description="a table of features with a header: `utterance` (`name`), `speaker`; columns of numbers are "
+            "the vector, columns of text attributes",
             read=read_csv,
             suffix=_suffix,
             place=45,

@@ -1,4 +1,4 @@
-"""Kaldi vectors: text and binary ark, and scp files that point into them; ``utt2spk`` beside them says who speaks."""
+"""Kaldi vectors: text and binary ark, and scp files that point into them, with ``utt2spk`` beside them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _TYPES: dict[bytes, np.dtype[Any]] = {b"FV ": np.dtype("<f4"), b"DV ": np.dtype(
 
 
 def read_ark(data: bytes, name: str) -> dict[str, FloatArray]:
-    """Vectors of an archive by utterance, in order; each utterance once."""
-    found: dict[str, FloatArray] = {}
+    """Return the vectors of an archive by utterance, in order; each utterance once."""
+    vectors: dict[str, FloatArray] = {}
     at, entry = 0, 0
     while at < len(data):
         if data[at : at + 1].isspace():
@@ -37,10 +37,10 @@ def read_ark(data: bytes, name: str) -> dict[str, FloatArray]:
                 f"entry {entry}: no vector after the identifier; expected `utterance [ 1.0 2.0 ]`", path=name
             )
         key = _text(data[at:end], entry, name)
-        if key in found:
+        if key in vectors:
             raise InputError(f"entry {entry}: {key!r} occurs twice; expected once", path=name)
-        found[key], at = _vector(data, end + 1, f"{key!r}", name)
-    return found
+        vectors[key], at = _vector(data, end + 1, f"{key!r}", name)
+    return vectors
 
 
 def _text(raw: bytes, entry: int, name: str) -> str:
@@ -51,7 +51,7 @@ def _text(raw: bytes, entry: int, name: str) -> str:
 
 
 def _vector(data: bytes, at: int, what: str, name: str) -> tuple[FloatArray, int]:
-    """The vector at a place, and the place after it."""
+    """Return the vector at a position, and the position after it."""
     if data[at : at + 2] == b"\x00B":
         kind = data[at + 2 : at + 5]
         if kind not in _TYPES:
@@ -77,8 +77,8 @@ def _vector(data: bytes, at: int, what: str, name: str) -> tuple[FloatArray, int
 
 
 def read_scp(file: InputFile) -> dict[str, FloatArray]:
-    """Vectors that an scp file points to: lines of `utterance archive:offset`."""
-    found: dict[str, FloatArray] = {}
+    """Return the vectors that an scp file points to: lines of `utterance archive:offset`."""
+    vectors: dict[str, FloatArray] = {}
     archives: dict[str, bytes] = {}
     for number, raw in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
         cells = raw.split(maxsplit=1)
@@ -87,53 +87,47 @@ def read_scp(file: InputFile) -> dict[str, FloatArray]:
         place = cells[1].rsplit(":", 1) if len(cells) == 2 else []
         if len(place) != 2 or not _OFFSET.fullmatch(place[1].strip()):
             raise InputError("expected `utterance archive:offset`", path=file.name, line=number)
-        if cells[0] in found:
+        if cells[0] in vectors:
             raise InputError(f"{cells[0]!r} occurs twice; expected once", path=file.name, line=number)
         archive = place[0]
         if archive not in archives:
-            archives[archive] = _archive(archive, file, number)
-        found[cells[0]], _ = _vector(archives[archive], int(place[1]), repr(cells[0]), archive)
-    return found
+            archives[archive] = _read_archive(archive, file, number)
+        vectors[cells[0]], _ = _vector(archives[archive], int(place[1]), repr(cells[0]), archive)
+    return vectors
 
 
-def _archive(archive: str, file: InputFile, number: int) -> bytes:
+def _read_archive(archive: str, file: InputFile, number: int) -> bytes:
     for path in (Path(archive), file.path.parent / archive):
         if path.is_file():
             return path.read_bytes()
     raise InputError(f"{archive}: no such archive", path=file.name, line=number)
 
 
-def _embeddings(found: Mapping[str, FloatArray], file: InputFile) -> Embeddings:
-    """Vectors by name, with the speakers of ``utt2spk`` where that knows all of them."""
-    people = file.path.parent / "utt2spk"
-    speakers = None
-    if file.held is None and people.is_file():
-        known = dict(read_list(people))
-        if all(one in known for one in found):
-            speakers = [known[one] or "" for one in found]
-    return Embeddings(
-        stacked(found, file.name), np.array(list(found)), None if speakers is None else np.array(speakers)
-    )
+def _embeddings(vectors: Mapping[str, FloatArray], file: InputFile) -> Embeddings:
+    """Return vectors by name, with the speakers of ``utt2spk`` where it lists all of them."""
+    path = file.path.parent / "utt2spk"
+    listed = dict(read_list(path)) if file.held is None and path.is_file() else {}
+    speakers = np.array([listed[name] or "" for name in vectors]) if listed.keys() >= vectors.keys() else None
+    return Embeddings(stack_vectors(vectors, file.name), np.array(list(vectors)), speakers)
 
 
-def stacked(found: Mapping[str, FloatArray], name: str) -> FloatArray:
-    """Vectors by name as one array; all must have the same length."""
-    if not found:
+def stack_vectors(vectors: Mapping[str, FloatArray], name: str) -> FloatArray:
+    """Return vectors by name as one array; all must have the same length."""
+    if not vectors:
         raise InputError("empty; expected one vector per line", path=name)
-    lengths = {len(vector) for vector in found.values()}
-    if len(lengths) > 1:
-        first = len(next(iter(found.values())))
-        odd = next(one for one, vector in found.items() if len(vector) != first)
-        raise InputError(
-            f"{odd!r} has {len(found[odd])} entries, the first vector {first}; expected the same", path=name
-        )
-    return np.stack(list(found.values()))
+    first = len(next(iter(vectors.values())))
+    for key, vector in vectors.items():
+        if len(vector) != first:
+            raise InputError(
+                f"{key!r} has {len(vector)} entries, the first vector {first}; expected the same", path=name
+            )
+    return np.stack(list(vectors.values()))
 
 
 VECTOR_FORMATS.add(
     VectorFormat(
         name="kaldi scp",
-        words="Kaldi scp, lines of `utterance archive:offset`; `utt2spk` beside it",
+        description="Kaldi scp, lines of `utterance archive:offset`; `utt2spk` beside it",
         read=lambda file: _embeddings(read_scp(file), file),
         suffix=".scp",
         place=50,
@@ -142,7 +136,7 @@ VECTOR_FORMATS.add(
 VECTOR_FORMATS.add(
     VectorFormat(
         name="kaldi ark",
-        words="Kaldi ark, `utterance [ 1.2 ... ]` or binary (FV, DV); `utt2spk` beside it",
+        description="Kaldi ark, `utterance [ 1.2 ... ]` or binary (FV, DV); `utt2spk` beside it",
         read=lambda file: _embeddings(read_ark(file.read(), file.name), file),
         place=1000,
     )

@@ -1,4 +1,4 @@
-"""Labels of an attribute from a file of their own, beside the embeddings."""
+"""Embeddings with labels of an attribute from another file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zeroevidence.errors import InputError
 def read_labelled(
     path: str | Path, attribute: str, *, labels: str | Path | None = None, speakers: str | Path | None = None
 ) -> Embeddings:
-    """Embeddings with an attribute among their columns of words.
+    """Return embeddings with an attribute.
 
     Parameters
     ----------
@@ -30,12 +30,10 @@ def read_labelled(
     data = read_embeddings(path, ids=speakers)
     if labels is None:
         return data
-    words = read_labels(labels)
+    known = read_labels(labels)
     people = data.ids if data.speakers is None else data.speakers
-    found = []
-    for utterance, speaker in zip(data.ids.tolist(), people.tolist(), strict=True):
-        label = words.get(utterance, words.get(speaker))
-        if label is None:
-            raise InputError(f"no label for {utterance!r}; expected its name or its speaker's", path=labels)
-        found.append(label)
-    return Embeddings(data.vectors, data.ids, data.speakers, {**data.attributes, attribute: np.array(found)})
+    values = [known.get(ids[0], known.get(ids[1])) for ids in zip(data.ids.tolist(), people.tolist(), strict=True)]
+    if None in values:
+        utterance = str(data.ids[values.index(None)])
+        raise InputError(f"no label for {utterance!r}; expected its name or its speaker's", path=labels)
+    return Embeddings(data.vectors, data.ids, data.speakers, {**data.attributes, attribute: np.array(values)})

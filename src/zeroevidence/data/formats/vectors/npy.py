@@ -1,4 +1,4 @@
-"""One NumPy array, memory-mapped, with a list of `utterance [speaker]` lines beside it."""
+"""A NumPy array of vectors, memory-mapped, with a list of `utterance [speaker]` lines beside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, Vect
 
 
 def read_npy(file: InputFile) -> Embeddings:
-    """The vectors, with the names that ``NAME.ids`` or ``NAME.txt`` gives them."""
+    """Return the vectors, with the identifiers of ``NAME.ids`` or ``NAME.txt``."""
     with reading_file(file.name, "NumPy npy"):
         with file.stream() as stream:
             check_array(stream, len(file.held) if file.held is not None else file.path.stat().st_size, file.name)
@@ -31,7 +31,8 @@ def read_npy(file: InputFile) -> Embeddings:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="npy",
-        words="NumPy array, memory-mapped, with lines of `utterance [speaker]` in `NAME.ids` or `NAME.txt` beside it",
+        description="NumPy array, memory-mapped, with lines of `utterance [speaker]` in `NAME.ids` or `NAME.txt` "
+        "beside it",
         read=read_npy,
         containers=(NPY,),
         place=30,

@@ -1,4 +1,4 @@
-"""NumPy archives: vectors, identifiers and speakers under their usual names, and words or numbers about each."""
+"""NumPy archives: vectors, identifiers and speakers under their usual names, and further attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zeroevidence.errors import InputError
 
 
 def read_npz(file: InputFile) -> Embeddings:
-    """The embeddings of an archive; its other arrays of words or numbers are attributes."""
+    """Return the embeddings of an archive; its other arrays of text or numbers are attributes."""
     with reading_file(file.name, "NumPy npz"), file.stream() as stream:
         check_archive(stream, file.name)
         with np.load(stream, allow_pickle=False) as loaded:
@@ -23,17 +23,17 @@ def read_npz(file: InputFile) -> Embeddings:
     if vectors is None:
         raise InputError(f"no array named vectors (found: {', '.join(arrays) or 'none'}); expected one", path=file.name)
     ids, speakers = pop_named(arrays, IDS), pop_named(arrays, SPEAKERS)
-    words = {
+    attributes = {
         name: array for name, array in arrays.items() if array.shape == (len(vectors),) and array.dtype.kind in "USiuf"
     }
-    return Embeddings(vectors, ids, speakers, words)
+    return Embeddings(vectors, ids, speakers, attributes)
 
 
 VECTOR_FORMATS.add(
     VectorFormat(
         name="npz",
-        words="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of words or numbers are "
-        "attributes",
+        description="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of text or numbers "
+        "are attributes",
         read=read_npz,
         containers=(NPZ,),
         place=20,

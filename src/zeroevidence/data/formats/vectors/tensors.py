@@ -1,4 +1,4 @@
-"""Tensors of torch, as the VoicePrivacy Challenges write ``speaker_vectors.pt``; nothing that runs code is loaded."""
+"""Tensors of torch, such as ``speaker_vectors.pt`` of the VoicePrivacy Challenges; nothing that runs code is loaded."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.json_values import read_json
 from zeroevidence.data.files.size_limits import check_archive
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.vectors.column_names import VECTORS
 from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
-from zeroevidence.data.typed import read_json
 from zeroevidence.errors import InputError, MissingExtra
 
 
 def read_tensors(file: InputFile) -> Embeddings:
-    """Tensors only: the file is refused if anything else would have to be run to load it."""
+    """Return the vectors of a file of tensors; a file that would run code is refused."""
     try:
         import torch
     except ImportError:
@@ -44,18 +44,18 @@ def read_tensors(file: InputFile) -> Embeddings:
     if not isinstance(index, (Mapping, type(None))):
         raise InputError("id2idx: expected a mapping of identifiers to rows", path=file.name)
     if loaded.ndim != 2 or not loaded.is_floating_point() or loaded.layout != torch.strided or loaded.is_meta:
-        what = f"{str(loaded.dtype).removeprefix('torch.')} of shape {tuple(loaded.shape)}"
-        raise InputError(f"a tensor of {what}; expected one vector of floats per row", path=file.name)
+        kind = f"{str(loaded.dtype).removeprefix('torch.')} of shape {tuple(loaded.shape)}"
+        raise InputError(f"a tensor of {kind}; expected one vector of floats per row", path=file.name)
     loaded = loaded.detach()
     vectors = (loaded if loaded.dtype in (torch.float16, torch.float32, torch.float64) else loaded.float()).numpy()
     if index is None:
         return Embeddings(vectors)
-    names = _by_place(index, len(vectors), file.name)
-    known = speakers if isinstance(speakers, Mapping) else {}
-    people = [known.get(place, known.get(str(place))) for place in range(len(names))]
-    if any(one is None for one in people):
-        people = names  # one vector per speaker: the identifier is the speaker
-    return Embeddings(vectors, np.array(names), np.array([str(one) for one in people]))
+    ids = _ids_by_row(index, len(vectors), file.name)
+    speakers = speakers if isinstance(speakers, Mapping) else {}
+    names = [speakers.get(row, speakers.get(str(row))) for row in range(len(ids))]
+    if None in names:
+        names = ids  # one vector per speaker: the identifier is the speaker
+    return Embeddings(vectors, np.array(ids), np.array([str(name) for name in names]))
 
 
 def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
@@ -63,15 +63,15 @@ def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
     for path in (beside, beside.with_suffix(".json")):
         if file.held is None and path.is_file():
             with reading_file(path, "a mapping"):
-                found = _mapping(path)
-            if not isinstance(found, dict):
+                index = _load_mapping(path)
+            if not isinstance(index, dict):
                 raise InputError("expected a mapping of identifiers to rows", path=path)
-            return found
+            return index
     return None
 
 
-def _mapping(path: Path) -> Any:
-    """What a file of JSON holds, or one that torch wrote."""
+def _load_mapping(path: Path) -> Any:
+    """Return the value of a file of JSON, or of one that torch wrote."""
     data = path.read_bytes()
     if data.lstrip().startswith(b"{"):
         return read_json(data.decode(), path)
@@ -82,24 +82,26 @@ def _mapping(path: Path) -> Any:
     return torch.load(BytesIO(data), weights_only=True)
 
 
-def _by_place(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
-    names: list[str | None] = [None] * count
-    for one, place in index.items():
-        if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < count:
-            raise InputError(f"id2idx: {one!r} names row {place!r}; expected 0 to {count - 1}", path=name)
-        if names[place] is not None:
-            raise InputError(f"id2idx: row {place} is {names[place]!r} and {one!r}; expected one", path=name)
-        names[place] = str(one)
-    missing = [place for place, one in enumerate(names) if one is None]
-    if missing:
-        raise InputError(f"id2idx names no identifier for row {missing[0]}; expected one for each", path=name)
-    return [str(one) for one in names]
+def _ids_by_row(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
+    """Return the identifier of each row."""
+    ids: dict[int, str] = {}
+    for key, row in index.items():
+        if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < count:
+            raise InputError(f"id2idx: {key!r} names row {row!r}; expected 0 to {count - 1}", path=name)
+        if row in ids:
+            raise InputError(f"id2idx: row {row} is {ids[row]!r} and {key!r}; expected one", path=name)
+        ids[row] = str(key)
+    missing = next((row for row in range(count) if row not in ids), None)
+    if missing is not None:
+        raise InputError(f"id2idx names no identifier for row {missing}; expected one for each", path=name)
+    return [ids[row] for row in range(count)]
 
 
 VECTOR_FORMATS.add(
     VectorFormat(
         name="pt",
-        words="torch tensor, or a mapping with `vectors`, joined by `id2idx` in it or beside it, as in VoicePrivacy",
+        description="torch tensor, or a mapping with `vectors`, joined by `id2idx` in it or beside it, as in "
+        "VoicePrivacy",
         read=read_tensors,
         suffix=".pt",
         place=10,

@@ -1,4 +1,4 @@
-"""The table of embedding formats: how the files of each are recognised and read.
+"""Formats of embedding files: how the files of each are recognised and read.
 
 A format is one module of this package that adds a `VectorFormat` to `VECTOR_FORMATS`.
 """
@@ -19,25 +19,29 @@ class VectorFormat:
 
     Parameters
     ----------
-    name, words
-        What it is called, and one line for documentation.
+    name
+        What lists and messages call it.
+    description
+        One line for documentation.
     read
-        A file in, embeddings out.
-    suffix, containers
-        How the name of a file ends, or which kinds of binary files are read; one that has neither takes any file.
+        Returns the embeddings of a file.
+    suffix
+        How the name of a file ends.
+    containers
+        The kinds of binary files that are read; a format without suffix and containers takes any file.
     place
-        When it is asked whether a file is its own; new ones come before the one that takes any file.
+        Position in the order in which formats are tried; new ones come before the one that takes any file.
     """
 
     name: str
-    words: str
+    description: str
     read: Callable[[InputFile], Embeddings]
     suffix: str = ""
     containers: tuple[Container, ...] = ()
     place: int = 100
 
     def recognises(self, file: InputFile) -> bool:
-        """Whether a file looks like its own."""
+        """Return whether a file looks like one of this format."""
         if not self.suffix and not self.containers:
             return True
         named = self.suffix != "" and file.name.endswith(self.suffix)

@@ -1,4 +1,4 @@
-"""Embeddings to a file that `read_embeddings` reads again."""
+"""Writing embeddings to a file that `read_embeddings` reads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def write_embeddings(embeddings: Embeddings, path: str | Path, *, overwrite: boo
     >>> made = ze.Embeddings(np.eye(2), ["u1", "u2"], ["ada", "bob"], {"sex": ["f", "m"]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_embeddings(made, f"{folder}/made.npz")
-    ...     found = ze.read_embeddings(f"{folder}/made.npz")
-    >>> found.speakers.tolist(), found.attributes["sex"].tolist()
+    ...     read = ze.read_embeddings(f"{folder}/made.npz")
+    >>> read.speakers.tolist(), read.attributes["sex"].tolist()
     (['ada', 'bob'], ['f', 'm'])
     """
     check_name(path)
@@ -39,6 +39,6 @@ def write_embeddings(embeddings: Embeddings, path: str | Path, *, overwrite: boo
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse a file name that promises another format."""
+    """Refuse a file name that does not end in ``.npz``."""
     if Path(path).suffix != ".npz":
         raise UsageError(f"{path}: embeddings are written as NumPy npz; expected a name that ends in .npz")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, locate
+from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
 from zeroevidence.data.formats.voiceprivacy.collected_results import collected, is_collected
 from zeroevidence.data.formats.voiceprivacy.result_folders import dataset_and_sex
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
@@ -121,7 +121,7 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     >>> [(row.line, row.measures) for row in read_summary(summary)]
     [(2, {'eer': 0.125})]
     """
-    source = locate(path)
+    source = open_input(path)
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected text", path=source.name)
     if is_collected(_first_line(source)):

@@ -1,8 +1,7 @@
-"""Every row and every problem of a text file with its line, at the speed of the quick reader where lines are clean.
+"""Block reader of text files: every row and every problem with its line, nearly at the speed of polars.
 
-The file is read in blocks, and in parts where a block is unusual: what holds nothing unusual by the quick reader, the
-rest line by line. What comes out
-is what the careful reader says of the whole.
+Blocks of clean lines are read by polars. An unusual block is divided into parts, and only unusual parts are read line
+by line. The result is that of the line reader for the whole file.
 """
 
 from __future__ import annotations
@@ -13,17 +12,18 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import IntArray
-from zeroevidence.data.formats.scores.reading.clean_reader import regular_rows
+from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.scores.reading.clean_reader import clean_rows
 from zeroevidence.data.formats.scores.reading.layout import Layout
-from zeroevidence.data.formats.scores.reading.line_reader import careful_rows, located_table
-from zeroevidence.data.formats.scores.reading.polars_reader import column_kinds, kinds_by_name
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.reading.line_reader import line_rows, table_of_parts
+from zeroevidence.data.formats.scores.reading.polars_reader import column_types, identifier_types
+from zeroevidence.data.formats.scores.reading.table import Table
 
-_BLOCK = 1 << 23  # bytes that are read at once while nothing is wrong
-_PART = 1 << 19  # bytes: a bad line costs a careful look at as many
+_BLOCK = 1 << 23  # bytes that are read at once while lines are clean
+_PART = 1 << 19  # bytes that are read line by line around an unusual line
 
 
-def read_located(
+def read_blocks(
     data: bytes,
     name: str,
     layout: Layout,
@@ -32,26 +32,42 @@ def read_located(
     coded: bool = False,
     sizes: Sequence[int] = (_BLOCK, _PART),
 ) -> Table:
-    """As `read_carefully`, by blocks and parts of about so many bytes; identifiers are numbers where `coded`."""
-    problems, kinds = Problems(name), column_kinds(layout, coded=coded)
-    names = kinds_by_name(layout, kinds)
+    """Return the table that `read_lines` would return.
+
+    Parameters
+    ----------
+    data
+        The file.
+    name
+        The file as the user wrote it.
+    layout
+        Its columns.
+    infinite
+        Whether infinite scores are allowed.
+    coded
+        Whether identifiers become numbers (a Categorical of polars).
+    sizes
+        Bytes of a block, and of the parts that an unusual block is divided into.
+    """
+    problems, types = ProblemList(name), column_types(layout, coded=coded)
+    identifiers = identifier_types(layout, types)
 
     def rows(data: bytes, first: int, sizes: Sequence[int]) -> Iterator[tuple[pl.DataFrame, IntArray]]:
         for line, body in _parts(data, sizes[0], first):
-            quick = None if line == 1 else regular_rows(body, layout, kinds)  # the first has the header, if any
-            if quick is not None:
-                yield quick, np.arange(line, line + quick.height)
+            clean = None if line == 1 else clean_rows(body, layout, types)  # the first has the header, if any
+            if clean is not None:
+                yield clean, np.arange(line, line + clean.height)
             elif len(sizes) > 1:
                 yield from rows(body, line, sizes[1:])
             else:
-                frame, lines = careful_rows(body, layout, problems, infinite=infinite, first=line)
-                yield frame.with_columns(pl.col(one).cast(kind) for one, kind in names.items()), lines
+                frame, lines = line_rows(body, layout, problems, infinite=infinite, first=line)
+                yield frame.with_columns(pl.col(name).cast(kind) for name, kind in identifiers.items()), lines
 
-    return located_table(layout, list(rows(data, 1, sizes)), problems)
+    return table_of_parts(layout, list(rows(data, 1, sizes)), problems)
 
 
 def _parts(data: bytes, size: int, first: int) -> Iterator[tuple[int, bytes]]:
-    """Whole lines together, with the number of the first."""
+    """Yield parts of whole lines, with the number of the first line of each."""
     start = 0
     while True:
         end = data.find(b"\n", start + size) + 1 or len(data)

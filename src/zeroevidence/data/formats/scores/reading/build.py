@@ -1,8 +1,8 @@
-"""Who is behind the identifiers, and the Scores that result.
+"""Speakers behind the identifiers of joined trials, and the `Scores` that result.
 
-In Kaldi-style data an enrolment is an identity, so its speaker is itself, and a trial's speaker is the
-enrolment that it is a target for. In VoxCeleb-style data both sides are utterances, and nobody is known
-unless a file says.
+In Kaldi-style data an enrolment is an identity, so its speaker is itself, and a trial's speaker is the enrolment that
+it is a target for. In VoxCeleb-style data both sides are utterances, and speakers are unknown unless a file lists
+them.
 """
 
 from __future__ import annotations
@@ -11,67 +11,64 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.data.formats.lists.speakers import Speakers, uncovered
+from zeroevidence.data.formats.lists.speakers import SpeakerList
+from zeroevidence.data.formats.problems import ProblemList
 from zeroevidence.data.formats.scores.reading.join import JoinedTrials
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import Problem
 
 
-def build(
-    joined: JoinedTrials, scores: Table, key: Table | None, speakers: Speakers | None
+def build_scores(
+    joined: JoinedTrials, scores: Table, key: Table | None, speakers: SpeakerList | None
 ) -> tuple[Scores | None, list[Problem]]:
-    """Scores with identifiers and speakers, or why the speakers are not known."""
-    people, problems = _people(joined, scores, key, speakers)
+    """Return scores with identifiers and speakers, or the problems of the speakers."""
+    (enrolment_speakers, trial_speakers), problems = _speakers(joined, scores, key, speakers)
     if problems:
         return None, problems
     target = joined.label
-    return (
-        Scores(
-            target=joined.score[target],
-            nontarget=joined.score[~target],
-            target_pairs=Pairs(joined.enrol[target], joined.trial[target]),
-            nontarget_pairs=Pairs(joined.enrol[~target], joined.trial[~target]),
-            enrolments=_strings(joined.enrolments),
-            trials=_strings(joined.trials),
-            enrolment_speakers=people[0],
-            trial_speakers=people[1],
-        ),
-        [],
+    data = Scores(
+        joined.score[target],
+        joined.score[~target],
+        Pairs(joined.enrol[target], joined.trial[target]),
+        Pairs(joined.enrol[~target], joined.trial[~target]),
+        _strings(joined.enrolments),
+        _strings(joined.trials),
+        enrolment_speakers,
+        trial_speakers,
     )
+    return data, []
 
 
 def _strings(ids: pl.Series) -> StrArray:
     return np.array(ids.to_list(), dtype=np.str_)
 
 
-def _people(
-    joined: JoinedTrials, scores: Table, key: Table | None, speakers: Speakers | None
+def _speakers(
+    joined: JoinedTrials, scores: Table, key: Table | None, speakers: SpeakerList | None
 ) -> tuple[tuple[StrArray | None, StrArray | None], list[Problem]]:
+    """Return the speaker of each enrolment and of each trial: from a list, from columns, or from the format."""
     identities = SCORE_FORMATS[(key or scores).format].identities
     if speakers is not None:
         enrolments, trials = joined.enrolments.to_list(), joined.trials.to_list()
-        problems = uncovered(trials, speakers, "trial")
+        problems = speakers.missing(trials, "trial")
         if not identities:
-            problems += uncovered(enrolments, speakers, "enrolment")
-        behind = [speakers.of.get(one, one) for one in enrolments]
-        return (
-            np.array(behind, np.str_),
-            np.array([speakers.of.get(one, "") for one in trials], np.str_),
-        ), problems
-    named = {column: _column(column, joined, scores, key) for column in ("enrol_speaker", "trial_speaker")}
-    problems = [problem for _, found in named.values() for problem in found]
-    said = named["enrol_speaker"][0], named["trial_speaker"][0]
-    if problems or not identities or any(names is not None for names in said):
-        return said, problems
-    return (_strings(joined.enrolments), _owners(joined)), []
+            problems += speakers.missing(enrolments, "enrolment")
+        enrolment_speakers = np.array([speakers.speakers.get(name, name) for name in enrolments], np.str_)
+        return (enrolment_speakers, np.array([speakers.speakers.get(name, "") for name in trials], np.str_)), problems
+    enrolled, enrolment_problems = _speaker_column("enrol_speaker", joined, scores, key)
+    tried, trial_problems = _speaker_column("trial_speaker", joined, scores, key)
+    problems = enrolment_problems + trial_problems
+    if problems or not identities or enrolled is not None or tried is not None:
+        return (enrolled, tried), problems
+    return (_strings(joined.enrolments), _target_enrolments(joined)), []
 
 
-def _column(
+def _speaker_column(
     column: str, joined: JoinedTrials, scores: Table, key: Table | None
 ) -> tuple[StrArray | None, list[Problem]]:
-    """The speakers that a table's own column gives, one for each identifier."""
+    """Return the speakers that a column of the table gives, one for each identifier."""
     table, rows = (scores, joined.score_row) if key is None or not key.has(column) else (key, joined.key_row)
     if not table.has(column):
         return None, []
@@ -79,7 +76,7 @@ def _column(
     names = table.frame[column]
     _, first = np.unique(codes, return_index=True)
     speakers = names.gather(rows[first])
-    problems = Problems(table.name)
+    problems = ProblemList(table.name)
     wrong = np.flatnonzero((names.gather(rows) != speakers.gather(codes)).to_numpy())
 
     def reason(at: int) -> str:
@@ -87,15 +84,15 @@ def _column(
         here, before = names[int(rows[wrong[at]])], speakers[code]
         return f"{column} of {ids[code]!r} is {here!r} here but {before!r} elsewhere; expected one speaker"
 
-    problems.each(table, rows[wrong], reason)
+    problems.add_rows(table, rows[wrong], reason)
     return _strings(speakers), problems.all()
 
 
-def _owners(joined: JoinedTrials) -> StrArray:
-    """For each trial the one enrolment that it is a target for, "" where there is none or more than one."""
+def _target_enrolments(joined: JoinedTrials) -> StrArray:
+    """Return for each trial the one enrolment that it is a target for, "" where there is none or more than one."""
     trial, enrol = joined.trial[joined.label], joined.enrol[joined.label]
     count = np.bincount(trial, minlength=len(joined.trials))
-    owner: IntArray = np.full(len(joined.trials), -1, np.int64)
-    owner[trial] = enrol
-    owner[count != 1] = -1
-    return np.append(_strings(joined.enrolments), "")[owner]
+    enrolment: IntArray = np.full(len(joined.trials), -1, np.int64)
+    enrolment[trial] = enrol
+    enrolment[count != 1] = -1
+    return np.append(_strings(joined.enrolments), "")[enrolment]

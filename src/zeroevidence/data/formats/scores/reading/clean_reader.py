@@ -1,4 +1,4 @@
-"""The reader of clean text files: polars reads the whole file while a thread counts what stands between its words.
+"""Clean reader of text files: polars reads the whole file while a thread counts the characters between its cells.
 
 A row of so many filled cells takes as many separators and ends of lines. If there are no others, nor blanks or control
 characters, every line is a row, and its number is known.
@@ -16,23 +16,30 @@ import polars as pl
 
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.scores.reading.layout import Layout
-from zeroevidence.data.formats.scores.reading.polars_reader import CACHED, column_kinds, parsed, select_columns
+from zeroevidence.data.formats.scores.reading.polars_reader import CACHED, column_types, parse_csv, select_columns
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.text import without_mark
 
 _ASCII = 128
 
 
-def read_whole(file: InputFile, layout: Layout, *, coded: bool = False) -> Table | None:
-    """The table that a clean text file holds, with its lines, or None when it needs another reader.
+def read_clean(file: InputFile, layout: Layout, *, coded: bool = False) -> Table | None:
+    """Return the table of a clean text file, with its lines, or None when it needs another reader.
 
-    Identifiers become numbers where `coded`, as `read_quickly` does it.
+    Parameters
+    ----------
+    file
+        The file.
+    layout
+        Its columns.
+    coded
+        Whether identifiers become numbers, as in `read_by_polars`.
     """
     skipped = layout.header or 0
     source = file.path.absolute() if file.held is None else file.held
-    with ThreadPoolExecutor(1) as other:
-        counting = other.submit(_marks, file, layout.separator.encode(), skipped)
-        raw = parsed(source, layout, column_kinds(layout, coded=coded), skipped=skipped)
+    with ThreadPoolExecutor(1) as thread:
+        counting = thread.submit(_count_marks, file, layout.separator.encode(), skipped)
+        raw = parse_csv(source, layout, column_types(layout, coded=coded), skipped=skipped)
         marks = counting.result()
     frame = None if raw is None or marks is None else _every_line(raw, marks, layout)
     if frame is None:
@@ -41,27 +48,27 @@ def read_whole(file: InputFile, layout: Layout, *, coded: bool = False) -> Table
 
 
 def begins_clean(head: bytes, layout: Layout) -> bool:
-    """Whether the first lines of a file are clean, the last of which may be cut."""
+    """Return whether the first lines of a file are clean; the last of them may be cut."""
     *_, rows = head[: head.rfind(b"\n") + 1].split(b"\n", layout.header or 0)
-    return regular_rows(rows, layout, column_kinds(layout, coded=False)) is not None
+    return clean_rows(rows, layout, column_types(layout, coded=False)) is not None
 
 
-def regular_rows(data: bytes, layout: Layout, kinds: Sequence[pl.DataType]) -> pl.DataFrame | None:
-    """The rows of a part of a file below its header, one for each line, or None when it needs the careful reader."""
+def clean_rows(data: bytes, layout: Layout, types: Sequence[pl.DataType]) -> pl.DataFrame | None:
+    """Return the rows of a part of a file below its header, one for each line; None where lines are unusual."""
     marks = _count(BytesIO(data), layout.separator.encode())
-    raw = None if marks is None else parsed(data, layout, kinds)
+    raw = None if marks is None else parse_csv(data, layout, types)
     return None if raw is None or marks is None else _every_line(raw, marks, layout)
 
 
 def _every_line(raw: pl.DataFrame, marks: int, layout: Layout) -> pl.DataFrame | None:
-    """The rows that were parsed, if each is a whole line and there is nothing else."""
+    """Return the rows that were parsed, if each is a whole line and there is nothing else."""
     if marks != raw.height * raw.width or any(raw.null_count().row(0)):
         return None
     return select_columns(raw, layout)
 
 
-def _marks(file: InputFile, separator: bytes, skipped: int) -> int | None:
-    """What `_count` says of a file below the lines that are skipped."""
+def _count_marks(file: InputFile, separator: bytes, skipped: int) -> int | None:
+    """Return `_count` of a file below the skipped lines."""
     with file.reading() as stream:
         for _ in range(skipped):
             stream.readline()
@@ -69,9 +76,9 @@ def _marks(file: InputFile, separator: bytes, skipped: int) -> int | None:
 
 
 def _count(stream: BufferedReader | BytesIO, separator: bytes) -> int | None:
-    """How many separators, blanks, ends of lines and control characters follow; the end ends the last line, too.
+    """Count separators, blanks, ends of lines and control characters; the end of the file ends the last line, too.
 
-    None where there is a byte order mark, which polars would drop, a quote that may mean something, or no UTF-8.
+    Returns None where there is a byte order mark, which polars would drop, a quote that has a meaning, or no UTF-8.
     """
     room, decoder, count, last = bytearray(CACHED), None, 0, ord("\n")
     letters = np.frombuffer(room, np.uint8)

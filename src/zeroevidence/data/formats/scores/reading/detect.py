@@ -1,7 +1,7 @@
-"""Which format a text file is in: decided by the majority of lines, so that one bad line changes nothing.
+"""Detection of the format of a text file by the majority of its lines, so that one bad line changes nothing.
 
-The first thousand lines vote. Formats with the same number of columns are told apart by which columns hold numbers or
-labels. Where several fit (LibriSpeech speakers are numbers), the first of them wins unless only another finds its
+The first thousand lines vote. Formats with the same number of columns are distinguished by which columns hold numbers
+or labels. Where several fit (LibriSpeech speakers are numbers), the first of them wins unless only another finds its
 trials in the key.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role, sampled
+from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role, sample_lines
 from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, Columns, FirstLines
 from zeroevidence.errors import InputError
 
@@ -27,22 +27,28 @@ _SWAPPED: dict[Role, str] = {
 
 
 def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: Matches | None = None) -> Layout:
-    """The layout of a text file.
+    """Return the layout of a text file.
 
     Parameters
     ----------
+    data
+        The file, or its first lines.
+    name
+        The file as the user wrote it.
+    role
+        Whether it should hold scores or a key.
     forced
         A format that the user named, or "auto".
     matches
-        Whether any of these (enrolments, trials) is in the key; decides between formats that look alike.
+        Returns whether any of these (enrolments, trials) is in the key; decides between formats that look alike.
 
     Raises
     ------
     InputError
         When the file is empty, in another encoding, or fits no layout.
     """
-    sample = sampled(data, name)
-    layout = _shown(sample, name, forced)
+    sample = sample_lines(data, name)
+    layout = _first_lines_layout(sample, name, forced)
     if layout is not None:
         return layout
     separator = _separator(sample)
@@ -58,8 +64,8 @@ def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: M
     return Layout(format, alike[format], separator)
 
 
-def _shown(sample: Lines, name: str, forced: str) -> Layout | None:
-    """The layout that the first lines give away."""
+def _first_lines_layout(sample: Lines, name: str, forced: str) -> Layout | None:
+    """Return the layout that a format recognises by the first lines."""
     for format in SCORE_FORMATS.values():
         if isinstance(format.text, FirstLines) and forced in (AUTO, format.name):
             layout = format.text.layout(sample, name)
@@ -79,14 +85,14 @@ def _choices(role: Role) -> dict[str, Columns]:
 
 
 def _separator(sample: Lines) -> str:
-    """A comma where most lines have one and no blanks."""
+    """Return a comma where most lines have one and no blanks, otherwise a blank."""
     blank = sum(" " in line.strip(" \t") or "\t" in line.strip(" \t") for _, line in sample)
     comma = sum("," in line for _, line in sample)
     return "," if comma > len(sample) / 2 >= blank else " "
 
 
 def _expected(role: Role) -> str:
-    """The lines that are known, in words."""
+    """Return the lines that would be understood, for messages."""
     lines = [f"`{line}`" for columns in _choices(role).values() if (line := columns.line(role))]
     return f"{', '.join(lines[:-1])} or {lines[-1]}"
 
@@ -110,7 +116,7 @@ def _by_content(
     line: int,
     matches: Matches | None,
 ) -> str:
-    """The one, of several formats with as many columns, whose columns hold what they should."""
+    """Return the one of several formats with as many columns whose columns hold what they should."""
 
     def most(at: int, meaning: str) -> bool:
         return 2 * sum(map(_HOLDS[meaning], (cells[at] for cells in rows))) >= len(rows)
@@ -134,9 +140,5 @@ def _by_content(
     # Labels in the usual place of scores mean a key, even where names that are numbers fit another format by chance.
     explained = fitting and (role == "key" or alike[fitting[0]][at] == other)
     if usual not in fitting and not explained and most(at, other):
-        _swapped(role, at, name, line)
+        raise InputError(f"column {at + 1} holds {_SWAPPED[role]} (expected {_expected(role)})", path=name, line=line)
     return fitting[0] if fitting else usual
-
-
-def _swapped(role: Role, at: int, name: str, line: int) -> NoReturn:
-    raise InputError(f"column {at + 1} holds {_SWAPPED[role]} (expected {_expected(role)})", path=name, line=line)

@@ -17,7 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import Problem
 
@@ -263,7 +264,7 @@ def _each_once(slot: IntArray, count: int) -> bool:
 def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list[Problem]:
     if not len(side.again):
         return []
-    table, label, problems = side.table, side.label, Problems(side.table.name, limit)
+    table, label, problems = side.table, side.label, ProblemList(side.table.name, limit)
     now, before = label[side.again], label[side.first]
     contradict = (now >= 0) & (before >= 0) & (now != before)
     told = np.flatnonzero(contradict | (duplicates == "error"))
@@ -277,7 +278,7 @@ def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list
             return f"{table.pair(row)!r} {words}{earlier}; expected one label"
         return f"duplicate of {table.pair(row)!r}{earlier}; expected each pair once"
 
-    problems.each(table, side.again[told], reason)
+    problems.add_rows(table, side.again[told], reason)
     return problems.all()
 
 
@@ -297,13 +298,13 @@ def _absent(
         return [Problem(scores.name, scores.line(0), reason)]
     if allow_missing:
         return []
-    here, there = Problems(scores.name, limit), Problems(key.name, limit)
-    here.each(
+    here, there = ProblemList(scores.name, limit), ProblemList(key.name, limit)
+    here.add_rows(
         scores,
         without_key,
         lambda at: f"{scores.pair(int(without_key[at]))!r} is not in the key {key.name}; expected a trial of the key",
     )
-    there.each(
+    there.add_rows(
         key,
         without_score,
         lambda at: f"{key.pair(int(without_score[at]))!r} has no score in {scores.name}; expected one",
@@ -315,7 +316,7 @@ def _contradictions(left: _Side, right: _Side, limit: int | None) -> list[Proble
     """Labels that both files give, and give differently."""
     if not right.table.has("label"):
         return []
-    problems = Problems(right.table.name, limit)
+    problems = ProblemList(right.table.name, limit)
     ours, theirs = right.label, np.append(left.label, -1)[right.slot]
     rows = np.flatnonzero((ours >= 0) & (theirs >= 0) & (ours != theirs))
 
@@ -325,7 +326,7 @@ def _contradictions(left: _Side, right: _Side, limit: int | None) -> list[Proble
         words = f"is {_WORDS[ours[row]]} here but {_WORDS[theirs[row]]} in {where}"
         return f"{right.table.pair(row)!r} {words}; expected the same label"
 
-    problems.each(right.table, rows, reason)
+    problems.add_rows(right.table, rows, reason)
     return problems.all()
 
 

@@ -1,4 +1,4 @@
-"""The columns of a text file, and the lines that are looked at to find out about them."""
+"""Columns of a text file, and the sample of lines from which they are detected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,19 @@ Lines: TypeAlias = list[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a text file by position ("" is ignored), what separates them, the header's line."""
+    """The columns of a text file.
+
+    Parameters
+    ----------
+    format
+        The format that it is in.
+    columns
+        What each column holds; "" is ignored.
+    separator
+        What separates columns; a blank stands for any run of blanks and tabs.
+    header
+        The line of the header, None where there is none.
+    """
 
     format: str
     columns: tuple[str, ...]
@@ -27,12 +39,12 @@ class Layout:
 
     @property
     def expected(self) -> str:
-        """The columns in words."""
+        """The columns as messages show them."""
         return " ".join(column or "..." for column in self.columns)
 
 
-def sampled(data: bytes, name: str) -> Lines:
-    """The first full lines, numbered, that decide about a layout; other encodings and empty files are refused."""
+def sample_lines(data: bytes, name: str) -> Lines:
+    """Return the first lines that are not blank, numbered; other encodings and empty files are refused."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError("encoded in UTF-16; expected text in UTF-8", path=name, line=1)
     if data[:2] == b"\x1f\x8b":
@@ -44,7 +56,7 @@ def sampled(data: bytes, name: str) -> Lines:
 
 
 def _sample(data: bytes) -> Lines:
-    # Cutting a head off first spares splitting millions of lines that nobody looks at.
+    # Cutting a head off first avoids splitting millions of lines.
     head = data[: data.rfind(b"\n", 0, HEAD) + 1] if len(data) >= HEAD else data
     full = ((number, line) for number, line in text.numbered_lines(head) if not text.is_blank(line))
     sample = [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]

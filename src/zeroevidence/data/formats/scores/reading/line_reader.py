@@ -1,7 +1,7 @@
-"""The careful reader of text files: line by line, slow, and the authority on what is wrong where.
+"""Line reader of text files: slow, and the reference for what is wrong in which line.
 
-It accepts everything that the format allows and names the line of everything else. The quick reader may
-only ever agree with it.
+It accepts everything that the format allows and names the line of everything else. The other readers return what it
+would return.
 """
 
 from __future__ import annotations
@@ -13,27 +13,37 @@ import polars as pl
 
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
+from zeroevidence.data.formats.problems import ProblemList
 from zeroevidence.data.formats.scores.reading.layout import Layout
-from zeroevidence.data.formats.scores.reading.table import Problems, Table
+from zeroevidence.data.formats.scores.reading.table import Table
 
 DTYPES = {"score": pl.Float64(), "label": pl.Boolean()}
 
 
-def read_carefully(data: bytes, name: str, layout: Layout, *, infinite: bool = False) -> Table:
-    """The table that a text file holds, with the line of every row and of every problem.
+def read_lines(data: bytes, name: str, layout: Layout, *, infinite: bool = False) -> Table:
+    """Return the table of a text file, with the line of every row and of every problem.
 
-    Infinite scores are a problem unless they are allowed.
+    Parameters
+    ----------
+    data
+        The file.
+    name
+        The file as the user wrote it.
+    layout
+        Its columns.
+    infinite
+        Whether infinite scores are allowed.
     """
-    problems = Problems(name)
-    return located_table(layout, [careful_rows(data, layout, problems, infinite=infinite)], problems)
+    problems = ProblemList(name)
+    return table_of_parts(layout, [line_rows(data, layout, problems, infinite=infinite)], problems)
 
 
-def careful_rows(
-    data: bytes, layout: Layout, problems: Problems, *, infinite: bool, first: int = 1
+def line_rows(
+    data: bytes, layout: Layout, problems: ProblemList, *, infinite: bool, first: int = 1
 ) -> tuple[pl.DataFrame, IntArray]:
-    """The rows of a part of a file that begins with line `first`, and their lines."""
-    wanted = [(i, column) for i, column in enumerate(layout.columns) if column]
-    values: dict[str, list[str | float | bool | None]] = {column: [] for _, column in wanted}
+    """Return the rows of a part of a file that begins with line `first`, and their lines."""
+    columns = [(i, column) for i, column in enumerate(layout.columns) if column]
+    values: dict[str, list[str | float | bool | None]] = {column: [] for _, column in columns}
     lines: list[int] = []
     plain = layout.separator == " " and text.is_plain(data)
     width = len(layout.columns)
@@ -48,12 +58,12 @@ def careful_rows(
             problems.add(number, f"{len(cells)} column(s); expected {width}: {layout.expected}")
             continue
         if "" in cells:
-            empty = [column for i, column in wanted if not cells[i] and not column.endswith("speaker")]
+            empty = [column for i, column in columns if not cells[i] and not column.endswith("speaker")]
             if empty:
                 problems.add(number, f"empty {empty[0]}; expected {layout.expected}")
                 continue
         lines.append(number)
-        for i, column in wanted:
+        for i, column in columns:
             cell = cells[i]
             values[column].append(_value(cell, column, number, problems, infinite) if column in DTYPES else cell)
     frame = pl.DataFrame(
@@ -62,10 +72,10 @@ def careful_rows(
     return frame, np.array(lines, dtype=np.int64)
 
 
-def located_table(layout: Layout, parts: Sequence[tuple[pl.DataFrame, IntArray]], problems: Problems) -> Table:
-    """Parts of a file, in their order, as one table."""
+def table_of_parts(layout: Layout, parts: Sequence[tuple[pl.DataFrame, IntArray]], problems: ProblemList) -> Table:
+    """Return the parts of a file, in their order, as one table."""
     frame, lines = pl.concat([rows for rows, _ in parts]), np.concatenate([lines for _, lines in parts])
-    if not len(lines) and not problems.found:
+    if not len(lines) and not problems:
         problems.add(None, "empty below its header; expected one trial per line")
     return Table(problems.name, layout.format, frame, lines, True, tuple(problems.all()))
 
@@ -77,7 +87,7 @@ def _cells(raw: bytes, layout: Layout) -> list[str] | str:
     return text.split(line, layout.separator)
 
 
-def _value(cell: str, column: str, number: int, problems: Problems, infinite: bool) -> float | bool | None:
+def _value(cell: str, column: str, number: int, problems: ProblemList, infinite: bool) -> float | bool | None:
     if column == "score":
         score = text.parse_score(cell, infinite=infinite)
         if isinstance(score, str):

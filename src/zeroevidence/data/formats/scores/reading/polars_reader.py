@@ -1,7 +1,7 @@
-"""The quick reader of text files: all lines through polars, only when nothing is unusual.
+"""Polars reader of text files that may have untidy blanks or line ends.
 
-It returns None at the first sign of anything that the careful reader might judge differently; what it
-returns is what the careful reader would have returned, except the line numbers.
+It returns None at the first sign of anything that the line reader might judge differently; otherwise it returns what
+the line reader would have returned, without line numbers.
 """
 
 from __future__ import annotations
@@ -26,19 +26,28 @@ PORTION = 1 << 23  # bytes of a file that are read at once
 CACHED = 1 << 18  # bytes that stay in the cache
 _TRUE = [word for word, target in LABELS.items() if target]
 _END = object()
-_DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other words
+_DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other labels
 
 
-def read_quickly(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: bool = False) -> Table | None:
-    """The table that the lines of a text file hold, or None when it needs the careful reader.
+def read_by_polars(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: bool = False) -> Table | None:
+    """Return the table of a text file, or None when it needs the line reader.
 
-    Identifiers become numbers (a Categorical of polars) where `coded`: written out, they would take several times the
-    memory of everything that is computed with.
+    Parameters
+    ----------
+    blocks
+        The file in blocks of whole lines.
+    name
+        The file as the user wrote it.
+    layout
+        Its columns.
+    coded
+        Whether identifiers become numbers (a Categorical of polars): as text, they would take several times the memory
+        of everything else.
     """
-    kinds = column_kinds(layout, coded=coded)
+    types = column_types(layout, coded=coded)
     frames: list[pl.DataFrame] = []
-    for tidy in _ahead(_tidied(block, layout, first=number == 0) for number, block in enumerate(blocks)):
-        raw = None if tidy is None else parsed(tidy, layout, kinds)
+    for block in _ahead(_tidy(block, layout, first=number == 0) for number, block in enumerate(blocks)):
+        raw = None if block is None else parse_csv(block, layout, types)
         frame = None if raw is None else select_columns(raw, layout)
         if frame is None:
             return None
@@ -49,33 +58,33 @@ def read_quickly(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: b
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same, each made while the one before is worked on."""
-    with ThreadPoolExecutor(1) as other:
-        upcoming = other.submit(next, items, _END)
+    """Yield the items, each computed in a thread while the one before is worked on."""
+    with ThreadPoolExecutor(1) as thread:
+        upcoming = thread.submit(next, items, _END)
         while (item := upcoming.result()) is not _END:
-            upcoming = other.submit(next, items, _END)
+            upcoming = thread.submit(next, items, _END)
             yield item  # type: ignore[misc]
 
 
-def column_kinds(layout: Layout, *, coded: bool) -> list[pl.DataType]:
-    """What polars makes of each column; the codes of one have nothing to do with those of another."""
+def column_types(layout: Layout, *, coded: bool) -> list[pl.DataType]:
+    """Return the polars type of each column; the codes of each Categorical are its own."""
     return [
         _DTYPES.get(meaning or "") or (pl.Categorical(pl.Categories.random()) if coded and meaning else pl.String())
         for meaning in layout.columns
     ]
 
 
-def kinds_by_name(layout: Layout, kinds: Sequence[pl.DataType]) -> dict[str, pl.DataType]:
-    """The kinds of identifiers by what the columns mean; scores and labels are read as what they are."""
-    pairs = zip(layout.columns, kinds, strict=True)
+def identifier_types(layout: Layout, types: Sequence[pl.DataType]) -> dict[str, pl.DataType]:
+    """Return the types of the columns of identifiers."""
+    pairs = zip(layout.columns, types, strict=True)
     return {meaning: kind for meaning, kind in pairs if meaning and meaning not in _DTYPES}
 
 
-def parsed(
-    source: bytes | Path, layout: Layout, kinds: Sequence[pl.DataType], *, skipped: int = 0
+def parse_csv(
+    source: bytes | Path, layout: Layout, types: Sequence[pl.DataType], *, skipped: int = 0
 ) -> pl.DataFrame | None:
-    """All columns below the lines that are skipped as polars reads them, or None where it refuses."""
-    schema = {f"column_{i + 1}": kind for i, kind in enumerate(kinds)}
+    """Return all columns below the skipped lines as polars reads them, or None where it refuses."""
+    schema = {f"column_{i + 1}": kind for i, kind in enumerate(types)}
     try:
         return pl.read_csv(
             source,
@@ -91,7 +100,7 @@ def parsed(
 
 
 def select_columns(raw: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
-    """The columns that mean something, or None when there is anything unusual in them."""
+    """Return the columns that have a meaning, or None when there is anything unusual in them."""
     frame = raw.select(
         pl.col(column).alias(meaning) for column, meaning in zip(raw.columns, layout.columns, strict=True) if meaning
     )
@@ -106,8 +115,8 @@ def select_columns(raw: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
     return frame
 
 
-def _tidied(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
-    """The same rows with one separator between columns, one line feed between rows, nothing around."""
+def _tidy(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
+    """Return the same rows with one separator between columns and one line feed between rows, None where unusual."""
     separator = layout.separator.encode()
     if first:
         body = without_mark(body)
@@ -116,10 +125,10 @@ def _tidied(body: bytes, layout: Layout, *, first: bool) -> bytes | None:
     if (separator != b" " and b'"' in body) or not _is_utf8(body):
         return None
     if not _regular(body, separator, len(layout.columns)):
-        again = _blanks_tidied(body) if separator == b" " else _cells_tidied(body, separator)
-        if again is None:
+        tidied = _tidy_blanks(body) if separator == b" " else _tidy_cells(body, separator)
+        if tidied is None:
             return None
-        body = again
+        body = tidied
         rows = body.count(b"\n") + 1
         if not body or body.count(separator) != rows * (len(layout.columns) - 1):
             return None
@@ -137,13 +146,13 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _regular(body: bytes, separator: bytes, columns: int) -> bool:
-    """Whether single separators and line feeds could alternate as in a clean file.
+    """Return whether single separators and line feeds could alternate as in a clean file.
 
-    Rows that are too long or too short by turns are left to polars, which refuses them or reads a null.
+    Rows that are too long and too short by turns are left to polars, which refuses them or reads a null.
     """
     if not body.endswith(b"\n") or columns < 2:
         return False
-    letters, found = np.frombuffer(body, dtype=np.uint8), Counter[str]()
+    letters, counts = np.frombuffer(body, dtype=np.uint8), Counter[str]()
     for start in range(0, len(letters), CACHED):  # blocks that stay in the cache, each with a look at the next letter
         block = letters[start : start + CACHED + 1]
         blank = block <= ord(" ")
@@ -151,21 +160,26 @@ def _regular(body: bytes, separator: bytes, columns: int) -> bool:
         mark = blank if separator in b" \t" else blank | split
         if (mark[1:] & mark[:-1]).any() or (start == 0 and mark[0]):
             return False
-        found["marks"] += int(np.count_nonzero(mark[:CACHED]))
-        found["splits"] += int(np.count_nonzero(split[:CACHED]))
-        found["rows"] += int(np.count_nonzero(block[:CACHED] == ord("\n")))
-    rows = found["rows"]
-    return found["splits"] == rows * (columns - 1) and found["marks"] == rows + found["splits"]
+        counts["marks"] += int(np.count_nonzero(mark[:CACHED]))
+        counts["splits"] += int(np.count_nonzero(split[:CACHED]))
+        counts["rows"] += int(np.count_nonzero(block[:CACHED] == ord("\n")))
+    rows = counts["rows"]
+    return counts["splits"] == rows * (columns - 1) and counts["marks"] == rows + counts["splits"]
 
 
-def _blanks_tidied(body: bytes) -> bytes | None:
-    """Tabs, repeated blanks, blanks around lines, CRLF and empty lines taken out."""
+def _tidy_blanks(body: bytes) -> bytes | None:
+    """Take out tabs, repeated blanks, blanks around lines, CRLF and empty lines."""
     body = _unix(body)
-    return _single_blanks(body) if _printable(body) else None
+    if not _printable(body):
+        return None
+    body = body.replace(b"\t", b" ")
+    while b"  " in body:
+        body = body.replace(b"  ", b" ")
+    return _without_blank_lines(body.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n"))
 
 
-def _cells_tidied(body: bytes, separator: bytes) -> bytes | None:
-    """CRLF and empty lines taken out; blanks next to a separator are left to the careful reader."""
+def _tidy_cells(body: bytes, separator: bytes) -> bytes | None:
+    """Take out CRLF and empty lines; blanks next to a separator are left to the line reader."""
     body = _unix(body)
     edges = rb"[ \t](?:%b|\n|\Z)|(?:%b|\n|\A)[ \t]" if separator == b"," else rb" (?:%b|\n|\Z)|(?:%b|\n|\A) "
     if not _printable(body) or re.search(edges % (separator, separator), body):
@@ -180,14 +194,6 @@ def _unix(body: bytes) -> bytes:
 def _printable(body: bytes) -> bool:
     control = np.count_nonzero(np.frombuffer(body, dtype=np.uint8) < 32)
     return bool(control == body.count(b"\t") + body.count(b"\n"))
-
-
-def _single_blanks(body: bytes) -> bytes:
-    body = body.replace(b"\t", b" ")
-    while b"  " in body:
-        body = body.replace(b"  ", b" ")
-    body = body.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
-    return _without_blank_lines(body)
 
 
 def _without_blank_lines(body: bytes) -> bytes:

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.scores.folded import search_folds, supposed_folds
+from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 
 FAST = Options(intervals=0, null=199, linkability="pav")
 QUICK = Options(intervals=0, null=60, linkability="pav")
@@ -49,6 +50,7 @@ def test_leaking_folds_are_told_from_chance(sizes):
     assert from_json(to_json([row])) == [row]
 
 
+@slow
 def test_nothing_is_found_where_nothing_leaks():
     rejected = {"alid": 0, "d_ece": 0}
     for seed in range(100):
@@ -58,6 +60,7 @@ def test_nothing_is_found_where_nothing_leaks():
     assert max(rejected.values()) <= 9, rejected  # of 100, more are seen with a chance of 3 %
 
 
+@slow
 def test_unequal_folds_are_tested_as_exactly():
     p = [ze.evaluate(folded(seed, sizes=(4, 3, 3)), options=QUICK)["alid"].p_value for seed in range(40)]
     assert 0.35 < np.mean(p) < 0.65
@@ -67,8 +70,8 @@ def test_the_null_exchanges_people_within_folds():
     """All exchanges by hand: what the search would show, evaluated as if these people were the true ones."""
     data = folded(3, separation=1.0, sizes=(3, 2))
     options = Options(intervals=0, null=0)
-    found = search_folds(data, options)
-    supposed = supposed_folds(data, found.folds, options)
+    found = FoldedSearch(data).run(options)
+    supposed = FoldedSearch(data).hypothetical(found, options)
     orders = [list(permutations(range(size))) for size in data.sizes]
     assert prod(len(one) for one in orders) == prod(map(factorial, data.sizes))
     for exchange in product(*orders):
@@ -80,7 +83,7 @@ def test_the_null_exchanges_people_within_folds():
             ),
             data.dev,
         )
-        expected = search_folds(by_hand, options).evidence
+        expected = FoldedSearch(by_hand).run(options).evidence
         lid = np.concatenate([s.evidence(m, data.identities).lid for s, m in zip(supposed, mated, strict=True)])
         np.testing.assert_allclose(lid, expected.lid, atol=1e-12)
 
@@ -107,7 +110,7 @@ def test_scales_of_folds_do_not_matter():
 
 def test_a_fold_by_itself_is_an_ordinary_search():
     data = folded(5, separation=2.0)
-    together = search_folds(data, FAST)
+    together = FoldedSearch(data).run(FAST)
     apart = [ze.evaluate(part, dev=dev, options=FAST) for part, dev in zip(data.parts, data.dev, strict=True)]
     assert float(together.metrics["alid"]) == pytest.approx(np.mean([float(row["alid"]) for row in apart]))
     np.testing.assert_array_equal(together.trials.rank, np.concatenate([row.trials.rank for row in apart]))

@@ -1,4 +1,4 @@
-"""How strong is strong enough: disclosure over what an attacker learned from."""
+"""Learning curves of attackers: disclosure over the amount of training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GAIN = 0.1  # bits from a doubling, below which a curve counts as level
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Disclosure to attackers who learned from more and more: people, or passes over their speech.
+    """Disclosure to attackers with a growing amount of training: people, or epochs over their speech.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ class LearningCurve:
 
     @property
     def gain(self) -> float:
-        """What the last doubling brought, in bits."""
+        """Gain of the last doubling, in bits."""
         return self.bits[-1] - self.bits[-2]
 
     @property
     def levelled_off(self) -> bool:
-        """Whether more would hardly make this attacker stronger."""
+        """Whether more training would hardly make this attacker stronger."""
         return self.gain < _GAIN
 
     def to_curve(self) -> Curve:
-        """For figures and files."""
+        """Return the curve for figures and files."""
         return Curve(tuple(map(float, self.amount)), self.bits)

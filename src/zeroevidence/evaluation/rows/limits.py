@@ -1,0 +1,83 @@
+"""Every interval and bound of a result is made here, from a spread and a level."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.measure.measures import MEASURES, Direction
+from zeroevidence.uncertainty.spread import Spread
+
+
+def measure_range(name: str, most_bits: float = np.inf) -> tuple[float, float]:
+    """The lowest and the highest value that a measure can have; a search tells no more than `most_bits`."""
+    entry = MEASURES[name]
+    return entry.low, min(entry.high, most_bits) if entry.unit == "bit" else entry.high
+
+
+def with_limits(
+    result: MeasureResult,
+    name: str,
+    spread: Spread | None,
+    level: float,
+    *,
+    estimate: float | None = None,
+    most_bits: float = np.inf,
+    bound: bool = True,
+    method: str | None = None,
+) -> MeasureResult:
+    """Return the result of a measure with interval, bound and level.
+
+    Interval and bound lie around the estimate, or around the value where there is none. They are widened to reach the
+    value, and cut at the ends of the measure's range.
+
+    Parameters
+    ----------
+    result
+        The value of the measure.
+    name
+        The measure.
+    spread
+        Standard error and degrees of freedom; without it the result has no limits.
+    level
+        Confidence level.
+    estimate
+        The bias-corrected value, where the measure has one.
+    most_bits
+        What a search through these identities can tell at most.
+    bound
+        Whether the one-sided bound is given.
+    method
+        What to say about how the interval was made, in place of the method of the result.
+    """
+    if spread is None:
+        return result
+    scale = measure_range(name, most_bits)
+    value = float(result)
+    centre = value if estimate is None else estimate
+    low, high = np.clip(spread.limits(centre, level), *scale)
+    limit = one_sided_limit(spread, centre, level, MEASURES[name].discloses, scale) if bound else None
+    if limit is not None:
+        limit = max(limit, value) if MEASURES[name].discloses == "up" else min(limit, value)
+    return replace(
+        result,
+        method=method or result.method,
+        estimate=estimate,
+        low=min(float(low), value),
+        high=max(float(high), value),
+        bound=limit,
+        level=level,
+        spread=spread,
+    )
+
+
+def one_sided_limit(
+    spread: Spread, value: float, level: float, discloses: Direction, scale: tuple[float, float]
+) -> float | None:
+    """One-sided limit where the attacker learns more, within the scale; None for measures without a direction."""
+    if discloses == "none":
+        return None
+    limit = spread.at_most(value, level) if discloses == "up" else spread.at_least(value, level)
+    return float(np.clip(limit, *scale))
