@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.level import LEVEL, alpha
 
 _POWERS = np.linspace(0.25, 2.0, 8)
 _FURTHEST = 10.0  # times the people at hand: further out, the result depends on the form of the curve alone
@@ -19,9 +20,9 @@ _LEAST_SIZES = 3
 
 @dataclass(frozen=True, slots=True)
 class PeopleEstimate:
-    """How many people a target evidence would take: about so many, between `low` and `high` with 95 %.
+    """Number of people that a target evidence would take, with an interval from `low` to `high`.
 
-    All are None where the data cannot say, and `why` says why; `reached` where people at hand suffice.
+    All are None where the data do not allow an estimate, for the reason `why`; `reached` where people at hand suffice.
     """
 
     people: float | None = None
@@ -31,7 +32,9 @@ class PeopleEstimate:
     why: str = ""
 
 
-def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArray, target: float) -> PeopleEstimate:
+def people_needed(
+    people: FloatArray, evidence: FloatArray, replicates: FloatArray, target: float, level: float = LEVEL
+) -> PeopleEstimate:
     """Extrapolate evidence over numbers of people (ascending) to a target evidence.
 
     Parameters
@@ -44,6 +47,8 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
         The same evidence in bootstrap samples, one line for each.
     target
         The evidence that may be left.
+    level
+        Confidence level of the interval.
 
     Examples
     --------
@@ -56,14 +61,13 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
     """
     if len(people) < _LEAST_SIZES:
         return PeopleEstimate(why="there are too few people to leave some out")
-    if np.quantile(replicates[:, -1], 0.975) <= target:
+    tails = [0.5 * alpha(level), 1.0 - 0.5 * alpha(level)]
+    if np.quantile(replicates[:, -1], tails[1]) <= target:
         return PeopleEstimate(reached=True)
-    if np.quantile(replicates[:, -1] - replicates[:, 0], 0.975) >= 0.0:
+    if np.quantile(replicates[:, -1] - replicates[:, 0], tails[1]) >= 0.0:
         return PeopleEstimate(why="with more people the evidence does not fall by more than chance")
     about = _crossing(people, evidence, target)
-    low, high = np.quantile(
-        [_crossing(people, replicate, target) for replicate in replicates], [0.025, 0.975], method="nearest"
-    )
+    low, high = np.quantile([_crossing(people, replicate, target) for replicate in replicates], tails, method="nearest")
     if not np.isfinite(about) or not np.isfinite(high):
         return PeopleEstimate(why="the curve may level off above it")
     if high > _FURTHEST * people[-1]:

@@ -23,6 +23,7 @@ from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.tradeoff.extrapolation import PeopleEstimate, people_needed
+from zeroevidence.uncertainty.level import LEVEL, percent
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 TARGET = 0.1
@@ -48,12 +49,15 @@ class PeopleCurve:
         The D_ECE that may be left.
     needed
         How many people it would take.
+    level
+        Confidence level of that.
     """
 
     people: tuple[int, ...]
     evidence: tuple[float, ...]
     target: float
     needed: PeopleEstimate
+    level: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +75,7 @@ def people_curve(
     *,
     classifiers: Sequence[str] = ("logistic", "qda"),
     target: float = TARGET,
+    level: float = LEVEL,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PeopleCurve:
@@ -88,6 +93,8 @@ def people_curve(
         Names of attackers; the strongest in cross-validation is taken for each point of the curve.
     target
         The D_ECE that may be left.
+    level
+        Confidence level of the number of people that it needs.
     seed
         Seed of all draws.
     progress
@@ -117,8 +124,8 @@ def people_curve(
         if progress is not None:
             progress(number, len(subsets))
     sizes, evidence, replicates = _resampled(points, test, seed)
-    needed = people_needed(sizes, evidence, replicates, target)
-    return PeopleCurve(tuple(map(int, sizes)), tuple(map(float, evidence)), target, needed)
+    needed = people_needed(sizes, evidence, replicates, target, level)
+    return PeopleCurve(tuple(map(int, sizes)), tuple(map(float, evidence)), target, needed, level)
 
 
 def add_people_curves(
@@ -153,6 +160,7 @@ def add_people_curves(
             attribute,
             classifiers=list(attackers)[:_ATTACKERS],
             target=target,
+            level=rows[members[0]].setup.level,
             seed=seed,
             progress=progress(name),
         )
@@ -163,13 +171,15 @@ def add_people_curves(
 def _with_curve(row: Evaluation, curve: PeopleCurve) -> Evaluation:
     needed, name = curve.needed, row.labels["system"]
     row = replace(row, curves={**row.curves, OVER_PEOPLE: Curve(tuple(map(float, curve.people)), curve.evidence)})
-    facts = {"protector": name, "target": curve.target}
+    facts: dict[str, Any] = {"protector": name, "target": curve.target}
     if needed.people is None or needed.low is None or needed.high is None:
         if needed.reached:
             return row.with_flags(flag("people-enough", most=curve.people[-1], **facts))
         return row.with_flags(flag("people-unknown", why=needed.why, **facts))
     about, low, high = (_two_digits(number) for number in (needed.people, needed.low, needed.high))
-    row = row.with_metrics({"people_needed": MeasureResult(needed.people, "people", None, needed.low, needed.high)})
+    estimate = MeasureResult(needed.people, "people", low=needed.low, high=needed.high, level=curve.level)
+    row = row.with_metrics({"people_needed": estimate})
+    facts["level"] = percent(curve.level)
     return row.with_flags(flag("people-needed", people=about, low=low, high=high, most=curve.people[-1], **facts))
 
 
