@@ -1,6 +1,6 @@
 """McAdams on AudioMNIST against attackers of growing knowledge, for trials of ten, two and one digits.
 
-    python benchmarks/audit_audiomnist.py CORPUS EXTRACTOR [--cache FOLDER] [--pieces 0 2 1] [--workers 2]
+    python benchmarks/audit_audiomnist.py CORPUS EXTRACTOR [--cache FOLDER] [--pieces 0 2 1] [--threads 2]
 
 CORPUS is the folder of AudioMNIST digit strings with `segments.tsv`, EXTRACTOR what `audit --extractor` takes.
 `--pieces 0` leaves the trials whole. Prints a Markdown table: top-1, ALID and EER with 95 % intervals.
@@ -28,7 +28,7 @@ def main():
     parser.add_argument("extractor")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--pieces", type=int, nargs="+", default=[0, 2, 1])
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     extractor = load_extractor(arguments.extractor)
     segments = read_segments(arguments.corpus / "segments.tsv")
@@ -43,7 +43,7 @@ def main():
         sets = []
         for transform in (None, load_protector("mcadams")):
             found = extract(
-                utterances, extractor, cache=arguments.cache, transform=transform, workers=arguments.workers
+                utterances, extractor, cache=arguments.cache, transform=transform, workers=arguments.threads
             )
             sets.append(EmbeddingSets.from_roles(found, split, role))
         options = Options(intervals=400, null=100)

@@ -1,6 +1,6 @@
 """Extraction against the bare forward pass of the model on the same features, in the same run.
 
-    python benchmarks/extraction.py CARD [CORPUS] [--utterances 24] [--workers 1] [--repeats 3]
+    python benchmarks/extraction.py CARD [CORPUS] [--utterances 24] [--threads 1] [--repeats 3]
 
 CARD is a model card, `cards.json#NAME` for one of several. CORPUS is anything that `zeroevidence audit` reads; without
 it, noise of 3 to 8 seconds is written to a temporary folder. Extraction reads and decodes the audio, computes features,
@@ -39,7 +39,7 @@ def main():
     parser.add_argument("card")
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--utterances", type=int, default=24)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     model = load_extractor(arguments.card)
@@ -59,11 +59,11 @@ def main():
             bare.append(time.perf_counter() - start)
             for times in (taken, again):
                 start = time.perf_counter()
-                extract(utterances, model, cache=f"{folder}/cache{turn}", workers=arguments.workers)
+                extract(utterances, model, cache=f"{folder}/cache{turn}", workers=arguments.threads)
                 times.append(time.perf_counter() - start)
     count = len(utterances)
     print(
-        f"{model.name}, {count} utterances, {arguments.workers} worker(s): bare forward {count / min(bare):.2f}/s, "
+        f"{model.name}, {count} utterances, {arguments.threads} thread(s): bare forward {count / min(bare):.2f}/s, "
         f"extraction {count / min(taken):.2f}/s, ratio {min(bare) / min(taken):.2f}; stored {count / min(again):.0f}/s"
     )
 

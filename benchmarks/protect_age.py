@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--cuts", type=int, default=5, help="cuts of the people, at least five")
     parser.add_argument("--first", type=int, default=0, help="seed of the first cut")
     parser.add_argument(
-        "--attacker", action="append", choices=list(REGRESSORS), help=f"{', '.join(ATTACKERS)} unless given"
+        "--classifier", action="append", choices=list(REGRESSORS), help=f"{', '.join(ATTACKERS)} unless given"
     )
     options = parser.parse_args()
     if options.cuts < 5:
@@ -52,7 +52,7 @@ def main() -> None:
         found: dict[tuple[str, float], list[list[float]]] = {}
         chosen: dict[tuple[str, float], list[str]] = {}
         for number, roles in enumerate(splits_by_number(data, "age", options.cuts, seed=options.first)):
-            for system, values, attacker in measured(roles, options.attacker or ATTACKERS, options.first + number):
+            for system, values, attacker in measured(roles, options.classifier or ATTACKERS, options.first + number):
                 found.setdefault(system, []).append(values)
                 chosen.setdefault(system, []).append(attacker)
         for (protector, noise), values in found.items():

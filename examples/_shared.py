@@ -73,13 +73,15 @@ def run(what: str, make: Callable[[Sheet, Path | None], None]) -> None:
     parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder for figures and tables")
     parser.add_argument("--data", type=Path, help="folder of public scores (see docs/gallery.md); else bundled data")
-    parser.add_argument("--format", choices=("svg", "pdf", "png"), default="svg", help="of the figures [svg]")
+    parser.add_argument(
+        "-f", "--output-format", choices=("svg", "pdf", "png"), default="svg", help="format of the figures [svg]"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace figures and tables that exist")
     given = parser.parse_args()
     try:
         if given.data is not None and not given.data.is_dir():
             raise UsageError(f"{given.data}: no such folder")
-        make(Sheet(given.output, given.format, given.overwrite), given.data)
+        make(Sheet(given.output, given.output_format, given.overwrite), given.data)
     except ZeroEvidenceError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

@@ -13,7 +13,7 @@ RESAMPLED = ("--intervals", "40", "--null", "130", "-f", "json")  # more than on
 COMMANDS = {
     "evaluate": ("evaluate", "a.scores", "--key", "key", *RESAMPLED),
     "compare": ("compare", "a.scores", "b.scores", "--key", "key", "--intervals", "40", "-f", "json"),
-    "tandem": ("tandem", "--cm", "cm.txt", "--asv", "asv.txt", "-f", "json"),
+    "tandem": ("tandem", "evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "-f", "json"),
     "link": ("link", "--enrol", "voices.npz", "--trial", "voices.npz"),
     "fit in closed form": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "transport"),
     "fit a network": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "flow", "--set", "epochs=2"),

@@ -292,7 +292,7 @@ def test_what_is_wrong_and_where(read, tmp_path, files, problems):
         read(**files)
     assert str(caught.value.problem).replace(f"{tmp_path}/", "") == expected[0]
     assert (caught.value.exit_code, caught.value.more) == (3, len(expected) - 1)
-    assert ("`zeroevidence tandem --check` lists them" in str(caught.value)) == (len(expected) > 1)
+    assert ("`zeroevidence tandem check` lists them" in str(caught.value)) == (len(expected) > 1)
 
 
 def test_all_problems_of_all_files_are_listed(read):

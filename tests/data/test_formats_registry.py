@@ -246,7 +246,7 @@ def test_names_and_their_order():
 
 def test_the_command_line_takes_every_format():
     command = cli.get_command(click.Context(cli), "evaluate")
-    (option,) = [one for one in command.params if "--format" in one.opts]
+    (option,) = [one for one in command.params if "--input-format" in one.opts]
     assert tuple(option.type.choices) == format_names()
 
 

@@ -128,7 +128,7 @@ def _tandem(home: Path) -> list[Target]:
         "".join(f"{kind} {rng.normal(at):.3f}\n" for kind, at in asv.items() for _ in range(12))
     )
     files = _read(home, "cm.txt", "asv.txt")
-    words = ("--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
+    words = ("evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
     return [Target("tandem", words, files, tuple(files))]
 
 
@@ -187,7 +187,7 @@ def _vectors(home: Path) -> list[Target]:
 def _results(home: Path) -> list[Target]:
     few = ("--intervals", "20", "--null", "20")
     _done("evaluate", "kaldi.scores", "other.scores", "--key", "kaldi.key", *few, "-f", "json", "-o", "r.json")
-    _done("tandem", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "20", "-f", "json", "-o", "t.json")
+    _done("tandem", "evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "20", "-f", "json", "-o", "t.json")
     _done("link", "--enrol", "E.npz", "--trial", "T.npz", "-o", "L1", "--table", "csv")
     _done("link", "--enrol", "E.npz", "--trial", "T.npz", "--scoring", "dot", "-o", "L2")
     _done("evaluate", "kaldi.scores", "--key", "kaldi.key", *few, "-f", "json", "-o", "one.json")
@@ -288,7 +288,7 @@ def _labelled(home: Path) -> list[Target]:
     """Embeddings with labels in them, and in lists beside them."""
     files = _read(home, "voices.npz")
     linear = ("--attribute", "sex", "--protector", "linear")
-    quick = (*linear, "--attacker", "lda", "--no-verification", "--intervals", "0", "--null", "0", "-f", "json")
+    quick = (*linear, "--classifier", "lda", "--no-verification", "--intervals", "0", "--null", "0", "-f", "json")
     names = [f"u{i}" for i in range(96)]
     with np.load(home / "voices.npz") as loaded:
         np.savez(home / "bare.npz", vectors=loaded["vectors"], utterance=names)
@@ -317,7 +317,7 @@ def _encoders(home: Path) -> list[Target]:
     return [
         Target("models", ("add", "tiny.json"), files, ("tiny.json",)),
         Target("models", ("add", "tiny.onnx"), files, tuple(files)),
-        Target("models", ("add", "cards.json#two", "--name", "tiny"), several, ("cards.json",)),
+        Target("models", ("add", "cards.json#two", "--as", "tiny"), several, ("cards.json",)),
     ]
 
 
@@ -355,8 +355,8 @@ def _corpora(home: Path) -> list[Target]:
     quick = ("--protect", "mcadams", "--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
     quick += ("--intervals", "0", "--null", "0", "-o", "out")
     return [
-        Target("doctor", ("speech", "--corpus"), {**waves, **table}, (*table, *some)),
-        Target("doctor", ("kaldi", "--corpus"), {**waves, **kaldi}, tuple(kaldi)),
+        Target("doctor", ("--corpus", "speech"), {**waves, **table}, (*table, *some)),
+        Target("doctor", ("--corpus", "kaldi"), {**waves, **kaldi}, tuple(kaldi)),
         Target("audit", ("speech", *quick), {**waves, **table, **encoder}, (*table, *table, *some, "tiny.json")),
         Target("audit", ("kaldi", *quick, "--folds", "0"), {**waves, **kaldi, **encoder}, tuple(kaldi)),
         Target("audit", ("speech", *quick, "--folds", "0"), {**waves, **encoder}, some),

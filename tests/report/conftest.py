@@ -92,3 +92,9 @@ def search():
 def pairs():
     """Makes an evaluation of single comparisons."""
     return make_pairs
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Pages without their figures, which take most of the time; for tests of what stands beside them."""
+    monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))

@@ -1,4 +1,4 @@
-"""The command line: one file per command, loaded only when that command runs."""
+"""The command line: one file per command, imported only when that command runs."""
 
 from __future__ import annotations
 
@@ -12,47 +12,32 @@ from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
 from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
 
-_COMMANDS = {
-    "audit": "Attack anonymised speech and say what the attackers learn.",
-    "evaluate": "Score files in, evidence out.",
-    "protect": "Remove an attribute from embeddings: fit, apply, evaluate.",
-    "tandem": "A verifier behind a countermeasure: t-DCF and its relatives.",
-    "compare": "Several systems on the same trials: differences, ranking, ties.",
-    "link": "From embeddings to disclosure, without the score matrix.",
-    "utility": "What protected speech is still good for: words, emotions, lengths.",
-    "kit": "VoicePrivacy kits: check their speech, write their tables.",
-    "plan": "Before you record: how many people, and what to expect.",
-    "plot": "A figure for a paper, from results.",
-    "report": "One page that says what was found, from results or score files.",
-    "serve": "The report in a browser, on this machine only.",
-    "doctor": "Say what is wrong with files, and exactly where.",
-    "demo": "Audit bundled embeddings of real speech.",
-    "models": "List, add and check speaker encoders.",
-    "train-attacker": "Fine-tune an encoder on protected speech, to attack with.",
-    "metrics": "Every measure: unit, range, direction, meaning, reference.",
-    "cite": "BibTeX for this toolkit and for the measures.",
-}
+_ORDER = (  # as a newcomer needs them
+    *("demo", "audit", "evaluate", "report", "serve", "plot", "compare", "doctor", "plan", "utility", "protect"),
+    *("link", "tandem", "kit", "train-attacker", "models", "metrics", "cite"),
+)
 
 
 @click.group(
     cls=LazyGroup,
-    home="zeroevidence.cli.commands",
-    summaries=_COMMANDS,
+    package="zeroevidence.cli.commands",
+    order=_ORDER,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="zeroevidence")
 def cli() -> None:
-    """Measure how much a protected voice still gives away.
+    """Measure how much protected speech still discloses about who speaks.
 
-    Start with `zeroevidence demo`, or with your own files: `zeroevidence evaluate SCORES --key KEY`.
+    Start with `zeroevidence demo`. To evaluate your own score files: `zeroevidence evaluate SCORES --key KEY`. To audit
+    anonymised speech: `zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT`.
 
-    Exit codes: 0 done, 1 a gate failed, 2 wrong usage, 3 bad input, 4 an optional part is missing,
-    5 out of memory, 6 a file could not be written.
+    Exit codes: 0 success, 1 a --fail-if condition holds, 2 wrong usage, 3 bad input, 4 an optional dependency is
+    missing, 5 out of memory, 6 a file could not be written.
     """
 
 
 def main(args: list[str] | None = None) -> Any:
-    """Run the command line; errors become one message and an exit code."""
+    """Run the command line and exit; an error becomes one message and an exit code."""
     try:
         cli.main(args=args, prog_name="zeroevidence", standalone_mode=False)
         sys.stdout.flush()
@@ -61,7 +46,7 @@ def main(args: list[str] | None = None) -> Any:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
-        sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is the gate's
+        sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
@@ -69,16 +54,16 @@ def main(args: list[str] | None = None) -> Any:
         click.echo(str(OutOfMemory()), err=True)
         sys.exit(OutOfMemory.exit_code)
     except OSError as error:
-        _refused(error)
+        _exit_for(error)
     sys.exit(0)
 
 
-def _refused(error: OSError) -> NoReturn:
-    """Say which file the system refused to read or write, and why."""
+def _exit_for(error: OSError) -> NoReturn:
+    """Print which file could not be read or written, and why, and exit."""
     if error.filename is not None:
         click.echo(f"{error.filename}: {error.strerror or error}", err=True)
         sys.exit(ZeroEvidenceError.exit_code)
     click.echo(str(OutputError(error)), err=True)
-    # what is left in the buffer would be tried, and complained about, once more at the end
+    # Python would try to flush the buffer again at exit, and complain again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
     sys.exit(OutputError.exit_code)

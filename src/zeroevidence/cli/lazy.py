@@ -1,11 +1,12 @@
-"""Groups of commands that are imported only when one of them runs."""
+"""Command groups that import a command only when it runs."""
 
 from __future__ import annotations
 
 import gc
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,39 +14,56 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and summaries without importing them.
+    """A group whose commands are the modules of a package.
+
+    A module defines its command under the name ``command``, and the first line of its docstring is the summary that
+    the group's help shows. Summaries are read from the source files, so help imports no command.
 
     Parameters
     ----------
-    home
-        The package that has a module for each command, which calls it ``command``.
-    summaries
-        One line for each command, in the order a newcomer needs them.
+    package
+        Name of the package.
+    order
+        Names of the commands that help lists first, in this order; the others follow alphabetically.
     """
 
-    def __init__(self, *args: Any, home: str, summaries: Mapping[str, str], **words: Any) -> None:
-        super().__init__(*args, **words)
-        self.home, self.summaries = home, summaries
+    def __init__(self, *args: Any, package: str, order: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.package, self.order = package, order
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the summaries."""
-        return list(self.summaries)
+        """Return the names of the commands."""
+        names = [path.stem.replace("_", "-") for path in self._sources()]
+        return sorted(names, key=lambda name: (self.order.index(name) if name in self.order else len(names), name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name."""
-        if cmd_name not in self.summaries:
+        if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = _imported(f"{self.home}.{cmd_name.replace('-', '_')}").command
+        command: click.Command = _import_without_collection(f"{self.package}.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the summaries instead of importing every command for its own."""
+        """Write the names and summaries of the commands."""
+        summaries = {path.stem.replace("_", "-"): _summary(path) for path in self._sources()}
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries.items()))
+            formatter.write_dl([(name, summaries[name]) for name in self.list_commands(ctx)])
+
+    def _sources(self) -> list[Path]:
+        """Return the module files and subpackages of the package."""
+        folders = importlib.import_module(self.package).__path__
+        paths = [path for folder in folders for path in Path(folder).iterdir() if not path.name.startswith("_")]
+        return [path for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()]
 
 
-def _imported(name: str) -> ModuleType:
-    """A module, imported without looking for garbage meanwhile: modules stay, and going through them takes its time."""
+def _summary(path: Path) -> str:
+    """Return the first line of a module's docstring."""
+    source = path if path.suffix == ".py" else path / "__init__.py"
+    return source.read_text(encoding="utf-8").removeprefix('"""').partition("\n")[0].removesuffix('"""')
+
+
+def _import_without_collection(name: str) -> ModuleType:
+    """Import a module with garbage collection switched off: modules stay, and traversing them takes time."""
     if name in sys.modules or not gc.isenabled():
         return importlib.import_module(name)
     gc.disable()

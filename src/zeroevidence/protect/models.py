@@ -158,8 +158,8 @@ def new_model(
     return ProtectorModel(protector, attribute, keep, counts, frozenset(_digest(name) for name in names))
 
 
-def save_model(model: ProtectorModel, folder: str | Path) -> None:
-    """Write a model into a folder, which must be new or empty.
+def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a model into a folder, which must be new or empty, or with `overwrite` hold an earlier model.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def save_model(model: ProtectorModel, folder: str | Path) -> None:
     ['model.json', 'model.safetensors']
     """
     tensors = _safetensors()
-    path = check_new(folder)
+    path = check_new(folder, overwrite=overwrite)
     protector = model.protector
     check_is_fitted(protector, "classes_")
     if ATTRIBUTE_PROTECTORS.find(protector.kind).cls is not type(protector):
@@ -196,15 +196,21 @@ def save_model(model: ProtectorModel, folder: str | Path) -> None:
         "sha256": hashlib.sha256(numbers).hexdigest(),
     }
     path.mkdir(parents=True, exist_ok=True)
+    (path / _DESCRIPTION).unlink(missing_ok=True)
     _write(path / _NUMBERS, numbers)
     # last, so that a folder without it is seen to be incomplete
     _write(path / _DESCRIPTION, (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def check_new(folder: str | Path) -> Path:
-    """Return the folder of a new model: new, empty, or left by a process that was killed too early."""
+def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Return the folder of a model to be written, which is refused unless it is new, empty or holds part of a model.
+
+    With `overwrite` it may hold a whole model.
+    """
     path = Path(folder)
-    refuse_used_folder(path, unfinished=() if (path / _DESCRIPTION).exists() else (_NUMBERS,))
+    if (path / _DESCRIPTION).exists() and not overwrite:
+        raise UsageError(f"{folder}: exists and holds a model; --overwrite replaces it")
+    refuse_used_folder(path, unfinished=(_NUMBERS, _DESCRIPTION))
     return path
 
 

@@ -1,4 +1,4 @@
-"""Evaluations to text, Markdown, LaTeX, CSV and JSON."""
+"""Evaluations as text, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ FORMATS = ("text", "json", "md", "latex", "csv")
 def render(
     rows: Sequence[Evaluation], format: str, signatures: bool = False, *, measures: Sequence[str] | None = None
 ) -> str:
-    """All rows in one of the output formats, ending in a newline.
+    """Return all rows in one of the output formats, ending in a newline.
 
-    Text fits the terminal. Where the output is none it is 100 columns wide, or what the variable ``COLUMNS`` says.
+    Text fits the terminal. Where the output is no terminal it is 100 columns wide, or as wide as the variable
+    ``COLUMNS`` says.
 
     Parameters
     ----------
@@ -26,8 +27,9 @@ def render(
     signatures
         Whether text holds the signature of each of several rows; the other formats always do.
     measures
-        Names of the measures to show; unless given as many of a short table as the format has room for, and in CSV and
-        for a single row of text all. JSON always holds all.
+        Names of the measures to show. By default CSV holds all, text all of a single row, the usual ones of up to eight
+        rows and the first six of them of more rows, Markdown the first six, LaTeX the first four. JSON always holds
+        all.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def render(
     """
     check_format(format)
     if format == "text":
-        from zeroevidence.report.text import to_text
+        from zeroevidence.report.tables.evaluation_text import to_text
 
         return to_text(rows, signatures=signatures, measures=measures)
     if format == "json":
@@ -53,6 +55,6 @@ def render(
 
 
 def check_format(format: str) -> None:
-    """Raise UsageError for an output format that there is not."""
+    """Raise UsageError for an unknown output format."""
     if format not in FORMATS:
         raise UsageError(f"unknown output format {format!r}; expected one of {', '.join(FORMATS)}")

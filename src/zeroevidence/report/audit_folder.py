@@ -1,4 +1,4 @@
-"""The folder of an audit: everything that was found, in files that other commands read."""
+"""The folder of an audit: all results, in files that other commands read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report import render
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
-from zeroevidence.report.text.console import terminal_console, wrapped
+from zeroevidence.report.text.terminal import terminal_console, wrap
 from zeroevidence.report.trial_tables import speaker_table, trial_table, write_table
 from zeroevidence.report.verdict import verdict
 
@@ -21,7 +21,7 @@ _RESULT = "result.json"
 
 
 def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
-    """The folder, refused where it is a file, or holds results that must not be replaced."""
+    """Return the folder; refuse a file, and a folder with results that must not be replaced."""
     home = Path(folder)
     if home.exists() and not home.is_dir():
         raise UsageError(f"{folder}: is a file; expected a folder")
@@ -31,14 +31,16 @@ def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
 
 
 def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Write rows, the cards of attackers and protector, the finding, and what each trial and each speaker disclosed.
+    """Write rows, the cards of attackers and protector, the finding, and the disclosure of each trial and speaker.
 
     Parameters
     ----------
     audit
-        What every attacker learned.
+        Results of every attacker.
     folder
-        Made where it is missing. Results that are there are kept unless `overwrite`.
+        Created where it is missing.
+    overwrite
+        Whether results that are there are replaced; else they are an error.
 
     Returns
     -------
@@ -68,32 +70,33 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
     Raises
     ------
     MissingExtra
-        Without what draws figures and fills templates.
+        Without matplotlib or jinja2.
     """
-    material = ReportInputs()
-    material.add_audit(audit)
-    _write(Path(path), document(material, measures=measures))
+    inputs = ReportInputs()
+    inputs.add_audit(audit)
+    _write(Path(path), document(inputs, measures=measures))
     return Path(path)
 
 
 def summary(audit: Audit) -> str:
-    """The finding in words: one line, five sentences for everybody, and the reasons for them."""
-    words = verdict(audit.rows)
-    short = f"{' '.join(words.summary)}\n\nIn detail: " if words.summary else ""
-    return f"{words.headline}\n\n{short}{words.paragraph}\n"
+    """Return the verdict: a headline, five sentences for everybody, and the finding in detail."""
+    finding = verdict(audit.rows)
+    short = f"{' '.join(finding.summary)}\n\nIn detail: " if finding.summary else ""
+    return f"{finding.headline}\n\n{short}{finding.paragraph}\n"
 
 
 def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
-    """The finding, the strongest attacker's card and a table of all, for a terminal."""
+    """Return the finding, the strongest attacker's card and a table of all attackers, for a terminal."""
     width = terminal_console().width
     card = audit.cards[audit.finding.strongest].to_text(width)
     if audit.protector is not None:
         card += f"\n{audit.protector.to_text(width)}"
-    left_out = [f"Not tried: {one}" for one in audit.left_out]
-    found = [line for one in (*summary(audit).splitlines(), "", *left_out) for line in wrapped(one, width) or [""]]
-    shown = [rows for rows in (audit.rows, audit.utility) if rows]
-    tables = [render(rows, "text", signatures=signatures, measures=measures) for rows in shown]
-    return "\n".join(found) + f"\n{card}\n" + "\n".join(tables)
+    left_out = [f"Not tried: {attacker}" for attacker in audit.left_out]
+    paragraphs = (*summary(audit).splitlines(), "", *left_out)
+    finding = [line for paragraph in paragraphs for line in wrap(paragraph, width)]
+    parts = [rows for rows in (audit.rows, audit.utility) if rows]
+    tables = [render(rows, "text", signatures=signatures, measures=measures) for rows in parts]
+    return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)
 
 
 def _json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""All that was gathered for a report as one document: a page, or its tables."""
+"""All inputs of a report as one document: a page, or its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCUMENT_FORMATS = ("html", "md", "latex")
 
 
 def document(
-    material: ReportInputs,
+    inputs: ReportInputs,
     format: str = "html",
     *,
     title: str | None = None,
@@ -21,30 +21,34 @@ def document(
     measures: Sequence[str] | None = None,
     each: Each = map,
 ) -> str:
-    """The report in one of `DOCUMENT_FORMATS`.
+    """Return the report in one of `DOCUMENT_FORMATS`.
 
     Parameters
     ----------
-    material
+    inputs
         Results, their attackers' cards, and comparisons.
     format
         ``html`` for the page, else the tables alone.
-    title, command, hide
-        Of the page, as in `to_html`.
+    title
+        Heading of the page, as in `to_html`.
+    command
+        Command line that the page names.
+    hide
+        Whether people are written as numbers on the page.
     measures
         Names of the measures that its tables show.
     each
-        What applies a function to every figure, as in `to_html`.
+        Applies a function to every figure, as in `to_html`.
     """
     if format == "html":
         from zeroevidence.report.html.page import to_html
 
         return to_html(
-            material.rows,
+            inputs.rows,
             title=title,
-            cards=material.cards,
-            protectors=material.protectors,
-            comparisons=material.comparisons,
+            cards=inputs.cards,
+            protectors=inputs.protectors,
+            comparisons=inputs.comparisons,
             command=command,
             hide=hide,
             measures=measures,
@@ -55,6 +59,6 @@ def document(
     from zeroevidence.report import render
     from zeroevidence.report.tables.comparisons import render_comparisons
 
-    parts = [render(material.rows, format, measures=measures)] if material.rows else []
-    parts += [render_comparisons(material.comparisons, format)] if material.comparisons else []
+    parts = [render(inputs.rows, format, measures=measures)] if inputs.rows else []
+    parts += [render_comparisons(inputs.comparisons, format)] if inputs.comparisons else []
     return "\n".join(parts)

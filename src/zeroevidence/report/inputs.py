@@ -1,4 +1,4 @@
-"""What a report is made of: results, their attackers' cards, comparisons."""
+"""The inputs of a report: results, their attackers' cards, comparisons."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class ReportInputs:
                 self.cards.append(card)
 
     def add_audit(self, audit: Audit) -> None:
-        """Add what an audit found; bounds that audits of the same data have in common come once."""
+        """Add the results of an audit; bounds that audits of the same data have in common come once."""
         self._add_protector(None if audit.protector is None else audit.protector.to_dict())
-        known = [(row.signature, row.labels) for row in self.rows if row.about.is_bound]
+        bounds = [(row.signature, row.labels) for row in self.rows if row.about.is_bound]
         for row, card in zip(audit.rows, audit.cards, strict=True):
-            if not row.about.is_bound or (row.signature, row.labels) not in known:
+            if not row.about.is_bound or (row.signature, row.labels) not in bounds:
                 self.rows.append(row)
                 self.cards.append(card.to_dict())
         self.add_rows(audit.utility)
@@ -79,21 +79,21 @@ def _is_comparison(text: str, path: str) -> bool:
     return isinstance(document, dict) and document.get("schema") == SCHEMA
 
 
-def _cards(place: Path, wanted: int) -> list[Card | None]:
+def _cards(folder: Path, count: int) -> list[Card | None]:
     """The attackers' cards that an audit wrote beside its result."""
-    file = place / "attackers.json"
+    file = folder / "attackers.json"
     if not is_file(file):
-        return [None] * wanted
+        return [None] * count
     with reading_file(file, "attackers' cards"):
         cards = typed(tuple[AttackerCard, ...], load_json(file), "cards")
-    if len(cards) != wanted:
-        raise InputError(f"{len(cards)} cards; expected {wanted}, one for each attack of result.json", path=file)
+    if len(cards) != count:
+        raise InputError(f"{len(cards)} cards; expected {count}, one for each attack of result.json", path=file)
     return [card.to_dict() for card in cards]
 
 
-def _protector(place: Path) -> Card | None:
+def _protector(folder: Path) -> Card | None:
     """The protector's card that an audit wrote beside its result."""
-    file = place / "protector.json"
+    file = folder / "protector.json"
     if not is_file(file):
         return None
     with reading_file(file, "a protector's card"):

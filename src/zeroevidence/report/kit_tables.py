@@ -20,10 +20,10 @@ _HEADINGS = {
 
 
 def kit_rows(rows: Sequence[Evaluation]) -> dict[str, list[dict[str, str]]]:
-    """What of results goes into the tables of a kit: ``ser``, ``asv_original``, ``asr`` and ``asv_anonymised``.
+    """Return the tables of a kit: ``ser``, ``asv_original``, ``asr`` and ``asv_anonymised``.
 
-    Equal error rates of attackers that were trained on original and on anonymised speech are tables of their own.
-    Numbers are percentages.
+    Equal error rates of attackers that were trained on original and on anonymised speech are separate tables. Numbers
+    are percentages.
     """
     tables: dict[str, list[dict[str, str]]] = {name: [] for name in _HEADINGS}
     for row in rows:
@@ -33,12 +33,9 @@ def kit_rows(rows: Sequence[Evaluation]) -> dict[str, list[dict[str, str]]]:
             sides = {"enrollment": _SPEECH.get(threat.enrolment), "trial": _SPEECH.get(threat.trial)}
             if None in sides.values():
                 continue
-            cells = {
-                **data,
-                "gender": row.labels.get("sex", "mixed"),
-                **{side: str(one) for side, one in sides.items()},
-            }
-            tables[f"asv_{threat.trained_on}"].append({**cells, "EER": _percent(row, "eer")})
+            speech_of = {side: str(speech) for side, speech in sides.items()}
+            cells = {**data, "gender": row.labels.get("sex", "mixed"), **speech_of, "EER": _percent(row, "eer")}
+            tables[f"asv_{threat.trained_on}"].append(cells)
         elif speech is not None and "wer" in row:
             tables["asr"].append({**data, "asr": _SPEECH[speech], "WER": _percent(row, "wer")})
         elif speech is not None and "uar" in row:
@@ -68,30 +65,32 @@ def _ordered(table: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def rank_text(rows: Sequence[Evaluation], when: datetime | None = None) -> str:
-    """The text of ``result_for_rank<suffix>``.
+    """Return the text of ``result_for_rank<suffix>``.
 
     Parameters
     ----------
+    rows
+        Results.
     when
-        What its heading says; there is none without.
+        Time in the heading; no heading without.
 
     Raises
     ------
     InputError
         When no row has an equal error rate of an attacker, a word error rate or recall of emotions.
     """
-    tables = _some(kit_rows(rows))
+    tables = _not_empty(kit_rows(rows))
     parts = [] if when is None else [f"---- Time: {when:%d-%m-%y_%H:%M} ----\n"]
     parts += [f"---- {_HEADINGS[name]} ----\n{_aligned(table)}" for name, table in tables.items()]
     return "\n".join(parts)
 
 
 def kit_csv(rows: Sequence[Evaluation]) -> dict[str, str]:
-    """The CSV files of a kit by table, with the index that pandas writes."""
-    return {name: _csv(table) for name, table in _some(kit_rows(rows)).items()}
+    """Return the CSV files of a kit by table, with the index that pandas writes."""
+    return {name: _csv(table) for name, table in _not_empty(kit_rows(rows)).items()}
 
 
-def _some(tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[str, str]]]:
+def _not_empty(tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[str, str]]]:
     if not tables:
         raise InputError("nothing for a kit; expected equal error rates of attackers, word error rates or recall")
     return tables
@@ -103,7 +102,7 @@ def _columns(table: Sequence[Mapping[str, str]]) -> list[str]:
 
 def _aligned(table: Sequence[Mapping[str, str]]) -> str:
     columns = _columns(table)
-    lines = [["", *columns], *([str(i), *(cells.get(one, "nan") for one in columns)] for i, cells in enumerate(table))]
+    lines = [["", *columns], *([str(i), *(row.get(name, "nan") for name in columns)] for i, row in enumerate(table))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(f"{'  '.join(_justified(line, widths))}\n" for line in lines)
 
@@ -117,5 +116,5 @@ def _csv(table: Sequence[Mapping[str, str]]) -> str:
     columns, out = _columns(table), StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["", *columns])
-    writer.writerows([str(i), *(cells.get(one, "") for one in columns)] for i, cells in enumerate(table))
+    writer.writerows([str(i), *(row.get(name, "") for name in columns)] for i, row in enumerate(table))
     return out.getvalue()

@@ -41,14 +41,14 @@ def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
-    """One line per speaker, the most exposed first: disclosure and EER of their own, with intervals."""
-    found = [(row, speaker_columns(row)) for row in rows]
-    if all(columns is None for _, columns in found):
-        raise UsageError("there are no per-speaker results: nobody said who was compared with whom")
+    """One line per speaker, the most exposed first: disclosure and EER, with intervals."""
+    by_row = [(row, speaker_columns(row)) for row in rows]
+    if all(columns is None for _, columns in by_row):
+        raise UsageError("there are no per-speaker results: the scores name no speakers")
     labels = used_labels(rows)
     whole = ("trials", "targets", "nontargets")
     frames = []
-    for row, columns in found:
+    for row, columns in by_row:
         if columns is None:
             continue
         schema = {
@@ -76,16 +76,16 @@ def _stacked(rows: Sequence[Evaluation], parts: Sequence[Mapping[str, object]]) 
 
 def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
     """A table with the labels of its row before it."""
-    told = (pl.lit(row.labels.get(label, "")).alias(f"row_{label}") for label in labels)
-    return frame.select(*told, pl.all())
+    columns = (pl.lit(row.labels.get(label, "")).alias(f"row_{label}") for label in labels)
+    return frame.select(*columns, pl.all())
 
 
 def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
     """For each row and measure a sentence on whether people differ more than chance."""
     lines = []
     for row, name in zip(rows, row_names(rows), strict=True):
-        for measure, found in people_differ(row).items():
-            more = "more than" if found.p_value <= alpha(row.setup.level) else "no more than"
-            what = _DIFFER[measure].format(deviation=found.deviation, percent=100.0 * found.deviation)
-            lines.append(f"{name}: {found.people} people differ {more} chance in {what}, p = {found.p_value:.2g}")
+        for measure, test in people_differ(row).items():
+            more = "more than" if test.p_value <= alpha(row.setup.level) else "no more than"
+            what = _DIFFER[measure].format(deviation=test.deviation, percent=100.0 * test.deviation)
+            lines.append(f"{name}: {test.people} people differ {more} chance in {what}, p = {test.p_value:.2g}")
     return lines

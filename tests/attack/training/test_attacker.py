@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,16 @@ def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
     (used / "mine.txt").write_text("x")
     with pytest.raises(UsageError, match="used"):
         train(tmp_path / "few", used)
+
+
+def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, tmp_path):
+    first = train(speech, tmp_path / "out")
+    card = first.card.read_text()
+    with pytest.raises(UsageError, match="out: holds a trained encoder; --overwrite replaces it"):
+        train(speech, tmp_path / "out", replace(QUICK, seed=1))
+    assert first.card.read_text() == card
+    second = train(speech, tmp_path / "out", replace(QUICK, seed=1), overwrite=True)
+    assert second.card.read_text() != card
 
 
 def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):

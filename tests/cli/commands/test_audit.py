@@ -162,13 +162,13 @@ def test_missing_corpus(run, encoder, tmp_path):
 
 
 def test_doctor_looks_at_a_corpus(run, corpus):
-    assert run("doctor", corpus, "--corpus") == (0, f"{corpus}: ok\n", "")
+    assert run("doctor", "--corpus", corpus) == (0, f"{corpus}: ok\n", "")
     lonely = corpus / "zz"
     lonely.mkdir()
     soundfile.write(lonely / "zz_0.wav", np.zeros(4000), RATE)
     (corpus / "p00" / "p00_0.wav").write_bytes(b"no audio")
     soundfile.write(corpus / "p01" / "p01_0.wav", 0.1 * np.random.default_rng(0).normal(size=(4000, 2)), 8000)
-    code, out, err = run("doctor", corpus, "--corpus")
+    code, out, err = run("doctor", "--corpus", corpus)
     assert code == 3
     assert "zz" in out
     assert "p00_0.wav" in out
@@ -211,12 +211,12 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
     shutil.copytree(corpus, tmp_path / "anonymised")
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
-    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--utility", *heard, *quick)
+    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
     assert code == 0, err
     useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
     assert float(useful["wer"]) == 0.5
     assert float(useful["length_difference"]) == 0.0
     assert float(useful["pitch_correlation"]) == pytest.approx(1.0)
-    code, _, err = run("audit", corpus, "--protect", "pitch:2", "--utility", "-o", tmp_path / "b")
+    code, _, err = run("audit", corpus, "--protect", "pitch:2", "--pitch", "-o", tmp_path / "b")
     assert code == 2
     assert "expected --anonymised" in err

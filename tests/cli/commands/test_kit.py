@@ -259,7 +259,7 @@ def test_check_says_ok_or_what_is_wrong(run, tmp_path):
     (home / "wav.scp").write_text(f"u {home}/wav/u.wav\n")
     (home / "utt2spk").write_text("u s\n")
     code, out, _ = run("kit", "check", tmp_path, "--suffix", "_x")
-    assert (code, out) == (0, "ok: 1 sets, 0 lists of trials, 1 anonymised utterances\n")
+    assert (code, out) == (0, f"{tmp_path}: ok, 1 sets, 0 lists of trials, 1 anonymised utterances\n")
     code, out, _ = run("kit", "check", tmp_path, "--suffix", "_y")
     assert code == 3
     assert out.endswith("a_dev_enrolls_y: no such folder; expected the anonymised speech of a_dev_enrolls\n")

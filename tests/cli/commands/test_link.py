@@ -143,7 +143,7 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
     [
         (["--enrol", "penrol.npz", "--trial", "nowhere.npz"], 3, "nowhere.npz: no such file"),
         (["--enrol", "denrol.npz", "--trial", "ptrial.npz"], 3, "no trial has its speaker"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "go together"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "belong together"),
         (
             [
                 "--enrol",
@@ -160,7 +160,7 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
         ),
         (["--enrol", "penrol.npz", "--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is nan"),
         (["--enrol", "penrol.npz", "--trial", "nobody.npz"], 3, "speakers are not known"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--backend", "numpy"], 2, "triton"),
+        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--engine", "numpy"], 2, "triton"),
     ],
 )
 def test_what_is_wrong_is_said(files, arguments, code, words):

@@ -38,7 +38,7 @@ def card(tmp_path):
 def test_the_list_names_encoders_then_what_others_need(run):
     code, out, err = run("models")
     assert (code, err) == (0, "")
-    for words in ("campplus  (bundled, used unless another is named)", "CAM++", "Apache-2.0", "192 dimensions", MODEL):
+    for words in ("campplus  (bundled, the default)", "CAM++", "Apache-2.0", "192 dimensions", MODEL):
         assert str(words) in out
     for family in EXTRACTORS.values():
         assert f"{family.title}; needs pip install 'zeroevidence[{family.extra}]'" in out
@@ -52,17 +52,17 @@ def test_the_list_needs_nothing_optional(run, monkeypatch):
 
 
 def test_adding_listing_checking(run, runs, home, card):
-    code, out, err = run("models", "add", MODEL, "--card", card(), "--name", "mine")
+    code, out, err = run("models", "add", MODEL, "--card", card(), "--as", "mine")
     assert (code, err) == (0, "")
     assert out == f"added mine: {home / 'mine' / 'mine.onnx'}, sha256 {json.loads(card().read_text())['sha256']}\n"
     assert "mine  (added)" in run("models")[1]
     code, out, _ = run("models", "check")
     assert (code, out) == (0, "campplus: ok, cosine 1.000000\nmine: ok, cosine 1.000000\n")
     assert run("models", "check", "mine")[:2] == (0, "mine: ok, cosine 1.000000\n")
-    code, _, err = run("models", "add", MODEL, "--card", card(), "--name", "mine")
+    code, _, err = run("models", "add", MODEL, "--card", card(), "--as", "mine")
     assert code == 2
     assert "--overwrite replaces it" in err
-    assert run("models", "add", MODEL, "--card", card(), "--name", "mine", "--overwrite")[0] == 0
+    assert run("models", "add", MODEL, "--card", card(), "--as", "mine", "--overwrite")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_adding_listing_checking(run, runs, home, card):
     ],
 )
 def test_cards_that_do_not_fit(run, runs, home, card, change, reason):
-    code, out, err = run("models", "add", MODEL, "--card", card(**change), "--name", "mine")
+    code, out, err = run("models", "add", MODEL, "--card", card(**change), "--as", "mine")
     assert (code, out) == (3, "")
     assert reason in err
     assert not home.exists()
@@ -84,7 +84,7 @@ def test_cards_that_do_not_fit(run, runs, home, card, change, reason):
 
 def test_wrong_usage(run, runs):
     for words, reason in (
-        (("ecapa",), "nothing is fetched; expected its file, too: models add ecapa FILE"),
+        (("ecapa",), "nothing is downloaded; expected its file, too: models add ecapa FILE"),
         (("wishful", MODEL), "unknown published encoder 'wishful'"),
         (("a", "b", "c"), "3 arguments; expected a file"),
         ((MODEL,), "'campplus' is an extractor already"),
@@ -98,7 +98,7 @@ def test_wrong_usage(run, runs):
 
 
 def test_a_damaged_encoder_fails_its_check_and_a_broken_card_the_list(run, runs, home, card):
-    run("models", "add", MODEL, "--card", card(), "--name", "mine")
+    run("models", "add", MODEL, "--card", card(), "--as", "mine")
     (home / "mine" / "mine.onnx").write_bytes(b"")
     code, out, _ = run("models", "check")
     assert code == 3

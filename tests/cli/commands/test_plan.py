@@ -154,8 +154,8 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "expected what leaks in truth, as --leak 0.2, or a --pilot, and not both"),
-        (("--leak", "0.2", "--pilot", "x.json"), "and not both"),
+        ((), "expected either a true value, as --leak 0.2, or a --pilot"),
+        (("--leak", "0.2", "--pilot", "x.json"), "or a --pilot"),
         (("--leak", "0.2", "--people", "1"), "people: expected a whole number from 10 on"),
         (("--leak", "2"), "d_ece: expected a value from 0 to 0.721, got 2"),
         (("--leak", "much"), "--leak 'd_ece=much': expected a measure and a number, as d_ece=0.1"),
@@ -163,14 +163,17 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
         (("--leak", "0.2", "--show-at-most", "0.1"), "--show-at-most '0.1': expected a measure and a number"),
         (
             ("--leak", "0.2", "--show-at-most", "eer=0.3"),
-            "eer falls with what attackers learn; say --show-at-least eer",
+            "eer falls with what attackers learn; expected --show-at-least eer",
         ),
         (
             ("--leak", "0.2", "--show-at-least", "alid=1"),
-            "alid rises with what attackers learn; say --show-at-most alid",
+            "alid rises with what attackers learn; expected --show-at-most alid",
         ),
         (("--leak", "0.2", "--power", "0.2"), "power: expected a number from 0.5 to below 1, got 0.2"),
-        (("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"), "--difference or something to show"),
+        (
+            ("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"),
+            "either --difference or a bound to show",
+        ),
         (("--leak", "0.2", "--difference", "-0.1"), "difference: expected a number above 0, got -0.1"),
         (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),
         (("--pilot", "x.json", "--seed", "3"), "--seed is for simulations; with a --pilot nothing is simulated"),

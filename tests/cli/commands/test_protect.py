@@ -11,7 +11,7 @@ from zeroevidence.evaluation.reading.results import read_results
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-QUICK = ("--intervals", "20", "--null", "20", "--attacker", "logistic")
+QUICK = ("--intervals", "20", "--null", "20", "--classifier", "logistic")
 FEW = ("--set", "epochs=2")
 
 
@@ -44,6 +44,17 @@ def files(tmp_path):
             sex=np.array(["F", "M"])[sex[who]],
         )
     return tmp_path
+
+
+def test_a_fitted_model_is_replaced_only_with_overwrite(files, zeroevidence):
+    asked = ("protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear")
+    assert zeroevidence(*asked, "-o", str(files / "m")).exit_code == 0
+    again = zeroevidence(*asked, "--set", "shrinkage=0.5", "-o", str(files / "m"))
+    assert (again.exit_code, again.stderr) == (2, f"{files / 'm'}: exists and holds a model; --overwrite replaces it\n")
+    assert zeroevidence(*asked, "--set", "shrinkage=0.5", "-o", str(files / "m"), "--overwrite").exit_code == 0
+    assert json.loads((files / "m" / "model.json").read_text())["parameters"]["shrinkage"] == 0.5
+    (files / "m" / "mine.txt").touch()
+    assert zeroevidence(*asked, "-o", str(files / "m"), "--overwrite").exit_code == 2
 
 
 def test_fit_apply_evaluate(files, zeroevidence):
@@ -114,7 +125,7 @@ def test_the_published_flow_is_evaluated(files, zeroevidence):
 
 def test_fewer_people_and_all_attackers(files, zeroevidence):
     asked = ("protect", "evaluate", str(files / "train.npz"), "--attribute", "sex", "--protector", "linear")
-    more = ("--attacker", "qda", "--attacker", "fusion", "--people-curve", "--people-for", "0.2")
+    more = ("--classifier", "qda", "--classifier", "fusion", "--people-curve", "--people-for", "0.2")
     done = zeroevidence(*asked, *QUICK, *more)
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
@@ -176,7 +187,7 @@ def test_labels_from_a_file(files, zeroevidence):
             "none of linear",
         ),
         (("evaluate", "other.npz", "--attribute", "sex", "--model", "m", "--people-curve"), 2, "--people-curve"),
-        (("evaluate", "other.npz", "--attribute", "sex", "--attacker", "fusion"), 2, "fusion combines"),
+        (("evaluate", "other.npz", "--attribute", "sex", "--classifier", "fusion"), 2, "fusion combines"),
     ],
 )
 def test_one_clear_message(files, zeroevidence, monkeypatch, arguments, code, words):
@@ -198,7 +209,7 @@ def test_strength_by_a_budget_or_a_target(files, zeroevidence):
     wrong = zeroevidence(*asked, "--budget", "d_ece=0.1", "-o", str(files / "n"))
     assert (wrong.exit_code, wrong.stderr.strip()) == (2, "--budget d_ece=0.1: expected eer=...")
     both = zeroevidence(*asked, "--budget", "eer=1%", "--target", "d_ece=0.1", "-o", str(files / "n"))
-    assert "give one of them" in both.stderr
+    assert "expected one of them" in both.stderr
     unreached = zeroevidence(*asked, "--target", "d_ece=0", "-o", str(files / "n"))
     assert "no protector stays within d_ece=0" in unreached.stderr
     assert not (files / "n").exists()

@@ -1,4 +1,4 @@
-"""``zeroevidence tandem`` as a user meets it: results, messages, exit codes."""
+"""``zeroevidence tandem evaluate`` and ``tandem check`` as a user meets it: results, messages, exit codes."""
 
 import csv
 import io
@@ -13,6 +13,8 @@ PROTOCOL = (
     "s1 u3 A07 spoof\ns2 u4 A08 spoof\n"
 )
 
+TANDEM = ("tandem", "evaluate")
+
 
 @pytest.fixture
 def files(tmp_path):
@@ -23,7 +25,7 @@ def files(tmp_path):
 
 def test_one_row_as_json(run, files):
     code, out, err = run(
-        *("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt"),
+        *(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt"),
         *("--intervals", 20, "-f", "json"),
     )
     assert (code, err) == (0, "")
@@ -44,7 +46,7 @@ def test_one_row_as_json(run, files):
 @pytest.mark.parametrize("form", ["text", "md", "latex", "csv", "json"])
 def test_every_format_has_a_row_for_each_attack(run, files, form):
     code, out, err = run(
-        *("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack"),
+        *(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack"),
         *("--preset", "2019", "--intervals", 10, "-f", form, "--signatures"),
     )
     assert (code, err) == (0, "")
@@ -59,7 +61,7 @@ def test_every_format_has_a_row_for_each_attack(run, files, form):
 
 
 def test_text_says_what_the_intervals_resample(run, files):
-    code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 10)
+    code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 10)
     assert code == 0
     assert "min t-DCF" in out
     assert "ci:trial2|" in out
@@ -67,33 +69,33 @@ def test_text_says_what_the_intervals_resample(run, files):
 
 
 def test_same_seed_same_output(run, files):
-    args = ("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 20, "-f", "json")
+    args = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 20, "-f", "json")
     assert run(*args, "--seed", 3) == run(*args, "--seed", 3)
     assert "ci:none" in run(*args, "--intervals", 0)[1]
 
 
 def test_countermeasure_alone(run, files):
-    code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--intervals", 0, "-f", "json", "--system", "x")
+    code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0, "-f", "json", "--system", "x")
     assert code == 0
     (row,) = json.loads(out)["rows"]
     assert list(row["metrics"]) == ["cm_eer", "cm_cllr", "cm_dcf", "cm_dcf_min"]
     assert row["labels"]["system"] == "x"
     for form in ("text", "md", "latex", "csv"):
-        code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0, "-f", form)
+        code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0, "-f", form)
         assert code == 0
         assert "CM EER" in out or form == "csv"
 
 
 def test_single_system_and_phase(run, tmp_path):
     (tmp_path / "s").write_text("s1 u1 3 target\ns1 u2 -1 nontarget\ns2 u3 0.5 spoof\n")
-    code, out, _ = run("tandem", "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0, "-f", "json")
+    code, out, _ = run(*TANDEM, "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0, "-f", "json")
     assert code == 0
     assert json.loads(out)["rows"][0]["metrics"]["adcf_min"]["value"] == 0.0
     (tmp_path / "cm").write_text("u1 1\nu2 0\nu3 9\n")
     (tmp_path / "key").write_text(
         "s1 u1 a b bonafide bonafide notrim eval\ns1 u2 a b A07 spoof notrim eval\ns1 u3 a b A07 spoof notrim hidden\n"
     )
-    args = ("tandem", "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0, "-f", "json")
+    args = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0, "-f", "json")
     (row,) = json.loads(run(*args)[1])["rows"]
     assert row["labels"] == {"system": "cm", "split": "eval", "attack": "all"}
     assert row["counts"]["cm_spoof"] == 1
@@ -128,43 +130,43 @@ def test_bad_input_is_one_message_and_exit_code_3(run, files, change, place, rea
         (files / "protocol.txt").write_text(PROTOCOL.replace("nontarget", "target"))
     for name, text in change.items():
         (files / name).write_text(text)
-    args = ("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt")
-    code, out, err = run(*args, "--intervals", 0)
+    args = ("--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt")
+    code, out, err = run(*TANDEM, *args, "--intervals", 0)
     assert (code, out) == (3, "")
     assert err.startswith(f"{files / place}: {reason}")
     assert err.count("\n") == 1
-    code, out, err = run(*args, "--check")
+    code, out, err = run("tandem", "check", *args)
     assert code == 3
     assert out.startswith(f"{files / place}: {reason}")
 
 
 def test_unlabelled_spoofs_cannot_be_told_apart(run, files):
     (files / "rawnet.txt").write_text(CM.replace("A08", "-"))
-    code, _, err = run("tandem", "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
+    code, _, err = run(*TANDEM, "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
     assert code == 3
     assert err == "1 of 2 cm_spoof scores have no attack label; expected one for each\n"
 
 
 def test_check_counts_everything(run, files):
     (files / "rawnet.txt").write_text(CM.replace("2.5", "x").replace("-1", "y"))
-    code, out, _ = run("tandem", "--cm", files / "rawnet.txt", "--check")
+    code, out, _ = run("tandem", "check", "--cm", files / "rawnet.txt")
     assert code == 3
     assert [line.partition(": ")[0] for line in out.splitlines()] == [f"{files}/rawnet.txt:{n}" for n in (1, 3)]
-    code, _, err = run("tandem", "--cm", files / "rawnet.txt")
-    assert err.endswith("(and 1 more; `zeroevidence tandem --check` lists them)\n")
-    assert run("tandem", "--cm", files / "asv.txt", "--check")[0] == 3
+    code, _, err = run(*TANDEM, "--cm", files / "rawnet.txt")
+    assert err.endswith("(and 1 more; `zeroevidence tandem check` lists them)\n")
+    assert run("tandem", "check", "--cm", files / "asv.txt")[0] == 3
     (files / "rawnet.txt").write_text(CM)
-    assert run("tandem", "--cm", files / "rawnet.txt", "--check")[:2] == (0, "ok\n")
+    assert run("tandem", "check", "--cm", files / "rawnet.txt")[:2] == (0, "rawnet: ok\n")
 
 
 def test_usage_errors_exit_with_2(run, files):
     for args in (
-        ("tandem",),
-        ("tandem", "--asv", files / "asv.txt"),
-        ("tandem", "--cm", files / "rawnet.txt", "--preset", "2020"),
-        ("tandem", "--cm", files / "rawnet.txt", "--asv-key", files / "protocol.txt"),
-        ("tandem", "--cm", files / "rawnet.txt", "-o", files / "asv.txt"),
-        ("tandem", "--cm", files / "rawnet.txt", "--fail-if", "nonsense>1"),
+        TANDEM,
+        (*TANDEM, "--asv", files / "asv.txt"),
+        (*TANDEM, "--cm", files / "rawnet.txt", "--preset", "2020"),
+        (*TANDEM, "--cm", files / "rawnet.txt", "--asv-key", files / "protocol.txt"),
+        (*TANDEM, "--cm", files / "rawnet.txt", "-o", files / "asv.txt"),
+        (*TANDEM, "--cm", files / "rawnet.txt", "--fail-if", "nonsense>1"),
     ):
         code, out, err = run(*args)
         assert (code, out) == (2, ""), args
@@ -172,7 +174,7 @@ def test_usage_errors_exit_with_2(run, files):
 
 
 def test_gate_and_output_file(run, files):
-    args = ("tandem", "--cm", files / "rawnet.txt", "--intervals", 0)
+    args = (*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0)
     code, _, err = run(*args, "--fail-if", "cm_eer>0.1")
     assert code == 1
     assert "gate failed: rawnet: cm_eer = 0.5 > 0.1" in err
@@ -185,7 +187,7 @@ def test_gate_and_output_file(run, files):
 
 
 def test_signatures_of_several_rows_are_shown_on_request(run, files):
-    args = ("tandem", "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
+    args = (*TANDEM, "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
     code, plain, _ = run(*args)
     assert code == 0
     assert "|attack:A07|" not in plain
@@ -199,7 +201,7 @@ def test_a_row_for_each_codec(run, tmp_path):
     (tmp_path / "cm").write_text("".join(f"u{n} {-n % 7}\n" for n in range(24)))
     lines = [f"s{n % 5} u{n} {('alaw', 'gsm')[n // 2 % 2]} ita_tx {words[n % 2]} notrim eval\n" for n in range(24)]
     (tmp_path / "key").write_text("".join(lines))
-    asked = ("tandem", "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
+    asked = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
     code, out, err = run(*asked, "--by", "codec", "-f", "json")
     assert (code, err) == (0, "")
     assert [row["labels"].get("codec") for row in json.loads(out)["rows"]] == [None, "alaw", "gsm"]
@@ -213,7 +215,7 @@ def test_a_row_for_each_codec(run, tmp_path):
 
 
 def test_policy_on_the_command_line(run, files):
-    scores = ("tandem", "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0, "-f", "json")
+    scores = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0, "-f", "json")
     policy = ("--pi-tar", 0.8, "--pi-non", 0.1, "--pi-spoof", 0.1, "--c-fa", 4, "--c-fa-spoof", 5)
     code, out, _ = run(*scores, *policy, "--asv-threshold", 2, "--cm-threshold", 1.6)
     assert code == 0

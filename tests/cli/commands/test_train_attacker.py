@@ -39,15 +39,13 @@ def test_loss_and_development_eer_are_shown(called, run):
         "epoch 1: loss 4.500",
         "epoch 2: loss 3.250, development EER 12.3 %, 2.50 bits",
     ]
-    assert out.startswith(
-        "out/card.json: learned from 9 people and was stopped on 3, 36 recordings in all; development"
-    )
-    assert "2.50 bits to it, and 1.25 to the encoder that it started from" in out
+    assert out.startswith("out/card.json: trained on 9 people and stopped on 3, 36 recordings in all; development")
+    assert "2.50 bits to it, and 1.25 bits to the encoder that it started from" in out
     assert (called["encoder"], called["settings"], called["evaluation"]) == ("campplus", TrainingSettings(), None)
 
 
 def test_options_reach_the_training(called, run):
-    words = "--extractor ecapa --evaluation original --device cpu --workers 2 --scope all --epochs 3 --band-mask 0.3"
+    words = "--extractor ecapa --evaluation original --device cpu --threads 2 --scope all --epochs 3 --band-mask 0.3"
     code, _, _ = run("train-attacker", "speech", *words.split(), "--seed", "5", "-o", "out")
     assert code == 0
     assert called == {
@@ -58,6 +56,7 @@ def test_options_reach_the_training(called, run):
         "settings": TrainingSettings(scope="all", epochs=3, band_mask=0.3, seed=5),
         "device": "cpu",
         "workers": 2,
+        "overwrite": False,
     }
 
 

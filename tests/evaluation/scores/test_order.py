@@ -239,7 +239,7 @@ def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protec
 
 
 def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
-    words = ("--attribute", "sex", "--protector", "leace", "--attacker", "lda", "--attacker", "logistic")
+    words = ("--attribute", "sex", "--protector", "leace", "--classifier", "lda", "--classifier", "logistic")
     words += ("--intervals", "20", "--null", "20", "-f", "json")
     found = []
     for place, seed in (("a", None), ("b", 5)):

@@ -367,7 +367,7 @@ def test_the_command_line_conceals_a_number(file, tmp_path, capsys):
     with np.load(tmp_path / "p.npz") as made:
         assert "age" not in made.files
         assert "sex" in made.files
-    quick = ["--attacker", "ridge", "--intervals", "20", "--null", "40", "-f", "json", "-o", tmp_path / "r.json"]
+    quick = ["--classifier", "ridge", "--intervals", "20", "--null", "40", "-f", "json", "-o", tmp_path / "r.json"]
     run("evaluate", file, "--attribute", "age", "--continuous", "--bands", "18,40", "--protector", "leace",
         "--protector", "conditional", *quick)  # fmt: skip
     rows = read_results(tmp_path / "r.json")
@@ -385,7 +385,7 @@ def test_the_command_line_conceals_a_number(file, tmp_path, capsys):
 
 @pytest.mark.parametrize("format", ["text", "md", "latex", "csv"])
 def test_tables_of_a_number(file, format, capsys):
-    run("evaluate", file, "--attribute", "age", "--continuous", "--attacker", "ridge", "--attacker", "neighbours",
+    run("evaluate", file, "--attribute", "age", "--continuous", "--classifier", "ridge", "--classifier", "neighbours",
         "--intervals", "20", "--null", "20", "-f", format)  # fmt: skip
     told = capsys.readouterr().out
     assert "conditional" in told
@@ -394,7 +394,7 @@ def test_tables_of_a_number(file, format, capsys):
 
 def test_the_command_line_takes_bands(file, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")  # headings in one line
-    run("evaluate", file, "--attribute", "age", "--bands", "18,40", "--protector", "leace", "--attacker", "logistic",
+    run("evaluate", file, "--attribute", "age", "--bands", "18,40", "--protector", "leace", "--classifier", "logistic",
         "--intervals", "0", "--null", "0", "--no-verification")  # fmt: skip
     told = capsys.readouterr().out
     assert "18 to below 40" in told
@@ -409,8 +409,8 @@ def test_the_command_line_takes_bands(file, capsys, monkeypatch):
         (["evaluate", "--attribute", "sex", "--continuous"], "sex: row 0 is 'f'; expected a number"),
         (["evaluate", "--attribute", "age", "--continuous", "--front"], "goes without --front"),
         (["evaluate", "--attribute", "age", "--continuous", "--protector", "leace"], "leace conceals classes"),
-        (["evaluate", "--attribute", "age", "--continuous", "--attacker", "qda"], "unknown regressor 'qda'"),
-        (["evaluate", "--attribute", "age", "--bands", "18", "--attacker", "ridge"], "unknown classifier 'ridge'"),
+        (["evaluate", "--attribute", "age", "--continuous", "--classifier", "qda"], "unknown regressor 'qda'"),
+        (["evaluate", "--attribute", "age", "--bands", "18", "--classifier", "ridge"], "unknown classifier 'ridge'"),
         (["fit", "--attribute", "age", "--continuous", "--protector", "leace", "-o", "m"], "give --bands instead"),
         (["fit", "--attribute", "age", "--continuous", "--bands", "18", "-o", "m"], "fitted to one of them"),
         (["fit", "--attribute", "age", "--continuous", "--budget", "eer=2%", "-o", "m"], "goes without --budget"),

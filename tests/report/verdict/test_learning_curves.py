@@ -1,4 +1,4 @@
-"""How hard attackers tried, in verdict and report."""
+"""Learning curves and training effort of attackers, in verdict and report."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Curve, Options, evaluate
 from zeroevidence.evaluation.rows.about import About, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.report.html.content import ladder_table
+from zeroevidence.report.html.tables import effort_table
 from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict.learning_curves import growths
+from zeroevidence.report.verdict.learning_curves import learning_curves
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +49,14 @@ def test_a_level_curve_does_not(row):
     level = grown(row, (0.5, 1.5, 1.52), "")
     words = verdict([level]).paragraph
     assert "at least" not in words.split("On average")[1].split(".")[0]
-    assert growths(level)[0].sentence == (
+    assert learning_curves(level)[0].sentence == (
         "With 40 training people instead of 20 it learned 0.02 bits more; this has levelled off."
     )
 
 
-def test_the_ladder_says_what_every_attacker_spent(row):
-    table = ladder_table([row])
+def test_the_table_holds_the_training_effort_of_every_attacker(row):
+    table = effort_table([row])
     texts = [cell.text for cell in table.body[0]]
     assert texts[:8] == ["1", "semi-informed", "campplus-trained", "whitened", "40", "7", "12", "320"]
     assert texts[8] == "1.50"
-    assert ladder_table([replace(row, about=replace(row.about, spent=None))]) is None
+    assert effort_table([replace(row, about=replace(row.about, spent=None))]) is None

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.evaluation.rows.evaluation import Curve
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.verdict import verdict
 
 JARGON = re.compile(r"\b(bits?|A?LID|EER|D_ECE|Cllr|LLR|null|posterior|calibrat\w*|p-value)\b")
@@ -55,7 +57,7 @@ def test_too_few_people_never_means_that_nothing_is_recognised(search, against, 
         assert found.headline == "Too few people to say how private the voices are"
         assert sure == f"{people} people are too few to tell this from chance."
         assert "at least 10" in after
-    for text in (" ".join(found.summary), found.paragraph, *(str(flag) for row in rows for flag in row.flags)):
+    for text in (" ".join(found.summary), found.paragraph, *(str(raised) for row in rows for raised in row.flags)):
         assert "no better than chance" not in text
         assert "does not recognise even" not in text
         assert "Guessing does as well" not in text
@@ -141,9 +143,9 @@ def test_a_limit_that_rules_nothing_out_is_said_with_the_people_needed(search):
 
 def test_an_attacker_who_was_still_learning_has_no_limit(search, against):
     row = search(1.0, system="s", about=against.lazy)
-    curve = ze.evaluation.results.Curve((15.0, 30.0, 60.0), (0.2, 0.5, 1.0))
+    curve = Curve((15.0, 30.0, 60.0), (0.2, 0.5, 1.0))
     rising = replace(row, curves={**row.curves, "alid_over_training_people": curve}).with_flags(
-        ze.evaluation.flags.flag("still-rising", gain=0.5)
+        flag("still-rising", gain=0.5)
     )
     assert "at most" in verdict([row]).summary[2]
     assert "at most" not in verdict([rising]).summary[2]

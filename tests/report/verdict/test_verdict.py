@@ -116,12 +116,15 @@ def test_other_systems_get_a_sentence_each(search, against, audit_rows):
 
 def test_a_row_that_beats_chance_goes_before_one_that_does_not(search):
     weak, strong = search(0.0, seed=6, system="a"), search(1.0, seed=5, system="b")
-    usual = {name: replace(weak[name], value=9.0, null=Null.under(9.0, np.full(19, 9.5), keep=True)) for name in TESTED}
+    null = Null.from_draws(np.full(19, 9.5), 0.95, keep=True)
+    usual = {name: replace(weak[name], value=9.0, null=null, p_value=1.0) for name in TESTED}
     flattered = weak.with_metrics(usual)
     found = verdict([flattered, strong])
     assert found.finding.strongest == 1
     assert [one.beaten for one in found.finding.chance] == [False, True]
-    unheard = flattered.with_metrics({name: replace(usual[name], null=None, low=None, high=None) for name in TESTED})
+    unheard = flattered.with_metrics(
+        {name: replace(usual[name], null=None, p_value=None, low=None, high=None) for name in TESTED}
+    )
     assert verdict([unheard, strong]).finding.strongest == 0  # not tested is not at chance
 
 
@@ -288,7 +291,7 @@ def test_how_many_people_may_be_exposed(search):
     seen, bound = row.curves["people_above"], row.curves["people_above_bound"]
     assert seen.x == bound.x
     above = sum(one > 1.0 for one in row.people.alid)
-    assert f"at most {100 * binomial_limit(above, 20):.3g} % of people like these are exposed to more than one bit" in (
+    assert f"at most {100 * binomial_limit(above, 20):.3g} % of people like these give away more than one bit" in (
         words([row])
     )
     assert f"at most {100 * (1.0 - 0.05 ** (1 / 20)):.3g} % of people have one that gives away more" in words([row])

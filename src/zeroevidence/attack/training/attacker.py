@@ -26,7 +26,7 @@ from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -75,6 +75,7 @@ def train_attacker(
     settings: TrainingSettings | None = None,
     device: str | None = None,
     workers: int | None = None,
+    overwrite: bool = False,
     on_epoch: Callable[[Any], None] | None = None,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -98,6 +99,8 @@ def train_attacker(
         Device of torch; a GPU where there is one by default.
     workers
         Threads that read speech, each on one core; as many as there are cores by default.
+    overwrite
+        Whether an encoder that the folder holds is replaced.
     on_epoch
         Called with each `Epoch`.
     progress
@@ -106,6 +109,7 @@ def train_attacker(
         Called with messages, among them an estimate of the duration.
     """
     home = Path(folder)
+    _refuse_finished(home, overwrite=overwrite)
     if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
         refuse_used_folder(home)
     _, place = training_loop(device)
@@ -126,6 +130,17 @@ def train_attacker(
         trained = fine_tune(card, training, development, home, settings, device=place, on_epoch=on_epoch, say=say)
         shutil.rmtree(home / _FEATURES)
     return trained
+
+
+def _refuse_finished(home: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that holds a trained encoder, or with `overwrite` remove the encoder."""
+    if not (home / CARD).exists() or (home / _FEATURES).exists():
+        return
+    if not overwrite:
+        raise UsageError(f"{home}: holds a trained encoder; --overwrite replaces it")
+    for name in (CARD, MODEL):
+        (home / name).unlink(missing_ok=True)
+    shutil.rmtree(home / _CHECKPOINT, ignore_errors=True)
 
 
 def fine_tune(

@@ -1,54 +1,50 @@
-"""``zeroevidence audit``: how private is this speech?"""
+"""Attack anonymised speech and measure what attackers learn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends.backend import BACKENDS
-from zeroevidence.attack.extractors.extractor import expected_names
+from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, expected_names
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
-from zeroevidence.cli.commands.utility import heard_options, heard_rows, spoken_rows
-from zeroevidence.cli.options.declare import assignments_option, grouped, setting
-from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
-from zeroevidence.cli.options.output import measure_option, refuse_existing, signatures_option, terminal_progress, wrote
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
+from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
+from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
+from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
 from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect.voices import spelling_help
 
 if TYPE_CHECKING:
-    from zeroevidence.attack.ladder.ladder import Effort
+    from zeroevidence.cli.options.utility import RecognitionInputs
     from zeroevidence.evaluation import Evaluation, Options
 
-
-def _cutting(segments: str | None, pieces: int) -> TrialSegments | None:
-    return None if segments is None else TrialSegments(segments, pieces)
-
-
-cutting_options = grouped(
+cutting_options = option_group(
     "cutting",
-    _cutting,
-    click.option("--segments", metavar="FILE", help="Table of pieces (utt, start, end) to cut trials by."),
-    setting(TrialSegments, "pieces", type=click.IntRange(1), help="Pieces per trial, with --segments."),
+    lambda segments, pieces: None if segments is None else TrialSegments(segments, pieces),
+    click.option("--segments", metavar="FILE", help="Table of segments (utt, start, end) to cut trials into."),
+    derived_option(TrialSegments, "pieces", type=click.IntRange(1), help="Segments of a trial, with --segments."),
 )
 
 
 @click.command("audit")
 @click.argument("corpus")
-@click.option("--anonymised", metavar="DIR", help="Folder with the same utterances, written by your anonymiser.")
-@click.option("--protect", metavar="NAME", help=f"Protect the speech here instead: {spelling_help()}.")
-@setting(audit_corpora, "extractor", type=str, metavar="NAME", help=f"Speaker encoder: {expected_names()}.")
+@shared.anonymised()
+@click.option("--protect", metavar="NAME", help=f"Anonymise the speech with this voice protector: {spelling_help()}.")
+@shared.extractor(f"one of {expected_names()}", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option(
     "--extractor-anonymised",
     metavar="NAME",
-    help="A further encoder that learned from such speech, as `train-attacker` makes them.",
+    help="Further speaker encoder, trained on anonymised speech, as `train-attacker` writes it.",
 )
 @click.option(
     "--attacker",
@@ -57,108 +53,96 @@ cutting_options = grouped(
     type=click.Choice(list(ATTACKERS)),
     default=usual_attackers(),
     show_default=True,
-    help="Attackers to try.",
+    help="Threat model, may be repeated.",
 )
-@setting(audit_corpora, "effort", help="How far attackers go; from standard on they train the encoder too.")
+@derived_option(
+    audit_corpora, "effort", help="Effort of the attackers: from standard on they also train the speaker encoder."
+)
 @click.option(
     "--backend",
     "backends",
     multiple=True,
     type=click.Choice(list(BACKENDS)),
-    help="Compare embeddings in this way only; may be repeated.",
+    help="Scoring back-end, may be repeated [default: as many as the effort allows].",
 )
 @assignments_option(
     "training",
     TrainingSettings,
     leave_out=("seed",),
-    text="A setting of the fine-tuning of encoders, such as epochs=3; may be repeated",
+    text="Setting of the fine-tuning of speaker encoders, such as epochs=3, may be repeated",
 )
 @cutting_options
 @click.option(
     "--folds",
     type=click.IntRange(0),
     metavar="N",
-    help="Evaluate everybody once, in N folds of people; 0 for one split [default: "
-    f"{FOLDS} for fewer than {FEW_PEOPLE} people without roles, else 0].",
+    help=f"Cross-validate over people in N folds; 0 for one split [default: {FOLDS} for fewer than {FEW_PEOPLE} "
+    "people without roles, else 0].",
 )
-@heard_options
-@click.option("--utility", "spoken", is_flag=True, help="Also measure how far lengths and pitch are kept.")
-@click.option("--cache", metavar="DIR", help="Where embeddings are kept between runs [default: OUT/cache].")
+@recognition_options
+@shared.pitch("and their lengths")
+@click.option("--cache", metavar="DIR", help="Where to keep embeddings between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
-@workers_option
-@measure_option
-@signatures_option
-@click.option("--report", metavar="FILE", help="Where the HTML report is written [default: OUT/report.html].")
-@click.option("-o", "--output", "folder", required=True, metavar="OUT", help="Folder for the results.")
-@click.option("--overwrite", is_flag=True, help="Replace results that are there already.")
+@shared.workers()
+@measure_option()
+@shared.signatures()
+@shared.report("OUT/report.html unless given")
+@shared.output("a folder", name="folder", required=True, metavar="OUT")
+@shared.overwrite()
 def command(
     corpus: str,
     anonymised: str | None,
-    protect: str | None,
-    extractor: str,
-    extractor_anonymised: str | None,
-    attackers: tuple[str, ...],
-    effort: Effort,
-    backends: tuple[str, ...],
-    training: TrainingSettings,
-    cutting: TrialSegments | None,
-    folds: int | None,
-    heard: Mapping[str, str | None],
-    spoken: bool,
+    recognition: RecognitionInputs,
+    pitch: bool,
     cache: str | None,
     options: Options,
-    workers: int,
+    backends: tuple[str, ...],
     measures: tuple[str, ...] | None,
     signatures: bool,
     report: str | None,
     folder: str,
     overwrite: bool,
+    **settings: Any,
 ) -> None:
-    """Attack anonymised speech with attackers of growing knowledge and say what they learn.
+    """Attack anonymised speech with attackers of increasing knowledge and report what they learn.
 
-    CORPUS is a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path. Roles
-    and a speaker-disjoint split are drawn where it names none, and few people are cross-validated. Embeddings are kept,
-    so an interrupted audit goes on where it stopped. What a recogniser wrote of the anonymised speech (--hypotheses)
-    gives the word error rate beside what attackers learn. OUT holds the results as files that other commands read, and
-    the report.
+    CORPUS is the original speech: a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance,
+    speaker and path. Give the same utterances, anonymised, with --anonymised, or let a bundled protector anonymise them
+    with --protect. Where the corpus names no roles, they are drawn: who is enrolled, who is tried, who is trained on. A
+    corpus of few people is cross-validated. An interrupted audit continues where it stopped.
+
+    The folder OUT gets the results, which the other commands read, and the report. With --transcripts and --hypotheses
+    the report also shows the word error rate of the anonymised speech.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
-    utility = _utility(heard, corpus, anonymised, options, spoken=spoken)
+    utility = _utility(recognition, corpus, anonymised, options, pitch=pitch)
     with lock_folder(home), naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
-            protect=protect,
-            extractor=extractor,
-            extractor_anonymised=extractor_anonymised,
             cache=home / "cache" if cache is None else cache,
-            attackers=attackers,
-            effort=effort,
             backends=backends or None,
-            training=training,
-            cutting=cutting,
-            folds=folds,
             options=options,
-            workers=workers,
             progress=terminal_progress,
             say=partial(click.echo, err=True),
+            **settings,
         )
-        words = audit.strongest.labels
-        system = {name: words[name] for name in ("system", "dataset") if name in words}
+        labels = audit.strongest.labels
+        system = {name: labels[name] for name in ("system", "dataset") if name in labels}
         audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in utility))
         written = save_audit(audit, home, overwrite=overwrite)
     for path in written:
-        wrote(path)
+        print_written(path)
     try:
-        wrote(save_report(audit, home / "report.html" if report is None else report, measures=measures))
+        print_written(save_report(audit, home / "report.html" if report is None else report, measures=measures))
     except MissingExtra as error:
         if report is not None:
             raise
@@ -167,17 +151,19 @@ def command(
 
 
 def _utility(
-    heard: Mapping[str, str | None], corpus: str, anonymised: str | None, options: Options, *, spoken: bool
+    recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, *, pitch: bool
 ) -> list[Evaluation]:
-    """What the anonymised speech is good for; the corpus says who speaks."""
+    """Return the rows of the utility of the anonymised speech."""
     from zeroevidence.data.formats.corpora.read import read_corpus
 
-    if not spoken and all(path is None for path in heard.values()):
+    if not pitch and not recognition.any:
         return []
-    if anonymised is None and (spoken or heard["recogniser"] is not None):
-        raise UsageError("--utility and --recogniser need anonymised speech in a folder; expected --anonymised")
+    if anonymised is None and (pitch or recognition.recogniser is not None):
+        raise UsageError("--pitch and --recogniser need anonymised speech in a folder; expected --anonymised")
     original = read_corpus(corpus, draw=False)
     changed = None if anonymised is None else original.replaced(anonymised)
-    speakers = {one.id: one.speaker for one in original}
-    rows = heard_rows(heard, speakers, {}, "anonymised", options, changed)
-    return rows + (spoken_rows(original, changed, {}, options, pitch=True) if spoken and changed is not None else [])
+    speakers = {utterance.id: utterance.speaker for utterance in original}
+    rows = recognition.evaluate(speakers, {}, "anonymised", options, changed)
+    if pitch and changed is not None:
+        rows += evaluate_sound(original, changed, {}, options, pitch=True)
+    return rows

@@ -1,4 +1,4 @@
-"""``zeroevidence cite``: BibTeX for the toolkit and for what it computes."""
+"""Print BibTeX entries of this toolkit and of the measures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 @click.command("cite")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...")
 def command(names: tuple[str, ...]) -> None:
-    """Print BibTeX: for this toolkit and every measure, or for the toolkit and the named measures."""
+    """Print BibTeX entries of this toolkit and of each MEASURE, or of all measures."""
     from zeroevidence.report.bibliography.bibtex import bibtex
 
     click.echo(bibtex(names), nl=False)

@@ -1,14 +1,15 @@
-"""``zeroevidence compare``: several systems on the same trials."""
+"""Compare systems on the same trials: differences, ranking, ties."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options.measuring import measuring_options, workers_option
-from zeroevidence.cli.options.output import output_options
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.measuring import measuring_options
+from zeroevidence.cli.options.output import measure_option, output_to
 from zeroevidence.cli.options.score_files import file_progress, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.comparison import USUAL
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from zeroevidence.evaluation import Options
 
 
-class _WithRuns(click.Command):
-    """Takes ``--runs A B C``: what follows up to the next option are SCORES, and the option counts them."""
+class _RunsCommand(click.Command):
+    """A command with ``--runs A B C``: the values up to the next option are SCORES, and the option counts them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put what follows each --runs among SCORES, and its number in its place."""
+        """Move the values of each --runs to SCORES, and put their number in their place."""
         rest, scores = list(args), list[str]()
         while _RUNS in rest:
             start = rest.index(_RUNS) + 1
@@ -35,7 +36,7 @@ class _WithRuns(click.Command):
         return super().parse_args(ctx, [*rest, *(["--", *scores] if scores else [])])
 
 
-@click.command("compare", cls=_WithRuns)
+@click.command("compare", cls=_RunsCommand)
 @score_inputs
 @click.option(
     _RUNS,
@@ -43,70 +44,48 @@ class _WithRuns(click.Command):
     multiple=True,
     type=int,
     metavar="SCORES...",
-    help="Several trainings of one system; once for each system, instead of SCORES.",
+    help="Scores of several trainings of one system; once for each system, instead of SCORES.",
 )
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Measure to compare by; repeat for several "
-    f"[default: the first few of {', '.join(USUAL)} that all systems have].",
+@measuring_options("intervals", "level", "seed", null=0)
+@shared.workers()
+@output_to(
+    measure_option(f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]"),
+    shared.signatures(),
 )
-@measuring_options("intervals", "seed", null=0)
-@workers_option
-@output_options
-def command(
-    inputs: ScoreInputs,
-    runs: tuple[int, ...],
-    measures: tuple[str, ...],
-    options: Options,
-    workers: int,
-    output: Output,
-) -> None:
-    """Rank systems that were scored on the same trials, and say which differences are more than chance.
+def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, workers: int, output: Output) -> None:
+    """Rank systems that were scored on the same trials, and report which differences are more than chance.
 
-    All systems are measured without the same speakers in turn, so what the trials have in common cancels. Systems with
-    other trials are refused. SCORES may also be result folders of a challenge, whose rows are compared where data set,
-    sex and attacker are the same, folders that `link` wrote, or other finished results, whose trials are not paired.
+    The same speakers are left out of all systems in turn, so that variation which the systems share cancels. Systems
+    with different trials are refused.
 
-    With --runs each system is a list of trainings, and the interval of its mean has the spread of people and that of
-    trainings; then --system names each list.
+    SCORES are score files, result folders of a VoicePrivacy challenge, folders that `link` wrote, or other finished
+    results. Rows of folders are compared where data set, sex and attacker agree. Trials of finished results cannot be
+    paired.
+
+    With --runs each system is a list of trainings. The interval of its mean then covers the variation over people and
+    over trainings, and --system names each list.
 
     \b
     zeroevidence compare a.scores b.scores c.scores --key trials
     zeroevidence compare a_f b_f --key trials_f --dev a_m --dev b_m --dev-key trials_m --measure alid
     zeroevidence compare ours/exp theirs/exp --system ours --system theirs
     zeroevidence compare --runs a1.scores a2.scores a3.scores --runs b1.scores b2.scores b3.scores --key trials
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     from zeroevidence.evaluation.comparing.files import compare_files, compare_results, compare_runs_of_files
     from zeroevidence.evaluation.comparing.runs import runs_systems
     from zeroevidence.report.tables.comparisons import render_comparisons
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
-    if runs:
-        trained, named = replace(inputs, systems=()), runs_systems(inputs.scores, runs, inputs.systems)
-        files = trained.files()
-        found = compare_runs_of_files(
-            files,
-            named,
-            inputs.reading,
-            measures=measures or None,
-            options=options,
-            workers=workers,
-            progress=file_progress(files),
-        )
-    elif inputs.all_finished:
-        found = compare_results(inputs.scores, inputs.names, measures=measures or None, options=options)
+    settings: dict[str, Any] = {"measures": output.measures, "options": options}
+    if not runs and inputs.all_finished:
+        comparisons = compare_results(inputs.scores, inputs.names, **settings)
     else:
-        files = inputs.files()
-        found = compare_files(
-            files,
-            inputs.reading,
-            measures=measures or None,
-            options=options,
-            workers=workers,
-            progress=file_progress(files),
-        )
-    output.emit(render_comparisons(found, output.format, signatures=output.signatures))
+        files = (replace(inputs, systems=()) if runs else inputs).files()
+        settings |= {"workers": workers, "progress": file_progress(files)}
+        if runs:
+            systems = runs_systems(inputs.scores, runs, inputs.systems)
+            comparisons = compare_runs_of_files(files, systems, inputs.reading, **settings)
+        else:
+            comparisons = compare_files(files, inputs.reading, **settings)
+    output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))

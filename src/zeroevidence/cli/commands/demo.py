@@ -1,4 +1,4 @@
-"""``zeroevidence demo``: the main job on bundled real data."""
+"""Audit bundled embeddings of real speech, to see what results look like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.options.output import emit, table_options, terminal_progress
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.output import table_options, terminal_progress, write_text
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,21 +15,21 @@ if TYPE_CHECKING:
 
 
 @click.command("demo")
-@click.option("--files", metavar="DIR", help="Only write the bundled scores, keys and embeddings to DIR.")
-@click.option("--report", metavar="FILE", help="Also write the HTML report of the audit.")
+@click.option("--files", metavar="DIR", help="Write the bundled scores, keys and embeddings to DIR, and audit nothing.")
+@shared.report("none is written unless given")
 @table_options
 def command(files: str | None, report: str | None, output: Output) -> None:
-    """Audit bundled embeddings of real speech: spoken digits, protected in two ways, and read sentences, in a third.
+    """Audit bundled embeddings of real speech: spoken digits with two protections, and read sentences with a third.
 
-    Attackers who know more and more compare protected recordings with each of 24 people who speak digits, and of 45 who
-    read. The last attacker trained a speaker encoder on protected speech of others. Beside them stand the bounds:
-    unprotected speech, and noise. `zeroevidence audit` does the same from audio.
+    Attackers of increasing knowledge compare protected recordings with each of 24 people who speak digits, and of 45
+    who read sentences. The last attacker has trained a speaker encoder on protected speech of other people. The table
+    also shows two bounds: unprotected speech, and noise. `zeroevidence audit` does the same with your own audio.
 
     \b
     zeroevidence demo
     zeroevidence demo --report report.html
     zeroevidence demo --files data/
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     if files is not None:
         _write_files(files, report, output)
         return
@@ -39,28 +40,28 @@ def command(files: str | None, report: str | None, output: Output) -> None:
     from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit, trained_audit
 
     output.reserve(report)
-    material = ReportInputs()
+    content = ReportInputs()
     audits = [
-        sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(words, "attackers"))
-        for kind, words in PROTECTIONS.items()
+        sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(title, "attackers"))
+        for kind, title in PROTECTIONS.items()
     ]
     audits.append(trained_audit(options=DEMO_OPTIONS, progress=terminal_progress(THREEFOLD, "attackers")))
     for audit in audits:
-        material.add_audit(audit)
+        content.add_audit(audit)
     if report is not None:
-        title = "The bundled audit: how much do protected voices give away?"
-        emit(document(material, title=title, command="zeroevidence demo --report report.html"), report)
+        title = "The bundled audit: how much do protected voices disclose?"
+        write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
     if output.format == "text" and output.path is None:
         for audit in audits:
             click.echo(audit_text(audit, signatures=output.signatures, measures=output.measures))
     else:
-        output.emit(output.rendered(material.rows))
+        output.emit(output.render(content.rows))
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:
     from zeroevidence.sample.files import write_sample
 
     if report is not None or output.path is not None or output.format != "text":
-        raise UsageError("--files only writes the bundled data; leave out --report, -o and -f, or --files")
+        raise UsageError("--files only writes the bundled data; expected no --report, -o or -f with it")
     for line in write_sample(folder, overwrite=output.overwrite):
         click.echo(line)

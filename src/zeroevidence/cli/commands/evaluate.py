@@ -1,4 +1,4 @@
-"""``zeroevidence evaluate``: score files in, evidence out."""
+"""Measure what an attacker learns from score files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.gates import gate_option
-from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options, workers_option
-from zeroevidence.cli.options.output import emit_table, table_options
+from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options
+from zeroevidence.cli.options.output import table_options, write_frame
 from zeroevidence.cli.options.score_files import file_progress, score_inputs
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @score_inputs
 @measuring_options(*ALL_OPTIONS)
-@click.option("--prior", metavar="FILE", help="Lines of `identity probability`; uniform unless given.")
-@click.option("--fuse", is_flag=True, help="Add a row for an attacker who has all SCORES, weighted on --dev.")
-@workers_option
-@click.option("--per-trial", metavar="FILE", help="Also write each trial's disclosure, as .csv or .parquet.")
+@click.option("--prior", metavar="FILE", help="Lines of `identity probability` [default: equal probabilities].")
+@click.option("--fuse", is_flag=True, help="Add a row for an attacker who fuses all SCORES, with weights from --dev.")
+@shared.workers()
+@click.option("--per-trial", metavar="FILE", help="Also write the disclosure of each trial, as .csv or .parquet.")
 @click.option(
     "--per-speaker",
     metavar="FILE",
-    help="Also write each speaker's disclosure and own EER, and test whether people differ.",
+    help="Also write the disclosure and the EER of each speaker, as .csv or .parquet; tests whether speakers differ.",
 )
 @gate_option("lid_max>1.0")
 @table_options
@@ -43,12 +44,12 @@ def command(
     gates: Gates,
     output: Output,
 ) -> None:
-    """Measure what an attacker learns from scores, one comparison at a time and by search.
+    """Measure what an attacker learns from scores, by verification and by search.
 
-    SCORES are score files (Kaldi, VoxCeleb, CSV, TSV, Parquet, .npz, ...), result folders of a VoicePrivacy
-    challenge, or - for standard input. A file that carries its own labels needs no --key. Where each trial was
-    compared with every enrolment, the search through them is measured too. Finished results (a JSON file, or a
-    folder that `link` or `audit` wrote) are shown again in the format asked for.
+    SCORES are score files (Kaldi, VoxCeleb, CSV, TSV, Parquet, .npz, ...), result folders of a VoicePrivacy challenge,
+    or - for standard input. Files that hold labels need no --key. If every trial was scored against every enrolment,
+    the search for the speaker among all enrolments is measured, too. Finished results (a JSON file, or a folder that
+    `link` or `audit` wrote) are not computed again, only shown in the chosen format.
 
     \b
     zeroevidence evaluate scores.txt --key trials
@@ -57,31 +58,33 @@ def command(
     zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
     zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     output.reserve(per_trial, per_speaker)
-    rows = _rows(inputs, options, prior, workers, fuse=fuse)
-    text = output.rendered(rows)
-    _tables(rows, per_trial, per_speaker)
+    rows = _evaluate(inputs, options, prior, workers, fuse=fuse)
+    text = output.render(rows)
+    _write_tables(rows, per_trial, per_speaker)
     output.emit(text)
     gates.judge(rows)
 
 
-def _tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | None) -> None:
-    """Write the tables that were asked for, each made before any is written."""
+def _write_tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | None) -> None:
+    """Make both tables before either is written."""
     if per_trial is None and per_speaker is None:
         return
     from zeroevidence.report.trial_tables import differing_lines, speaker_table, trial_table
 
-    asked = ((trial_table, per_trial), (speaker_table, per_speaker))
-    for frame, path in [(table(rows), path) for table, path in asked if path is not None]:
-        emit_table(frame, path)
+    tables = ((trial_table, per_trial), (speaker_table, per_speaker))
+    for frame, path in [(table(rows), path) for table, path in tables if path is not None]:
+        write_frame(frame, path)
     if per_speaker is not None:
         for line in differing_lines(rows):
             click.echo(line, err=True)
 
 
-def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int, *, fuse: bool) -> list[Evaluation]:
-    """What score files, folders and finished results say, all rows together."""
+def _evaluate(
+    inputs: ScoreInputs, options: Options, prior_path: str | None, workers: int, *, fuse: bool
+) -> list[Evaluation]:
+    """Return the rows of score files, folders and finished results."""
     from zeroevidence.data.formats.lists.prior import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.finding.finding import together
@@ -92,12 +95,12 @@ def _rows(inputs: ScoreInputs, options: Options, prior: str | None, workers: int
     if inputs.all_finished:
         return finished
     files = without_copies(inputs.files())
-    given = None if prior is None else read_prior(prior)
+    prior = None if prior_path is None else read_prior(prior_path)
     rows = evaluate_files(
-        files, inputs.reading, options=options, prior=given, workers=workers, progress=file_progress(files)
+        files, inputs.reading, options=options, prior=prior, workers=workers, progress=file_progress(files)
     )
     if fuse:
-        from zeroevidence.attack.fusion.systems import evaluate_fused  # brings scikit-learn, which takes a second
+        from zeroevidence.attack.fusion.systems import evaluate_fused  # imports scikit-learn, which takes a second
 
-        rows.append(evaluate_fused(files, inputs.reading, options=options, prior=given, workers=workers))
+        rows.append(evaluate_fused(files, inputs.reading, options=options, prior=prior, workers=workers))
     return together([*rows, *inputs.utility(options), *finished])

@@ -1,4 +1,4 @@
-"""``zeroevidence metrics``: every measure and what it means."""
+"""List the measures: unit, range, direction, meaning, reference."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from zeroevidence.cli.options import shared
 
 if TYPE_CHECKING:
     from zeroevidence.measure.measures import Measure
@@ -18,7 +20,7 @@ _USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none"
 
 @click.command("metrics")
 @click.argument("name", required=False)
-@click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@shared.output_format(type=click.Choice(["text", "json"]), default="text")
 def command(name: str | None, output_format: str) -> None:
     """List every measure with its unit, range, direction, meaning and reference; or one, by NAME."""
     from zeroevidence.measure.measures import MEASURES
@@ -31,20 +33,21 @@ def command(name: str | None, output_format: str) -> None:
         click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.family})")
         click.echo(f"    {entry.meaning}")
         click.echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
-        for category, words in (entry.categories or {}).items():
-            click.echo(f"    {category}: {words}")
+        for category, description in (entry.categories or {}).items():
+            click.echo(f"    {category}: {description}")
 
 
 def direction(entry: Measure) -> str:
-    """Which way is worse, in words."""
+    """Return which direction of a measure is worse."""
     if entry.family == "utility":
         return _USEFUL[entry.better]
     return "higher is worse" if entry.family == "tandem" else _DIRECTION[entry.discloses]
 
 
 def _record(entry: Measure) -> dict[str, Any]:
-    """What a measure says about itself; an end of its range that is infinite is a word, as in results."""
-    found = {name: getattr(entry, name) for name in _PLAIN if getattr(entry, name) is not None}
+    """Return the fields of a measure for JSON; an infinite end of its range becomes a string, as in results."""
+    fields = {name: getattr(entry, name) for name in _PLAIN if getattr(entry, name) is not None}
     return {
-        name: str(value) if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()
+        name: str(value) if isinstance(value, float) and not isfinite(value) else value
+        for name, value in fields.items()
     }

@@ -1,4 +1,4 @@
-"""``zeroevidence plot``: a figure from finished results."""
+"""Draw a figure of finished results, for a paper."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options.output import refuse_existing, write_atomically
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.output import write_atomically
 from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import to_bytes
@@ -24,15 +26,15 @@ _DEMO = "demo"
 
 
 def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of all kinds of figures but ``hide``, which the command has for every kind."""
+    """Add the options of all kinds of figures but ``hide``, which the command has for every kind."""
     names = {name for kind in KINDS.values() for name in kind.options} - {"hide"}
     for name in sorted(names, reverse=True):
-        found = {kind.name: kind.options[name] for kind in KINDS.values() if name in kind.options}
-        types = {option.type for option in found.values()}
+        options = {kind.name: kind.options[name] for kind in KINDS.values() if name in kind.options}
+        types = {option.type for option in options.values()}
         value = types.pop() if len(types) == 1 else str
         flag = {"is_flag": True, "default": None} if value is bool else {"type": value, "metavar": "VALUE"}
-        words = " ".join(f"{kind}{_choices(option)}: {option.meaning}" for kind, option in found.items())
-        command = click.option(f"--{name.replace('_', '-')}", name, help=words, **flag)(command)
+        text = " ".join(f"{kind}{_choices(option)}: {option.meaning}" for kind, option in options.items())
+        command = click.option(f"--{name.replace('_', '-')}", name, help=text, **flag)(command)
     return command
 
 
@@ -43,28 +45,28 @@ def _choices(option: FigureOption) -> str:
 @click.command("plot")
 @click.argument("kind", required=False)
 @click.argument("results", nargs=-1, metavar="RESULT...")
-@click.option("-o", "--output", metavar="FILE", help=f"Figure to write: .{', .'.join(FORMATS)}.")
+@shared.output(f"a figure, .{', .'.join(FORMATS)}", metavar="FILE")
 @click.option(
-    "--row", "numbers", multiple=True, type=click.IntRange(1), help="Only this row, counted from 1; may be repeated."
+    "--row", "numbers", multiple=True, type=click.IntRange(1), help="Only this row, counted from 1, may be repeated."
 )
 @click.option(
     "--where",
     "conditions",
     multiple=True,
     metavar="LABEL=VALUE",
-    help="Only rows with this label, such as 'sex=f'; an attacker by its label or its threat model.",
+    help="Only rows with this label, such as sex=f; an attacker by its label or its threat model.",
 )
 @kind_options
-@click.option("--hide-ids", is_flag=True, help="Number people instead of naming them.")
+@shared.hide_ids()
 @click.option(
     "--width",
     type=click.FloatRange(1.5, 30.0),
     metavar="INCHES",
     help="Width of the figure [default: 3.5, one column].",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the figure if it exists.")
+@shared.overwrite()
 @click.option(
-    "--list", "list_kinds", is_flag=True, help="List the kinds of figures, or those that RESULT has data for."
+    "--list", "list_kinds", is_flag=True, help="List the kinds of figures; with a RESULT, those that it has data for."
 )
 def command(
     kind: str | None,
@@ -78,10 +80,10 @@ def command(
     list_kinds: bool,
     **options: Any,
 ) -> None:
-    """Draw one KIND of figure of finished results.
+    """Draw a figure of one KIND from finished results.
 
-    A RESULT is a JSON file that `evaluate`, `tandem` or `demo` wrote, a folder of `audit` or `link`, or the word demo
-    for the bundled data. Rows share one pair of axes where they can; otherwise each gets a panel.
+    A RESULT is a JSON file that `evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or `link`, or the
+    word demo for the bundled data. Rows are drawn into one pair of axes where possible; otherwise each gets a panel.
 
     \b
     zeroevidence plot --list
@@ -89,7 +91,7 @@ def command(
     zeroevidence plot lid-ccdf a.json b.json -o ccdf.svg
     zeroevidence plot people out/ --where attacker=semi-informed --hide-ids -o people.png
     zeroevidence plot scatter results.json --x eer --y lid_max -o scatter.pdf
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     if list_kinds:
         _list([path for path in (kind, *results) if path is not None])
         return
@@ -102,7 +104,7 @@ def command(
     file_format = _format(output)
     refuse_existing(output, overwrite)
     need_matplotlib()
-    rows = choose_rows(_rows(results), numbers=numbers, where=[_condition(words) for words in conditions])
+    rows = choose_rows(_rows(results), numbers=numbers, where=[_parse_condition(text) for text in conditions])
     shown = rows_with(kind, rows, given.get("name"))
     if len(shown) < len(rows):
         click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
@@ -115,21 +117,21 @@ def _format(output: str | None) -> str:
     endings = f".{', .'.join(FORMATS)}"
     if output is None:
         raise UsageError(f"expected -o FILE with a name that ends in {endings}")
-    found = Path(output).suffix.lower().removeprefix(".")
-    if found not in FORMATS:
+    ending = Path(output).suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {endings}")
-    return found
+    return ending
 
 
-def _condition(words: str) -> tuple[str, str]:
-    label, equals, value = words.partition("=")
+def _parse_condition(text: str) -> tuple[str, str]:
+    label, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"expected --where LABEL=VALUE, got {words!r}")
+        raise UsageError(f"expected --where LABEL=VALUE, got {text!r}")
     return label, value
 
 
 def _list(paths: Sequence[str]) -> None:
-    """Print kinds with titles and needs; with results, those that at least one row has the data for."""
+    """Print the kinds of figures with title and needed data; with results, the kinds that they have data for."""
     names = available(_rows(paths)) if paths else list(KINDS)
     wide = max(map(len, names), default=0)
     for name in names:
@@ -141,7 +143,7 @@ def _rows(paths: Sequence[str]) -> list[Evaluation]:
 
 
 def _read(path: str) -> list[Evaluation]:
-    """The rows of one RESULT."""
+    """Return the rows of one RESULT."""
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.reading.results import is_result
 
@@ -158,7 +160,7 @@ def _read(path: str) -> list[Evaluation]:
 
 
 def _demo() -> list[Evaluation]:
-    """Rows of the bundled data; attackers are imported for these alone, which takes longer than a figure."""
+    """Return the rows of the bundled data; only these import attackers, which takes longer than a figure."""
     from zeroevidence.evaluation import Options
     from zeroevidence.sample.audits import sample_audit
 

@@ -1,4 +1,4 @@
-"""``zeroevidence report``: one file that says what was found, for people who did not compute it."""
+"""Write a report of results or score files: one HTML page, or tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options, workers_option
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import measure_option, output_to
 from zeroevidence.cli.options.score_files import file_progress, score_inputs
 from zeroevidence.errors import UsageError
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 @click.command("report")
 @score_inputs
 @measuring_options(*RESAMPLING)
-@workers_option
-@click.option("--title", metavar="WORDS", help="Heading of the report.")
-@click.option("--hide-ids", is_flag=True, help="Write people as numbers; their names do not appear in the file.")
-@output_to(measure_option, formats=DOCUMENT_FORMATS, help="A page, or the tables of all results.")
+@shared.workers()
+@click.option("--title", metavar="TEXT", help="Heading of the report.")
+@shared.hide_ids()
+@output_to(measure_option(), formats=DOCUMENT_FORMATS)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -38,7 +39,7 @@ def command(
     hide_ids: bool,
     output: Output,
 ) -> None:
-    """Write a report: one paragraph on what the strongest attacker learns, then everything it rests on.
+    """Write a report: what the strongest attacker learns in one paragraph, then all results and methods.
 
     SCORES are finished results (a JSON file of `evaluate`, `tandem` or `compare`, a folder that `audit` or `link`
     wrote), or score files, which are evaluated first. The report is one HTML file that needs no network.
@@ -47,7 +48,7 @@ def command(
     zeroevidence report out/ -o report.html
     zeroevidence report scores.txt --key trials -o report.html
     zeroevidence report a.json b.json --hide-ids -o report.html
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
@@ -59,21 +60,21 @@ def command(
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
-    material = ReportInputs()
+    content = ReportInputs()
     for path in inputs.finished:
-        material.add_result(path)
+        content.add_result(path)
     # Of finished results the first figure is drawn before other processes could be ready.
-    drawing = output.format == "html" and not inputs.all_finished
-    with figure_processes() if drawing else nullcontext(map) as each:
+    parallel = output.format == "html" and not inputs.all_finished
+    with figure_processes() if parallel else nullcontext(map) as each:
         if not inputs.all_finished:
             files = without_copies(inputs.files())
-            material.add_rows(
+            content.add_rows(
                 evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
             )
-            material.add_rows(inputs.utility(options))
+            content.add_rows(inputs.utility(options))
         with naming_file(" and ".join(inputs.scores)):
             page = document(
-                material,
+                content,
                 output.format,
                 title=title,
                 command=command_line(ctx),
@@ -85,21 +86,17 @@ def command(
 
 
 def command_line(ctx: click.Context) -> str:
-    """The command with its arguments, absolute paths cut to their last part: where files lie is nobody's business."""
-    words = ["zeroevidence", str(ctx.info_name)]
+    """Return the command with its arguments; of absolute paths only the last part, as reports are passed on."""
+    parts = ["zeroevidence", str(ctx.info_name)]
     for parameter in ctx.command.params:
         if ctx.get_parameter_source(parameter.name or "") is not click.core.ParameterSource.COMMANDLINE:
             continue
         value = ctx.params[parameter.name or ""]
-        several = value if isinstance(value, tuple) else (value,)
-        option = parameter.opts[-1] if isinstance(parameter, click.Option) else None
-        for one in several:
-            if isinstance(one, bool):
-                words += [str(option)]
-            else:
-                words += [*([option] if option else []), _quoted(str(one))]
-    return " ".join(words)
+        option = [parameter.opts[-1]] if isinstance(parameter, click.Option) else []
+        for item in value if isinstance(value, tuple) else (value,):
+            parts += option if isinstance(item, bool) else [*option, _quote(str(item))]
+    return " ".join(parts)
 
 
-def _quoted(word: str) -> str:
-    return shlex.quote(PurePath(word).name if PurePath(word).is_absolute() else word)
+def _quote(text: str) -> str:
+    return shlex.quote(PurePath(text).name if PurePath(text).is_absolute() else text)

@@ -1,4 +1,4 @@
-"""``zeroevidence serve``: the report as a page on this machine."""
+"""Show reports in the browser, on this machine only."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ _MEGABYTE = 1_000_000
 
 @click.command("serve")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0 takes a free one."
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0 for any free one."
 )
 @click.option(
     "--max-megabytes",
     type=click.FloatRange(0.0, min_open=True),
     default=MAX_BYTES / _MEGABYTE,
     show_default=True,
-    help="The most that one upload may hold.",
+    help="Size of an upload, at most.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0.0, min_open=True),
     default=TIMEOUT,
     show_default=True,
-    help="Seconds after which work is stopped.",
+    help="Seconds after which an evaluation is stopped.",
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def command(port: int, max_megabytes: float, timeout: float, open_browser: bool) -> None:
-    """Open a page that takes score and key files, or a result, and shows their problems or the report.
+    """Serve a page that takes score and key files, or a result, and shows the report or what is wrong with the files.
 
-    The page is for this machine only (127.0.0.1). Files lie in a private temporary folder and are deleted when it
-    stops, with Ctrl-C.
+    The page can be opened on this machine only (127.0.0.1). Uploaded files are kept in a private temporary folder and
+    deleted when the server is stopped with Ctrl-C.
 
     \b
     zeroevidence serve --open
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     from zeroevidence.web.serving import serve
 
     def ready(address: str) -> None:

@@ -1,4 +1,4 @@
-"""Priors, costs and thresholds of a tandem on the command line, as one checked `CostModel`."""
+"""Options of a tandem's priors, costs and thresholds, as one checked `CostModel`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from zeroevidence.cli.options.declare import grouped, setting
+from zeroevidence.cli.options.declare import derived_option, option_group
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
@@ -18,28 +18,30 @@ _HELP = {
     "c_miss": "Cost of rejecting a target.",
     "c_fa": "Cost of accepting another speaker.",
     "c_fa_spoof": "Cost of accepting a spoof.",
-    "asv_threshold": "Threshold of the verifier; its equal-error point unless given.",
+    "asv_threshold": "Threshold of the verifier [default: at its equal error rate].",
     "cm_threshold": "Threshold of the countermeasure, for the actual t-DCF.",
 }
 
 
-def _policy(preset: str, **given: float | None) -> CostModel | str:
-    """The preset, with what was given in the place of its numbers."""
-    changed = {name: value for name, value in given.items() if value is not None}
-    if not changed:
+def _cost_model(preset: str, **values: float | None) -> CostModel | str:
+    """Return the preset, with some of its numbers replaced."""
+    changes = {name: value for name, value in values.items() if value is not None}
+    if not changes:
         return preset
     try:
-        return replace(CostModel.preset(preset), **changed)  # type: ignore[arg-type]
+        return replace(CostModel.preset(preset), **changes)  # type: ignore[arg-type]
     except InputError as error:
         raise UsageError(str(error)) from None
 
 
-policy_options = grouped(
-    "policy",
-    _policy,
-    setting(evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors, conventions."),
+cost_options = option_group(
+    "cost_model",
+    _cost_model,
+    derived_option(
+        evaluate_tandem, "model", "--preset", "preset", choices=list(PRESETS), help="Costs, priors and conventions."
+    ),
     *(
-        click.option(f"--{name.replace('_', '-')}", name, type=float, metavar="VALUE", help=words)
-        for name, words in _HELP.items()
+        click.option(f"--{name.replace('_', '-')}", name, type=float, metavar="VALUE", help=text)
+        for name, text in _HELP.items()
     ),
 )

@@ -1,6 +1,8 @@
-"""Options that belong together: a command gets one checked value for them instead of a parameter for each.
+"""Declaring options: groups that become one checked value, and options derived from a parameter or a field.
 
-Choices and defaults are read from the function or dataclass that an option is for, so that both say the same.
+Choices and defaults are read from the function or dataclass that an option sets, so that both stay the same. An option
+means the same in every command: the text of its help up to the first semicolon is its meaning, and what follows are
+details of one command.
 """
 
 from __future__ import annotations
@@ -16,60 +18,72 @@ import click
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def grouped(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
-    """A decorator that adds options to a command, and hands over what `make` makes of them as the parameter `name`."""
+def option_group(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
+    """Return a decorator that adds options to a command and passes their values on as one.
+
+    Parameters
+    ----------
+    name
+        Parameter of the command that receives the value.
+    make
+        Makes the value from the options' values.
+    options
+        Decorators of single options.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def command(*args: Any, **given: Any) -> Any:
-            own = {one: given.pop(one) for one in names}
-            return function(*args, **{name: make(**own)}, **given)
+        def command(*args: Any, **values: Any) -> Any:
+            group_values = {option: values.pop(option) for option in option_names}
+            return function(*args, **{name: make(**group_values)}, **values)
 
-        before = len(_parameters(command))
+        count = len(_declared(command))
         for option in reversed(options):
             option(command)
-        names = [str(parameter.name) for parameter in _parameters(command)[before:]]
+        option_names = [str(parameter.name) for parameter in _declared(command)[count:]]
         return command
 
     return decorate
 
 
-def _parameters(function: Callable[..., Any]) -> list[click.Parameter]:
-    """What click has noted on a function so far."""
-    found: list[click.Parameter] = getattr(function, "__click_params__", [])
-    return found
+def _declared(function: Callable[..., Any]) -> list[click.Parameter]:
+    """Return the parameters that click has recorded on a function so far."""
+    parameters: list[click.Parameter] = getattr(function, "__click_params__", [])
+    return parameters
 
 
 def field_default(owner: Callable[..., Any], name: str) -> Any:
-    """The default of a parameter of a function, or of a field of a dataclass."""
+    """Return the default of a parameter of a function, or of a field of a dataclass."""
     return signature(owner).parameters[name].default
 
 
-def setting(
-    owner: Callable[..., Any], name: str, *declarations: str, choices: Sequence[str] | None = None, **words: Any
+def derived_option(
+    owner: Callable[..., Any], name: str, *declarations: str, choices: Sequence[str] | None = None, **settings: Any
 ) -> Decorator:
-    """The option of one parameter or field: its default and, where its type says so, its choices.
+    """Return the option that sets a parameter or field, with its default and, where its type lists them, its choices.
 
     Parameters
     ----------
-    owner, name
-        The function or dataclass, and which of its parameters or fields.
+    owner
+        The function or dataclass.
+    name
+        Which of its parameters or fields.
     declarations
-        Names of the option; made of `name` unless given.
+        Names of the option; made from `name` unless given.
     choices
-        What a registry lists, for a field that is any text to its type.
-    words
+        The choices, for a parameter whose type is any text.
+    settings
         Further arguments of `click.option`.
     """
     default = field_default(owner, name)
     if default is False:
-        words |= {"is_flag": True, "default": False}
+        settings |= {"is_flag": True, "default": False}
     else:
-        words |= {"default": default, "show_default": True}
-        if "type" not in words:
-            found = choices or (_choices(owner, name) if isinstance(default, str) else ())
-            words["type"] = click.Choice(found) if found else type(default)
-    return click.option(*(declarations or (f"--{name.replace('_', '-')}", name)), **words)
+        settings |= {"default": default, "show_default": True}
+        if "type" not in settings:
+            listed = choices or (_literals(owner, name) if isinstance(default, str) else ())
+            settings["type"] = click.Choice(listed) if listed else type(default)
+    return click.option(*(declarations or (f"--{name.replace('_', '-')}", name)), **settings)
 
 
 def settings_options(name: str, owner: type[Any]) -> Decorator:
@@ -77,7 +91,7 @@ def settings_options(name: str, owner: type[Any]) -> Decorator:
 
     The metadata of each field are its `help`, `choices`, range (`least`, `above`, `below`) and `default_text`.
     """
-    return grouped(
+    return option_group(
         name,
         owner,
         *(
@@ -123,7 +137,7 @@ def assignments_option(name: str, owner: type[Any], *, leave_out: Sequence[str] 
     )
 
 
-def _field_type(owner: type[Any], field: Field[Any]) -> click.ParamType:
+def _field_type(owner: type[Any], field: Field[Any]) -> click.ParamType[Any]:
     """Return the type of a field as click checks it."""
     choices, least, above, below = (field.metadata[key] for key in ("choices", "least", "above", "below"))
     if choices:
@@ -133,7 +147,7 @@ def _field_type(owner: type[Any], field: Field[Any]) -> click.ParamType:
     return ranged(min=lowest, min_open=above is not None, max=below, max_open=below is not None)
 
 
-def _choices(owner: Callable[..., Any], name: str) -> tuple[str, ...]:
-    """The values of a type that is a choice between words."""
-    kind = get_type_hints(owner)[name]
-    return get_args(kind) if get_origin(kind) is Literal else ()
+def _literals(owner: Callable[..., Any], name: str) -> tuple[str, ...]:
+    """Return the values of a parameter whose type is a `Literal`."""
+    annotation = get_type_hints(owner)[name]
+    return get_args(annotation) if get_origin(annotation) is Literal else ()

@@ -1,4 +1,4 @@
-"""``--fail-if``: results decide the exit code."""
+"""The option --fail-if: results decide the exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import click
 
-from zeroevidence.cli.options.declare import Decorator, grouped
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import Decorator, option_group
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.gate import Gate
 
@@ -20,7 +21,7 @@ class Gates:
     conditions: tuple[Gate, ...]
 
     def judge(self, rows: Sequence[Evaluation]) -> None:
-        """Say which conditions hold, and exit with 1 if any does."""
+        """Print the conditions that hold, and exit with 1 if any does."""
         failures = [line for gate in self.conditions for line in gate.failures(rows)]
         for line in failures:
             click.echo(line, err=True)
@@ -29,15 +30,9 @@ class Gates:
 
 
 def gate_option(example: str) -> Decorator:
-    """The option ``--fail-if``, handed over as `gates`."""
-    return grouped(
+    """Return the option --fail-if, passed on as `gates`."""
+    return option_group(
         "gates",
         lambda conditions: Gates(tuple(Gate.parse(text) for text in conditions)),
-        click.option(
-            "--fail-if",
-            "conditions",
-            multiple=True,
-            metavar="CONDITION",
-            help=f"Exit with 1 if this holds: '{example}'.",
-        ),
+        shared.fail_if(f"for example '{example}'", name="conditions"),
     )

@@ -1,39 +1,31 @@
-"""How to measure, as one value: each option is a field of `Options`, which knows its default and checks its value."""
+"""Options that say how to measure: each sets a field of `Options`, which has its default and checks its value."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import click
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
+from zeroevidence.evaluation import Options
 
-from zeroevidence.cli.options.declare import Decorator, grouped, setting
-from zeroevidence.evaluation import Options, evaluate
-
-_HELP = {
-    "calibration": "Calibration of the search.",
-    "ddof": "Row deviation: 0 population, 1 sample.",
-    "l2": "Penalty of the logistic fit.",
-    "balanced": "Weigh mated and other pairs alike in the logistic fit.",
+HELP = {
+    "calibration": "Calibration of the scores of a search.",
+    "ddof": "Standard deviation of a row of scores: 0 population, 1 sample.",
+    "l2": "L2 penalty of the logistic regression.",
+    "balanced": "Give mated and non-mated pairs the same total weight in the logistic regression.",
     "linkability": "Estimator of linkability.",
-    "omega": "Ratio of the priors of mated and non-mated pairs that linkability supposes.",
-    "dcf_prior": "Prior of a target for the detection costs.",
+    "omega": "Ratio of the priors of mated and non-mated pairs that linkability assumes.",
+    "dcf_prior": "Prior of a target in the detection cost.",
     "intervals": "Groups of people that are left out in turn for the intervals, at most; 0 for no intervals.",
-    "null": "Permutations of the null; 0 for none.",
-    "seed": "Seed of all random choices.",
+    "level": f"{shared.level.meaning}.",
+    "null": "Permutations of the null distribution, to test against chance; 0 for no test.",
+    "seed": f"{shared.seed.meaning}.",
 }
-ALL_OPTIONS = tuple(_HELP)
-RESAMPLING = ("intervals", "null", "seed")
+ALL_OPTIONS = tuple(HELP)
+RESAMPLING = ("intervals", "level", "null", "seed")
 
 
 def measuring_options(*names: str, **fixed: Any) -> Decorator:
-    """Options for these fields of `Options`, handed over as `options`, in which other fields may be fixed."""
-    declared = (setting(Options, name, help=_HELP[name]) for name in names)
-    return grouped("options", lambda **given: Options(**given, **fixed), *declared)
-
-
-workers_option = setting(
-    evaluate,
-    "workers",
-    type=click.IntRange(1),
-    help="Processes for the resampling; the result does not depend on it.",
-)
+    """Return the options of these fields of `Options`, passed on as `options` with other fields fixed."""
+    declared = (derived_option(Options, name, help=HELP[name]) for name in names)
+    return option_group("options", lambda **values: Options(**values, **fixed), *declared)

@@ -1,4 +1,4 @@
-"""Where results go: standard output, or a file that is written whole or not at all."""
+"""Options that say where results go and in which format, and the writing of files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.options.declare import Decorator, grouped
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import Decorator, option_group
 from zeroevidence.data.files.writing import refuse_existing
-from zeroevidence.data.files.writing import write_atomically as written_whole
+from zeroevidence.data.files.writing import write_atomically as write_silently
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
 
@@ -22,24 +23,10 @@ if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation
     from zeroevidence.uncertainty.resampling.draws import Progress
 
-__all__ = [
-    "Output",
-    "emit",
-    "emit_table",
-    "measure_option",
-    "output_options",
-    "overwrite_option",
-    "refuse_existing",
-    "signatures_option",
-    "table_options",
-    "terminal_progress",
-    "write_atomically",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """In which format results are wanted, and where; a file that is in the way is refused before any work.
+    """Where results go and in which format; an existing file is refused before any work.
 
     Parameters
     ----------
@@ -48,9 +35,9 @@ class Output:
     path
         The file, None for standard output.
     overwrite
-        Whether files that exist are replaced.
+        Whether existing files are replaced.
     signatures
-        Whether text tables end in the lines that make their numbers reproducible.
+        Whether text tables end in the signatures of their rows.
     measures
         The measures to show, None for the usual ones.
     """
@@ -65,70 +52,50 @@ class Output:
         self.reserve(self.path)
 
     def reserve(self, *paths: str | None) -> None:
-        """Refuse further files that are in the way."""
+        """Refuse further files that exist."""
         for path in paths:
             refuse_existing(path, self.overwrite)
 
     def emit(self, text: str) -> None:
-        """Print, or write to the file."""
-        emit(text, self.path)
+        """Print a text, or write it to the file."""
+        if self.path is None:
+            click.echo(text, nl=False)
+        else:
+            write_text(text, self.path)
 
-    def rendered(self, rows: Sequence[Evaluation]) -> str:
-        """Results in the format."""
+    def render(self, rows: Sequence[Evaluation]) -> str:
+        """Return results in the format."""
         return render(rows, self.format, signatures=self.signatures, measures=self.measures)
 
 
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
-signatures_option = click.option(
-    "--signatures", is_flag=True, help="Print the signature of each row below text tables."
-)
-
-
-def _known_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names, refused where one is unknown; None where there are none."""
+def _find_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names of measures, None where there are none; an unknown one is refused."""
     return tuple(MEASURES.find(name).name for name in names) or None
 
 
-measure_option = click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    callback=_known_measures,
-    help="Measure to show; repeat for several [default: the usual ones]. JSON holds all.",
-)
+def measure_option(detail: str = "JSON holds all [default: the usual ones]") -> Decorator:
+    """Return the option --measure, passed on as `measures`."""
+    return shared.measure(detail, name="measures", callback=_find_measures)
 
 
-def output_to(*more: Decorator, formats: Sequence[str] = FORMATS, help: str = "Output format.") -> Decorator:
-    """The options ``-f``, ``-o``, ``--overwrite`` and more, handed over as `output`; the first format is usual."""
-    return grouped(
+def output_to(*more: Decorator, formats: Sequence[str] = FORMATS) -> Decorator:
+    """Return the options -f, -o, --overwrite and others, passed on as `output`; the first format is the default."""
+    return option_group(
         "output",
-        _output,
-        click.option(
-            "-f", "--output-format", type=click.Choice(formats), default=formats[0], show_default=True, help=help
-        ),
-        click.option("-o", "--output", "path", metavar="FILE", help="Write to FILE instead of standard output."),
-        overwrite_option,
+        Output,
+        shared.output_format(name="format", type=click.Choice(formats), default=formats[0]),
+        shared.output("standard output unless given", name="path", metavar="FILE"),
+        shared.overwrite(),
         *more,
     )
 
 
-def _output(
-    output_format: str,
-    path: str | None,
-    overwrite: bool,
-    signatures: bool = False,
-    measures: tuple[str, ...] | None = None,
-) -> Output:
-    return Output(output_format, path, overwrite, signatures, measures)
-
-
-output_options = output_to(signatures_option)
-table_options = output_to(measure_option, signatures_option)
+output_options = output_to(shared.signatures())
+table_options = output_to(measure_option(), shared.signatures())
 
 
 def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
-    """A line on the terminal that counts what is done; nothing where standard error is not one."""
+    """Return a function that counts finished work in a line of the terminal; None where there is no terminal."""
     if not sys.stderr.isatty():
         return None
 
@@ -139,28 +106,25 @@ def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
     return show
 
 
-def emit(text: str, output: str | None) -> None:
-    """Print, or write to a file."""
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write_atomically(Path(output), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+def write_text(text: str, path: str | Path) -> None:
+    """Write a text to a file."""
+    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
-def emit_table(frame: pl.DataFrame, output: str) -> None:
-    """Write a table as Parquet where the name says so, as CSV otherwise."""
+def write_frame(frame: pl.DataFrame, path: str) -> None:
+    """Write a table as Parquet where the name of the file says so, as CSV otherwise."""
     from zeroevidence.report.trial_tables import write_table
 
-    write_table(frame, output)
-    wrote(output)
+    write_table(frame, path)
+    print_written(path)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write atomically, and say so."""
-    written_whole(path, write)
-    wrote(path)
+    """Write a file atomically, and print its name."""
+    write_silently(path, write)
+    print_written(path)
 
 
-def wrote(path: str | Path) -> None:
-    """Say what was written."""
+def print_written(path: str | Path) -> None:
+    """Print that a file was written."""
     click.echo(f"wrote {path}", err=True)

@@ -1,14 +1,15 @@
-"""The score files that several commands read, as one value."""
+"""Options that say which score files to read, and how."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options.declare import grouped, setting
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.data.formats.scores.reading.join import Duplicates
 from zeroevidence.data.formats.scores.reading.read import Infinite
@@ -25,37 +26,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScoreInputs:
-    """What to read, and how.
+    """What to read, and how; the fields that are not described are the arguments of `score_files`.
 
     Parameters
     ----------
-    scores, keys, speakers, systems, dev, dev_keys, calibrate, calibrate_keys
-        As in `score_files`.
     reading
         How the files are read.
     pool
         The label whose groups are pooled, None for none.
     """
 
+    reading: Reading
     scores: tuple[str, ...]
     keys: tuple[str, ...]
     speakers: str | None
-    systems: tuple[str, ...]
-    dev: tuple[str, ...]
-    dev_keys: tuple[str, ...]
-    reading: Reading
-    pool: str | None = None
+    systems: tuple[str, ...] = ()
+    dev: tuple[str, ...] = ()
+    dev_keys: tuple[str, ...] = ()
     calibrate: tuple[str, ...] = ()
     calibrate_keys: tuple[str, ...] = ()
+    pool: str | None = None
 
     @property
     def finished(self) -> list[str]:
-        """Those of SCORES that are finished results, as `evaluate`, `audit` and `link` write them."""
+        """The finished results among SCORES, as `evaluate`, `audit` and `link` write them."""
         return [path for path in self.scores if path != "-" and is_result(path)]
 
     @property
     def all_finished(self) -> bool:
-        """Whether there is nothing but finished results."""
+        """Whether SCORES are finished results only."""
         return len(self.finished) == len(self.scores)
 
     @property
@@ -64,10 +63,9 @@ class ScoreInputs:
         return list(self.systems) or distinct_names(self.scores)
 
     def files(self) -> list[ScoreFile]:
-        """The score files among SCORES with their keys."""
-        raw = [path for path in self.scores if path not in self.finished]
-        found = score_files(
-            raw,
+        """Return the score files among SCORES with their keys."""
+        files = score_files(
+            [path for path in self.scores if path not in self.finished],
             self.keys,
             speakers=self.speakers,
             systems=self.systems,
@@ -76,78 +74,89 @@ class ScoreInputs:
             calibrate=self.calibrate,
             calibrate_keys=self.calibrate_keys,
         )
-        return found if self.pool is None else pool_files(found, self.pool)
+        return files if self.pool is None else pool_files(files, self.pool)
 
     def utility(self, options: Options) -> list[Evaluation]:
-        """What result folders of a challenge among SCORES say about utility."""
+        """Return the rows of utility in the result folders of a challenge among SCORES."""
         return utility_in_folders(self.scores, self.keys, systems=self.systems, options=options)
 
 
 def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None]:
-    """For the number of a file, the line on the terminal that counts its replicates."""
+    """Return a function from the number of a file to the progress of its replicates."""
     return lambda number: terminal_progress(f"{number + 1}/{len(files)}")
 
 
-def _inputs(
-    scores: tuple[str, ...],
-    keys: tuple[str, ...],
-    speakers: str | None,
-    file_format: str,
+def _score_inputs(
+    input_format: str,
     duplicates: Duplicates,
     allow_missing: bool,
     infinite: Infinite,
-    systems: tuple[str, ...] = (),
-    dev: tuple[str, ...] = (),
-    dev_keys: tuple[str, ...] = (),
-    calibrate: tuple[str, ...] = (),
-    calibrate_keys: tuple[str, ...] = (),
-    negate: bool = False,
-    llr_base: Base = "e",
-    pool: str | None = None,
+    negate: bool,
+    llr_base: Base,
+    **files: Any,
 ) -> ScoreInputs:
-    reading = Reading(file_format, duplicates, allow_missing, Scale(negate, llr_base), infinite)
-    return ScoreInputs(scores, keys, speakers, systems, dev, dev_keys, reading, pool, calibrate, calibrate_keys)
+    return ScoreInputs(Reading(input_format, duplicates, allow_missing, Scale(negate, llr_base), infinite), **files)
 
 
-_FILES = (
-    click.argument("scores", nargs=-1, required=True, metavar="SCORES..."),
-    click.option(
-        "--key",
-        "keys",
-        metavar="KEY",
-        multiple=True,
-        help="File or Kaldi data folder with the labels; once for all SCORES, or once for each.",
-    ),
-    click.option("--speakers", metavar="FILE", help="Who speaks: lines of `utterance speaker` (Kaldi utt2spk)."),
-    setting(
-        Reading, "file_format", "--format", "file_format", choices=format_names(), help="Format of the score files."
-    ),
-    setting(Reading, "duplicates", help="What to do with a pair that is scored twice."),
-    setting(Reading, "allow_missing", help="Evaluate the trials that are in both files, instead of refusing."),
-    setting(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
-)
-_SCALE = (
-    setting(Scale, "negate", help="Negate the scores: higher ones speak against the target."),
-    setting(Scale, "llr_base", help="Base of the logarithm, for scores that are log-likelihood ratios."),
-)
-_SYSTEMS = (
-    click.option("--system", "systems", multiple=True, metavar="NAME", help="Name of the system, one for each SCORES."),
-    click.option(
-        "--dev",
-        multiple=True,
-        metavar="SCORES",
-        help="Scores of other speakers to calibrate on; once for all SCORES, or once for each.",
-    ),
-    click.option("--dev-key", "dev_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
-    click.option(
-        "--calibrate",
-        multiple=True,
-        metavar="SCORES",
-        help="Scores of other speakers that turn scores into likelihood ratios; once for all SCORES, or once for each.",
-    ),
-    click.option("--calibrate-key", "calibrate_keys", multiple=True, metavar="KEY", help="Their labels, like --key."),
-    click.option("--pool", metavar="LABEL", help="Take rows of a folder together that differ in this alone: sex."),
-)
+def reading_options(owner: Callable[..., Any], format_name: str, formats: Sequence[str]) -> tuple[Decorator, ...]:
+    """Return the options of how score files are read.
 
-score_inputs = grouped("inputs", _inputs, *_FILES, *_SCALE, *_SYSTEMS)
-files_to_check = grouped("inputs", _inputs, *_FILES, *_SCALE)
+    Parameters
+    ----------
+    owner
+        The function or dataclass that has the defaults.
+    format_name
+        Its parameter or field for the format.
+    formats
+        The formats.
+    """
+    return (
+        derived_option(
+            owner, format_name, "--input-format", "input_format", choices=formats, help="Format of the score files."
+        ),
+        derived_option(owner, "duplicates", help="What to do with a trial that is scored twice."),
+        derived_option(
+            owner, "allow_missing", help="Evaluate the trials that scores and key have in common, instead of refusing."
+        ),
+    )
+
+
+def llr_base_option(owner: Callable[..., Any]) -> Decorator:
+    """Return the option --llr-base."""
+    return derived_option(owner, "llr_base", help="Base of the logarithm, for scores that are log-likelihood ratios.")
+
+
+_ONCE = "once for all SCORES, or once for each"
+
+
+def _other_people(option: str, purpose: str) -> tuple[Decorator, Decorator]:
+    """Return the options of score files of other people, and of their keys."""
+    keys = f"{option.removeprefix('--')}_keys"
+    return (
+        click.option(option, multiple=True, metavar="SCORES", help=f"Scores of other people, {purpose}; {_ONCE}."),
+        click.option(f"{option}-key", keys, multiple=True, metavar="KEY", help=f"Key of {option}, like --key."),
+    )
+
+
+def _files(*, required: bool) -> tuple[Decorator, ...]:
+    return (
+        click.argument("scores", nargs=-1, required=required, metavar="SCORES..."),
+        shared.key(f"or a Kaldi data folder, {_ONCE}", name="keys", multiple=True),
+        shared.speakers(),
+        *reading_options(Reading, "file_format", format_names()),
+        derived_option(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
+        derived_option(Scale, "negate", help="Negate the scores, where lower scores support the target."),
+        llr_base_option(Scale),
+    )
+
+
+score_inputs = option_group(
+    "inputs",
+    _score_inputs,
+    *_files(required=True),
+    shared.system("one for each of SCORES [default: from the file names]", name="systems", multiple=True),
+    *_other_people("--dev", "to calibrate a search"),
+    *_other_people("--calibrate", "to turn scores into LLRs"),
+    click.option("--pool", metavar="LABEL", help="Pool rows of a folder that differ in this label only, such as sex."),
+)
+files_to_check = option_group("inputs", _score_inputs, *_files(required=False))

@@ -7,8 +7,8 @@ from typing import Any
 
 from zeroevidence.evaluation.comparing.comparison import Comparison
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.html.content import Cell, Table
-from zeroevidence.report.layout.formatting import number
+from zeroevidence.report.html.tables import Cell, HtmlTable, count_cell, number_cell
+from zeroevidence.report.layout.formatting import interval, interval_title, number
 from zeroevidence.report.tables.comparisons import comparison_title
 from zeroevidence.report.verdict.phrases import Verdict
 
@@ -17,66 +17,49 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
     """Title, ranking and pairwise differences of one measure."""
     unit = MEASURES[comparison.measure].unit
 
-    def cell(value: float) -> Cell:
-        return Cell(number(value, unit), order=repr(value))
+    def cells(value: float, low: float | None, high: float | None) -> tuple[Cell, Cell]:
+        return number_cell(value, number(value, unit)), Cell(interval(low, high, unit))
 
-    def bounds(low: float | None, high: float | None) -> Cell:
-        return Cell("" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]")
-
-    ranking = [
-        (Cell(one.system), Cell(str(one.group), order=str(one.group)), cell(one.value), bounds(one.low, one.high))
-        for one in comparison.ranking
-    ]
-    pairs = [
+    ranking = tuple(
+        (Cell(system.system), count_cell(system.group), *cells(system.value, system.low, system.high))
+        for system in comparison.ranking
+    )
+    pairs = tuple(
         (
-            Cell(f"{one.first} − {one.second}"),
-            cell(one.difference.value),
-            bounds(one.difference.low, one.difference.high),
-            Cell(f"{one.p_holm:.2g}", order=repr(one.p_holm)),
+            Cell(f"{pair.first} − {pair.second}"),
+            *cells(pair.difference.value, pair.difference.low, pair.difference.high),
+            number_cell(pair.p_holm, f"{pair.p_holm:.2g}"),
         )
-        for one in comparison.pairs
-    ]
+        for pair in comparison.pairs
+    )
+    value, ends = ("value", MEASURES[comparison.measure].meaning), (interval_title(comparison.level), "")
+    p = ("p", "Holm-corrected for the number of pairs")
     return {
         "title": comparison_title(comparison),
-        "ranking": Table(
-            (("system", ""), ("group", ""), ("value", MEASURES[comparison.measure].meaning), ("95 % interval", "")),
-            tuple(ranking),
-            1,
-        ),
-        "pairs": Table(
-            (
-                ("difference", ""),
-                ("value", ""),
-                ("95 % interval", ""),
-                ("p", "Holm-corrected for the number of pairs"),
-            ),
-            tuple(pairs),
-            1,
-        ),
+        "ranking": HtmlTable((("system", ""), ("group", ""), value, ends), ranking, 1),
+        "pairs": HtmlTable((("difference", ""), ("value", ""), ends, p), pairs, 1),
     }
 
 
 def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     """Which system discloses least, and whether the trials tell it from the others."""
     sentences, least = [], {}
-    for one in comparisons:
-        first = [entry.system for entry in one.ranking if entry.group == one.ranking[0].group]
-        least[one.ranking[0].system] = True
-        on = ", ".join(one.labels.values())
-        title, count = MEASURES[one.measure].title + (f" ({on})" if on else ""), len(one.ranking)
-        if len(first) == 1:
-            sentences.append(
-                f"By {title}, {first[0]} discloses least of {count} systems, and chance does not explain it."
-            )
-        else:
-            sentences.append(
-                f"By {title}, {first[0]} discloses least of {count} systems, but these trials do not tell it from "
-                f"{', '.join(first[1:])}."
-            )
+    for comparison in comparisons:
+        first, *rest = comparison.ranking
+        same = [system.system for system in rest if system.group == first.group]
+        least[first.system] = True
+        data = ", ".join(comparison.labels.values())
+        title = MEASURES[comparison.measure].title + (f" ({data})" if data else "")
+        claim = f"By {title}, {first.system} discloses least of {len(comparison.ranking)} systems"
+        sentences.append(
+            f"{claim}, but these trials do not tell it from {', '.join(same)}."
+            if same
+            else f"{claim}, and chance does not explain it."
+        )
     headline = (
         f"{next(iter(least))} discloses least" if len(least) == 1 else "The measures disagree on which discloses least"
     )
     sentences.append(
-        "To disclose less than others is not yet to protect: that is for the results of each system to say."
+        "A system that discloses less than others need not protect well; each system's results say whether it does."
     )
     return Verdict("described", headline, " ".join(sentences))

@@ -19,10 +19,10 @@ Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 @contextmanager
 def figure_processes(number: int | None = None) -> Iterator[Each]:
-    """Something to use as `map`, which shares the work out among processes that live as long as the block.
+    """Provide a `map` that divides the work among processes that live as long as the block.
 
-    They are started at once. On a machine with one core there are none. What one of them fails to do is done here, so
-    answers and errors are those of `map`.
+    They are started at once. On a machine with one core there are none. What a process fails to do is done here, so
+    results and errors are those of `map`.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def figure_processes(number: int | None = None) -> Iterator[Each]:
             helper.start()
         for _, theirs in pipes:
             theirs.close()
-        yield lambda work, jobs: _shared_out(work, list(jobs), [ours for ours, _ in pipes])
+        yield lambda work, jobs: _distributed(work, list(jobs), [ours for ours, _ in pipes])
     finally:
         for helper in helpers:
             if helper.pid is not None:
@@ -50,9 +50,9 @@ def figure_processes(number: int | None = None) -> Iterator[Each]:
                 helper.join()
 
 
-def _shared_out(work: Callable[[Any], Any], jobs: Sequence[Any], helpers: Sequence[Connection]) -> list[Any]:
-    """What `work` gives for each job: whoever has finished one gets the next."""
-    found: dict[int, Any] = {}
+def _distributed(work: Callable[[Any], Any], jobs: Sequence[Any], helpers: Sequence[Connection]) -> list[Any]:
+    """The result of `work` for each job; a process that has finished one gets the next."""
+    results: dict[int, Any] = {}
     left, idle, busy = deque(range(len(jobs))), list(helpers), dict[Any, int]()
     while busy or (idle and left):
         while idle and left:
@@ -64,15 +64,15 @@ def _shared_out(work: Callable[[Any], Any], jobs: Sequence[Any], helpers: Sequen
         for helper in answered:
             at = busy.pop(helper)
             try:
-                found[at] = helper.recv()
+                results[at] = helper.recv()
                 idle.append(helper)
             except (EOFError, OSError):
                 continue
-    return [found[at] if at in found else work(job) for at, job in enumerate(jobs)]
+    return [results[at] if at in results else work(job) for at, job in enumerate(jobs)]
 
 
 def _serve(asked: Connection) -> None:
-    """Do what is asked until nobody is there to ask; a helper that cannot do something ends without a word."""
+    """Answer jobs until the other end is closed; a process that fails ends silently."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
     try:
         _make_ready()

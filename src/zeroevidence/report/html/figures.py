@@ -1,4 +1,4 @@
-"""Figures of a report as inline SVG, and what their curves hold, for reading values off."""
+"""Figures of a report as inline SVG, and the values of their curves for reading off."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from zeroevidence.plot.names import row_names
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.readable_curves import Panel, readable_panels
 
-# What one person may ask first; the other kinds follow in their own order.
+# What people ask first; the other kinds follow in their usual order.
 _FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-identities", "eer-lid", "ece", "histogram")
 _WIDTH = 4.6  # inches: room for the names of several rows
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
-_TALL = 1.4  # times as high as wide: such a figure needs a row of its own
+_TALL = 1.4  # times as high as wide: such a figure takes the whole width
 _OVER_SYSTEMS = ("bars", "eer-lid", "scatter")
 _SHADED = ("similarity", "t-dcf-surface")
 # Of an attribute the two kinds of scores are of two classes, not of pairs of recordings.
@@ -41,7 +41,7 @@ _ATTRIBUTE_CAPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """One figure: `svg` is markup of ours, everything else is text."""
 
     id: str
@@ -57,8 +57,8 @@ class Figure:
 
 def draw_figures(
     rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False, each: Each = map
-) -> tuple[list[Figure], dict[str, list[Panel]]]:
-    """Every figure that these results allow, and the curves of those that can be read off.
+) -> tuple[list[ReportFigure], dict[str, list[Panel]]]:
+    """Draw every figure that these results allow; return them with the curves of those that can be read off.
 
     Curves of several rows share a figure: the strongest attacker, the others on the same system, its bounds, and the
     strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side. `each`
@@ -71,20 +71,20 @@ def draw_figures(
     rows = together if about_attribute else list(rows)
     kinds = available([*rows, *mapped]) if rows or mapped else []
     order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
-    wanted = []
+    jobs = []
     for kind in order:
         shown = mapped if kind == "map" else _rows_for(kind, rows, together, strong)
         if not shown or (kind in _OVER_SYSTEMS and len(shown) < 2):
             continue
-        others = mapped if kind == "map" else rows
-        words = "" if len(shown) > 1 or len(others) == 1 else f"Shown: {_words(others, shown[0])}."
-        wanted.append(_Wanted(kind, tuple(map(_drawable, shown)), words, hide, about_attribute))
-    drawn = list(each(_figure, wanted))
+        candidates = mapped if kind == "map" else rows
+        shows = "" if len(shown) > 1 or len(candidates) == 1 else f"Shown: {_row_name(candidates, shown[0])}."
+        jobs.append(_FigureJob(kind, tuple(map(_drawable, shown)), shows, hide, about_attribute))
+    drawn = list(each(_figure, jobs))
     return [figure for figure, _ in drawn], {figure.id: panels for figure, panels in drawn if panels}
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _FigureJob:
     """A figure to be drawn."""
 
     kind: str
@@ -95,33 +95,33 @@ class _Wanted:
 
 
 def _drawable(row: Evaluation) -> Evaluation:
-    """A row without what no figure shows, which would only be carried from process to process."""
+    """A row without the parts that no figure shows, which need not be sent to another process."""
     return replace(row, replicates=None, scores=None)
 
 
-def _figure(wanted: _Wanted) -> tuple[Figure, list[Panel]]:
+def _figure(job: _FigureJob) -> tuple[ReportFigure, list[Panel]]:
     from markupsafe import Markup
 
-    kind = KINDS[wanted.kind]
-    drawn = draw(kind.name, wanted.rows, hide=wanted.hide, width=_WIDTH if kind.together else None)
+    kind = KINDS[job.kind]
+    drawn = draw(kind.name, job.rows, hide=job.hide, width=_WIDTH if kind.together else None)
     svg = svg_text(drawn, name=kind.name, title=kind.title)
     panels = readable_panels(drawn, kind.name)
     width, height = drawn.get_size_inches()
-    made = Figure(
+    figure = ReportFigure(
         f"figure-{kind.name}",
         kind.title,
-        _ATTRIBUTE_CAPTIONS.get(kind.name, kind.caption) if wanted.about_attribute else kind.caption,
-        wanted.shows,
+        _ATTRIBUTE_CAPTIONS.get(kind.name, kind.caption) if job.about_attribute else kind.caption,
+        job.shows,
         Markup(svg),  # made by us; names in it are escaped where it is written
         wide=bool(width > 5.0 or height > _TALL * width),
         dense=bool(width > 4.0),
         shaded=kind.name in _SHADED,
         readable=bool(panels),
     )
-    return made, panels
+    return figure, panels
 
 
-def _words(rows: Sequence[Evaluation], row: Evaluation) -> str:
+def _row_name(rows: Sequence[Evaluation], row: Evaluation) -> str:
     return next(name for name, other in zip(row_names(rows), rows, strict=True) if other is row)
 
 
@@ -152,13 +152,13 @@ def _of_attribute(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluati
         for i in same:
             systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
         first = [finding.strongest, *([] if finding.control is None else [finding.control])]
-        others = [chosen(rows, own, finding.chance) for own in systems.values() if not set(own) & set(first)]
-        same = sorted([*first, *others][:_MOST])
+        rest = [chosen(rows, places, finding.chance) for places in systems.values() if not set(places) & set(first)]
+        same = sorted([*first, *rest][:_MOST])
     return [rows[i] for i in same]
 
 
 def _same_attribute(row: Evaluation, other: Evaluation) -> bool:
-    """Whether a row tests how well the same attribute is told in the same data."""
+    """Whether a row is about the same attribute in the same data."""
     return (
         row.about.role in ("attack", "control")
         and row.about.attribute == other.about.attribute
@@ -171,16 +171,16 @@ def _chosen(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
     if len(rows) <= _MOST:
         return list(rows)
     strong = rows[finding.strongest]
-    wanted = [finding.strongest, *(i for i in (finding.control, finding.floor) if i is not None)]
-    wanted += [
+    places = [finding.strongest, *(i for i in (finding.control, finding.floor) if i is not None)]
+    places += [
         i
         for i, row in enumerate(rows)
         if row.about.role == "attack"
         and row.labels.get("system") == strong.labels.get("system")
         and same_setting(row, strong)
     ]
-    kept = list(dict.fromkeys([*wanted, *finding.by_system]))[:_MOST]
-    return [rows[i] for i in sorted(kept)]
+    first = list(dict.fromkeys([*places, *finding.by_system]))[:_MOST]
+    return [rows[i] for i in sorted(first)]
 
 
 def plain_panels(readoff: dict[str, list[Panel]]) -> dict[str, Any]:

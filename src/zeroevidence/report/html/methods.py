@@ -1,4 +1,4 @@
-"""How the numbers of a report were computed, in sentences that follow from the results themselves."""
+"""The methods section of a report, made from the set-up of its results."""
 
 from __future__ import annotations
 
@@ -7,43 +7,46 @@ from collections.abc import Iterator, Sequence
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.verdict.phrases import outside
+from zeroevidence.uncertainty.level import alpha, percent
 
 _ATTRIBUTES = (
     "Attributes: classifiers learned to tell the classes from recordings protected in the same way, of people "
-    "whom the protection had not seen, and were tested on others again. Their scores for one class against the "
+    "whom the protection had not seen, and were tested on yet other people. Their scores for one class against the "
     "rest are turned into likelihood ratios by the calibration that suits the attacker best (pool adjacent "
-    "violators). Expected disclosure (D_ECE) is what a recording tells about the class, averaged over all prior "
+    "violators). Expected disclosure (D_ECE) is the evidence of a recording about the class, averaged over all prior "
     "beliefs."
 )
 _CHOICE = (
-    "The attacker that speaks for all was chosen on the people that attackers learned from, each of whom was held out "
-    "in turn; so were the settings of each attacker. The tested people chose nothing. Stronger attackers than these "
-    "may exist."
+    "The attacker whose numbers are reported was chosen on the people that attackers learned from, each of whom was "
+    "held out in turn; so were the settings of each attacker. The tested people had no part in any choice. Stronger "
+    "attackers than these may exist."
 )
 _PAIRS = (
     "Comparisons one at a time: scores of pairs of one person (target) and of two (nontarget) are turned into "
     "likelihood ratios by the calibration that suits the attacker best (pool adjacent violators), equal scores "
-    "always taken together. Expected disclosure (D_ECE) is what a comparison tells, averaged over all prior "
-    "beliefs; the worst case and its tag are about the most telling comparison."
+    "always taken together. Expected disclosure (D_ECE) is the evidence of a comparison, averaged over all prior "
+    "beliefs; the worst case and its tag are about the comparison with the strongest evidence."
 )
 _LLRS = (
     "Likelihood ratios: scores were turned into them by a logistic calibration that was fitted on other data. Cllr, "
-    "devPAV and the bounds of what they may say (ELUB) are about these; Tippett curves show them as they are."
+    "devPAV and the bounds within which they are supported by the data (ELUB) are about these; Tippett curves show "
+    "them as they are."
 )
 _SPOOFING = (
     "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "
     "(t-DCF) weighs the errors of both by their priors and costs; its minimum is over the countermeasure's "
     "threshold, and 1 is the cost with a useless countermeasure."
 )
-_NULL = (
-    "What shows if nothing leaked (the null) is the same measure after exchanging who is who, many times; its "
-    "mean, the level that 95 % of these repetitions stay below, and p, the share that reach the observed value. "
-    "The verdict tests all attackers together, so the chance that it calls anything a leak where nothing leaks is"
-    " at most 5 %."
+_NULL = (  # with the level and how often a test may be wrong
+    "The value if nothing leaked (the null) is that of the same measure after permuting the identities of speakers, "
+    "many times: its mean, the value that {level} of these repetitions stay below, and p, the share that reach the "
+    "observed value. "
+    "The verdict tests all attackers together, so the chance that it calls anything a leak where nothing leaks is "
+    "at most {alpha}."
 )
 _BOUNDS = {
     "control": "unprotected voices show that the attack works at all",
-    "floor": "noise in the place of voices shows what the same search finds where there is nothing to find",
+    "floor": "noise in the place of voices shows the result of the same search where there is nothing to find",
 }
 _OUTSIDE = (
     " Some values lie outside their intervals: measures after the best calibration are too favourable to the "
@@ -52,7 +55,7 @@ _OUTSIDE = (
 
 
 def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
-    """Paragraphs on what was done; only on what the rows say was done."""
+    """Return paragraphs on the methods that the rows were computed with."""
     return list(_paragraphs(rows, names))
 
 
@@ -70,17 +73,23 @@ def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[st
         yield _search(rows)
     if "tdcf_min" in names:
         yield _SPOOFING
-    if any(one.low is not None for row in rows for one in row.metrics.values()):
+    results = [result for row in rows for result in row.metrics.values()]
+    if any(result.low is not None for result in results):
         yield _intervals(rows)
-    if any(one.null is not None for row in rows for one in row.metrics.values()):
-        yield _NULL
-    bounds = [words for role, words in _BOUNDS.items() if any(row.about.role == role for row in rows)]
+    if any(result.null is not None for result in results):
+        levels = sorted({row.setup.level for row in rows})
+        yield _NULL.format(level=_listed(levels), alpha=_listed([alpha(level) for level in levels]))
+    bounds = [text for role, text in _BOUNDS.items() if any(row.about.role == role for row in rows)]
     if bounds:
         yield f"Bounds: {', '.join(bounds)}."
     seeds = sorted({row.setup.seed for row in rows if row.setup.recorded is None})
     if seeds:
-        said = ", ".join(f"seed {seed}" for seed in seeds)
-        yield f"Random choices are fixed ({said}); the same input gives the same numbers."
+        named = ", ".join(f"seed {seed}" for seed in seeds)
+        yield f"Random choices are fixed ({named}); the same input gives the same numbers."
+
+
+def _listed(levels: Sequence[float]) -> str:
+    return " or ".join(map(percent, levels))
 
 
 def _search(rows: Sequence[Evaluation]) -> str:
@@ -97,7 +106,7 @@ def _intervals(rows: Sequence[Evaluation]) -> str:
     units = sorted({row.setup.intervals.unit for row in rows if row.setup.intervals is not None})
     by = f" by {' or '.join(unit.replace('-', ' ') for unit in units)}" if units else ""  # older files do not say
     return (
-        f"Intervals cover 95 % and come from resampling{by}: "
+        f"Intervals cover {_listed(sorted({row.setup.level for row in rows}))} and come from resampling{by}: "
         "recordings of one person are alike, so where people are known, people are drawn and not single scores."
-        + (_OUTSIDE if any(outside(one) for row in rows for one in row.metrics.values()) else "")
+        + (_OUTSIDE if any(outside(result) for row in rows for result in row.metrics.values()) else "")
     )

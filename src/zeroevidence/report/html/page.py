@@ -12,6 +12,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,18 +24,21 @@ from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.plot.names import row_names
 from zeroevidence.report.bibliography.sentences import references
-from zeroevidence.report.html import content
+from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.figures import draw_figures, plain_panels
 from zeroevidence.report.html.methods import describe_methods
+from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
 from zeroevidence.report.html.pseudonyms import hidden
 from zeroevidence.report.inputs import Card
-from zeroevidence.report.layout.formatting import label_words
+from zeroevidence.report.layout.flags import raised_flags
+from zeroevidence.report.layout.formatting import common_level, interval_title
+from zeroevidence.report.layout.labels import label_text
 from zeroevidence.report.tables.comparisons import comparison_notes
-from zeroevidence.report.tables.several_recordings import NOTE, untried_words
+from zeroevidence.report.tables.several_recordings import NOTE, untried_numbers
 from zeroevidence.report.verdict import Verdict, verdict
-from zeroevidence.report.verdict.learning_curves import growths
+from zeroevidence.report.verdict.learning_curves import learning_curves
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -87,79 +91,79 @@ def to_html(
     environment = templates()
     if hide:
         rows = hidden(rows)
-    words = verdict(rows) if rows else comparison_verdict(comparisons)
-    measured = content.shown_measures(rows, measures)
-    told = [*measured, *(one.measure for one in comparisons)]
+    findings = verdict(rows) if rows else comparison_verdict(comparisons)
+    shown = report_measures(rows, measures)
+    named = [*shown, *(comparison.measure for comparison in comparisons)]
     script = template_text("report.js")
+    signatures = [result.signature for result in (*rows, *comparisons)]
     context = {
         "title": title or _title(rows),
         "subtitle": _subtitle(rows),
         "version": __version__,
         "policy": policy(script),
-        "css": _own(template_text("report.css")),
-        "script": _own(script),
-        "verdict": words,
+        "css": _markup(template_text("report.css")),
+        "script": _markup(script),
+        "verdict": findings,
         "n_rows": len(rows),
         "hide": hide,
-        **_of_cards(rows, cards, words),
+        **_attackers(rows, cards, findings),
         "protectors": [_card(card, _PROTECTOR_FIELDS) for card in protectors],
-        **_of_rows(rows, words, measured, hide=hide, each=each),
-        "comparisons": [comparison_tables(one) for one in comparisons],
+        **_results(rows, findings, shown, hide=hide, each=each),
+        "comparisons": [comparison_tables(comparison) for comparison in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
-        "methods": describe_methods(rows, told),
-        "references": references(told),
+        "methods": describe_methods(rows, named),
+        "references": references(named),
         "command": command,
-        "signatures": list(dict.fromkeys([row.signature for row in rows] + [one.signature for one in comparisons])),
-        "environment": environment_words(),
+        "signatures": list(dict.fromkeys(signatures)),
+        "environment": environment_versions(),
     }
     context["sections"] = _sections(context)
     return environment.get_template("report.html").render(context).lstrip()
 
 
-def _of_rows(
-    rows: Sequence[Evaluation], words: Verdict, measured: Sequence[str], *, hide: bool, each: Each
+def _results(
+    rows: Sequence[Evaluation], findings: Verdict, measures: Sequence[str], *, hide: bool, each: Each
 ) -> dict[str, Any]:
     """What the template shows of the results."""
-    finding = words.finding
+    finding = findings.finding
     if finding is None:
-        nothing = {
-            "rows": None,
-            "people": None,
+        empty = dict.fromkeys(("rows", "people", "recordings", "effort"))
+        return {
+            **empty,
+            "numbers": [],
+            "flags": [],
+            "figures": [],
             "people_left": 0,
-            "recordings": None,
-            "ladder": None,
-            "shared_words": "",
+            "shared_labels": "",
             "readoff": "",
         }
-        return {"numbers": [], "cautions": [], "figures": [], **nothing}
-    numbers = content.numbers(rows, finding, measured)
-    people, people_left = content.people_table(rows, finding)
-    figures, readoff = draw_figures(rows, finding, hide=hide, each=each)
+    numbers = headline_numbers(rows, finding, measures)
+    people, people_left = tables.people_table(rows, finding)
+    figures, curves = draw_figures(rows, finding, hide=hide, each=each)
     return {
         "numbers": numbers,
+        "columns": [column for column in REPORT_COLUMNS if any(column.title in dict(n.columns) for n in numbers)],
+        "interval_title": interval_title(common_level(rows)),
         "strong": finding.strongest,
-        "row_words": row_names(rows)[finding.strongest],
-        "has_bounds": any(one.bounds for one in numbers),
-        "has_null": any(one.null for one in numbers),
-        "has_plain": any(one.plain for one in numbers),
-        "has_noise": any(one.noise for one in numbers),
-        "cautions": content.cautions(rows),
+        "row_name": row_names(rows)[finding.strongest],
+        **{f"has_{part}": any(getattr(n, part) for n in numbers) for part in ("bounds", "null", "plain", "noise")},
+        "flags": raised_flags(rows),
         "people": people,
         "people_left": people_left,
-        "recordings": content.recordings_table(rows, finding),
-        "recordings_note": f"{NOTE} {untried_words(rows)}".strip(),
-        "ladder": content.ladder_table(rows),
-        "growths": growths(rows[finding.strongest]),
-        "rows": content.all_rows(rows, finding.strongest if len(rows) > 1 else None, measured),
-        "shared_words": content.shared_words(rows),
+        "recordings": tables.recordings_table(rows, finding),
+        "recordings_note": f"{NOTE} {untried_numbers(rows)}".strip(),
+        "effort": tables.effort_table(rows),
+        "learning_curves": learning_curves(rows[finding.strongest]),
+        "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures),
+        "shared_labels": tables.shared_labels(rows),
         "figures": figures,
-        "readoff": _own(_json(plain_panels(readoff))) if readoff else "",
+        "readoff": _markup(_json(plain_panels(curves))) if curves else "",
     }
 
 
-def _of_cards(rows: Sequence[Evaluation], cards: Sequence[Card | None], words: Verdict) -> dict[str, Any]:
+def _attackers(rows: Sequence[Evaluation], cards: Sequence[Card | None], findings: Verdict) -> dict[str, Any]:
     """What the template shows of the attackers."""
-    strong = None if words.finding is None else words.finding.strongest
+    strong = None if findings.finding is None else findings.finding.strongest
     card = cards[strong] if strong is not None and len(cards) > strong else None
     return {
         "card": _card(card),
@@ -187,14 +191,14 @@ def _engine(folders: tuple[Path, ...]) -> Environment:
         loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_shown,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _shown(value: object) -> object:
-    """What a template writes: of text from outside no control characters."""
+def _printable(value: object) -> object:
+    """The value as a template writes it: text from outside without control characters."""
     return value if not isinstance(value, str) or hasattr(value, "__html__") else printable(value)
 
 
@@ -212,18 +216,16 @@ def policy(script: str) -> str:
     )
 
 
-def environment_words() -> list[str]:
+def environment_versions() -> list[str]:
     """Versions of what computed and drew the report."""
-    words = [f"zeroevidence {__version__}", f"{platform.python_implementation()} {platform.python_version()}"]
+    versions = [f"zeroevidence {__version__}", f"{platform.python_implementation()} {platform.python_version()}"]
     for name in _PACKAGES:
-        try:
-            words.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return words
+        with suppress(PackageNotFoundError):
+            versions.append(f"{name} {version(name)}")
+    return versions
 
 
-def _own(text: str) -> str:
+def _markup(text: str) -> str:
     """Text of ours, or made safe by us, that the template must not escape."""
     from markupsafe import Markup
 
@@ -251,35 +253,34 @@ def _subtitle(rows: Sequence[Evaluation]) -> str:
     if datasets:
         parts.append(f"{'data' if len(datasets) == 1 else 'data sets'}: {', '.join(datasets[:6])}")
     parts.append("one result" if len(rows) == 1 else f"{len(rows)} results")
-    for name, words in (("speakers", "speakers"), ("trials", "recordings"), ("identities", "known people")):
+    for name, noun in (("speakers", "speakers"), ("trials", "recordings"), ("identities", "known people")):
         counts = {row.counts[name] for row in rows if name in row.counts}
         if len(counts) == 1:
-            parts.append(f"{counts.pop()} {words}")
+            parts.append(f"{counts.pop()} {noun}")
     return " · ".join(parts)
 
 
-def _card(card: Card | None, wanted: Sequence[str] = _ATTACKER_FIELDS) -> dict[str, Any] | None:
+def _card(card: Card | None, names: Sequence[str] = _ATTACKER_FIELDS) -> dict[str, Any] | None:
     if card is None:
         return None
-    fields = [(name, card[name]) for name in wanted if card.get(name)]
+    fields = [(name, card[name]) for name in names if card.get(name)]
     return {"name": card.get("name", ""), "fields": [(name.replace("_", " "), value) for name, value in fields]}
 
 
-def _card_table(rows: Sequence[Evaluation], cards: Sequence[Card | None]) -> content.Table | None:
+def _card_table(rows: Sequence[Evaluation], cards: Sequence[Card | None]) -> tables.HtmlTable | None:
     """All attackers side by side, the same one once."""
-    lines: dict[tuple[str, ...], list[int]] = {}
+    positions: dict[tuple[str, ...], list[int]] = {}
     for position, (row, card) in enumerate(zip(rows, cards, strict=False), 1):
         if card is not None:
-            name = label_words(row, "attacker")
-            lines.setdefault((name, *(str(card.get(column, "")) for column in _CARD_COLUMNS)), []).append(position)
-    if not lines:
+            texts = (label_text(row, "attacker"), *(str(card.get(column, "")) for column in _CARD_COLUMNS))
+            positions.setdefault(texts, []).append(position)
+    if not positions:
         return None
     body = tuple(
-        (*(content.Cell(text) for text in texts), content.Cell(", ".join(map(str, whose))))
-        for texts, whose in lines.items()
+        tuple(map(tables.Cell, (*texts, ", ".join(map(str, numbers))))) for texts, numbers in positions.items()
     )
     headings = ("attacker", *(name.replace("_", " ") for name in _CARD_COLUMNS), "rows")
-    return content.Table(tuple((name, "") for name in headings), body, len(headings))
+    return tables.HtmlTable(tuple((name, "") for name in headings), body, len(headings))
 
 
 def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -288,7 +289,7 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("attackers", "Who attacks", context["cards"] or context["attackers"]),
         ("numbers", "Numbers", context["numbers"]),
         ("warnings", "Keep in mind", context["rows"]),
-        ("strength", "How hard they tried", context["ladder"]),
+        ("strength", "Training effort", context["effort"]),
         ("recordings", "Several recordings", context["recordings"]),
         ("people", "People at risk", context["people"]),
         ("differences", "Differences", context["comparisons"]),
@@ -297,4 +298,4 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("methods", "Methods", True),
         ("reproduce", "Reproduce", True),
     )
-    return [(anchor, words) for anchor, words, there in names if there]
+    return [(anchor, title) for anchor, title, present in names if present]

@@ -1,4 +1,4 @@
-"""Rows without the names of people: replaced before anything is drawn or written, so that nothing can leak later."""
+"""Rows with numbers in place of people's names, replaced before anything is drawn or written."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Curves of a drawn figure with their places on the sheet, so that a page can show the values under the pointer.
+"""Curves of a drawn figure with their coordinates on the page, so that a page can show the values under the pointer.
 
-They are taken from what was drawn, so what is read off is what is seen, whatever the kind of figure.
+They are taken from the drawn figure, so the values are those that are seen, whatever the kind of figure.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS = 240
+_Writer = Callable[[float], float]
+_Drawn = tuple[str, str, bool, FloatArray, FloatArray]  # name, colour, whether in steps, and values
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReadableCurve:
     """One curve: where its points lie, and their values as they are written."""
 
     name: str
@@ -42,7 +44,7 @@ class Panel:
     box: tuple[float, float, float, float]
     x: str
     y: str
-    lines: tuple[Line, ...]
+    lines: tuple[ReadableCurve, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -50,7 +52,7 @@ class Panel:
             "box": self.box,
             "x": self.x,
             "y": self.y,
-            "lines": [{name: getattr(line, name) for name in Line.__slots__} for line in self.lines],
+            "lines": [{name: getattr(line, name) for name in ReadableCurve.__slots__} for line in self.lines],
         }
 
 
@@ -73,7 +75,7 @@ def readable_panels(figure: Figure, kind: str) -> list[Panel]:
 
 
 def _names(figure: Figure) -> dict[str, str]:
-    """What a legend calls a colour: a dashed line without a name of its own belongs to the solid one."""
+    """The legend's name of each colour: a dashed line without a name belongs to the solid one."""
     from matplotlib.colors import to_hex
 
     names: dict[str, str] = {}
@@ -96,12 +98,12 @@ def _box(ax: Axes, figure: Figure) -> tuple[float, float, float, float]:
     return round(left, 1), round(top, 1), round(right, 1), round(bottom, 1)
 
 
-def _lines(ax: Axes, kind: str, named: dict[str, str], figure: Figure) -> list[Line]:
+def _lines(ax: Axes, kind: str, named: dict[str, str], figure: Figure) -> list[ReadableCurve]:
     from matplotlib.colors import to_hex
     from matplotlib.container import BarContainer
     from matplotlib.patches import StepPatch
 
-    found: list[tuple[str, str, bool, FloatArray, FloatArray]] = []
+    curves: list[_Drawn] = []
     for drawn in ax.get_lines():
         x, y = (np.asarray(values, dtype=float) for values in drawn.get_data())
         spans_axes = drawn.get_transform() != ax.transData  # a rule across the whole panel, as axhline draws
@@ -111,28 +113,23 @@ def _lines(ax: Axes, kind: str, named: dict[str, str], figure: Figure) -> list[L
         name = named.get(colour, "") if label.startswith("_") else _short(label)
         if label.startswith("_") and drawn.is_dashed():
             name = f"{name} (dashed)".strip()
-        found.append((name, colour, drawn.get_drawstyle() == "steps-post", x, y))
+        curves.append((name, colour, drawn.get_drawstyle() == "steps-post", x, y))
     for patch in ax.patches:
         if isinstance(patch, StepPatch) and not str(patch.get_label()).startswith("_"):
             values, edges, _ = patch.get_data()
-            found.append((_short(str(patch.get_label())), to_hex(patch.get_edgecolor()), True, edges[:-1], values))
+            curves.append((_short(str(patch.get_label())), to_hex(patch.get_edgecolor()), True, edges[:-1], values))
     for bars in ax.containers:
         if isinstance(bars, BarContainer) and kind == "lid-histogram":
             centre = np.array([bar.get_x() + bar.get_width() / 2.0 for bar in bars])
             height = np.array([bar.get_height() for bar in bars])
-            found.append(("", to_hex(bars[0].get_facecolor()), False, centre, height))
-    written = _writer(ax.xaxis, kind), _writer(ax.yaxis, kind)
-    lines = [_line(one, ax, figure, written) for one in found]
+            curves.append(("", to_hex(bars[0].get_facecolor()), False, centre, height))
+    writers = _writer(ax.xaxis, kind), _writer(ax.yaxis, kind)
+    lines = [_line(curve, ax, figure, writers) for curve in curves]
     return [line for line in lines if line is not None]
 
 
-Write = Callable[[float], float]
-
-
-def _line(
-    found: tuple[str, str, bool, FloatArray, FloatArray], ax: Axes, figure: Figure, written: tuple[Write, Write]
-) -> Line | None:
-    name, colour, step, x, y = found
+def _line(curve: _Drawn, ax: Axes, figure: Figure, writers: tuple[_Writer, _Writer]) -> ReadableCurve | None:
+    name, colour, step, x, y = curve
     keep = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if len(keep) > _POINTS:
         keep = keep[np.unique(np.linspace(0, len(keep) - 1, _POINTS).astype(int))]
@@ -144,14 +141,14 @@ def _line(
     if np.count_nonzero(inside) < 2:
         return None
     keep = keep[inside]
-    return Line(
+    return ReadableCurve(
         name,
         colour,
         step,
         _rounded(px[inside]),
         _rounded(py[inside]),
-        tuple(written[0](v) for v in x[keep].tolist()),
-        tuple(written[1](v) for v in y[keep].tolist()),
+        tuple(writers[0](v) for v in x[keep].tolist()),
+        tuple(writers[1](v) for v in y[keep].tolist()),
     )
 
 
@@ -159,7 +156,7 @@ def _rounded(values: FloatArray) -> tuple[float, ...]:
     return tuple(round(v, 1) for v in values.tolist())
 
 
-def _writer(axis: Any, kind: str) -> Write:
+def _writer(axis: Any, kind: str) -> _Writer:
     """How an axis writes its values: shares as percent, normal deviates as the rates they stand for."""
     from matplotlib.ticker import FuncFormatter
 

@@ -1,19 +1,36 @@
-"""Plain tables, and how Markdown writes them."""
+"""A table of text, and how Markdown and CSV write tables."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from zeroevidence.evaluation.rows.printable import printable
+from zeroevidence.report.layout.formatting import one_line
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Headings and cells as they are shown; the first `n_text` columns are text, the others numbers.
+    """Headings and cells as they are shown.
 
-    A line end in a cell says where it may be broken. `numbers` are those of the rows, where something refers to them.
-    `parts` are titles within the table, by the line of the body that they stand above.
+    Parameters
+    ----------
+    title
+        Stands above the table; empty for none.
+    headings
+        One for each column.
+    body
+        Cells by row. A line end in a cell says where it may be broken.
+    n_text
+        The first so many columns are names, the others numbers.
+    numbers
+        Those of the rows, where something refers to them.
+    parts
+        Titles within the table, by the line of the body that they stand above.
+    sentences
+        One on each row, for text alone.
     """
 
     title: str
@@ -22,10 +39,11 @@ class Grid:
     n_text: int
     numbers: tuple[int, ...] = ()
     parts: Mapping[int, str] = field(default_factory=dict)
+    sentences: tuple[str, ...] = ()
 
 
 def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Tables in Markdown, signatures as code."""
+    """Return tables in Markdown, signatures as code."""
     parts = []
     for grid in grids:
         rule = ("---",) * grid.n_text + ("---:",) * (len(grid.headings) - grid.n_text)
@@ -34,9 +52,8 @@ def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: S
         if grid.numbers:
             first = ("#", "---:", *map(str, grid.numbers))
             table = [(number, *line) for number, line in zip(first, table, strict=True)]
+        parts += [f"**{_markdown_escape(grid.title)}**"] if grid.title else []
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in table))
-        if grid.title:
-            parts.insert(-1, f"**{_markdown_escape(grid.title)}**")
     parts += [_markdown_escape(note) for note in notes]
     if signatures:
         parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in signatures))
@@ -51,6 +68,13 @@ def _markdown_escape(text: str) -> str:
     return "".join(_MARKDOWN.get(c, c) for c in one_line(text)).replace("](", "]\\(")
 
 
-def one_line(text: str) -> str:
-    """Text without line ends and signs that are not seen."""
-    return " ".join(printable(text).split())
+def records_to_csv(records: Sequence[Mapping[str, object]]) -> str:
+    """Return records as CSV at full precision, a column for each name that any of them has."""
+    from zeroevidence.data.files.csv_cells import escape_cell  # brings polars
+
+    buffer = io.StringIO()
+    names = list(dict.fromkeys(name for record in records for name in record))
+    writer = csv.DictWriter(buffer, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: escape_cell(value) for name, value in record.items()} for record in records)
+    return buffer.getvalue()

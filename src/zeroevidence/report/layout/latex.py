@@ -1,4 +1,4 @@
-"""Tables for LaTeX that fit between the margins of a page.
+"""Tables for LaTeX that fit the width of a page.
 
 Widths are those of Computer Modern in ten points, near enough: what does not fit in one line gets its interval below
 the value, and what does not fit then is continued in a second table with the same rows.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zeroevidence.report.layout.grid import Grid, one_line
+from zeroevidence.report.layout.formatting import one_line
+from zeroevidence.report.layout.grid import Grid
 
 TEXT_WIDTH = 345.0  # points: the text of an article in ten points, the narrowest of the usual pages
 _GAP = 12.0  # points between two columns
@@ -26,9 +27,9 @@ def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequ
 
 
 def text_width(text: str, *, small: bool = False) -> float:
-    """How wide a text is in points, as far as one can tell without LaTeX."""
-    own = sum(3.2 if c in _NARROW else 8.5 if c in _WIDE else 7.3 if c.isupper() else 5.1 for c in text)
-    return own * (_SMALL if small else 1.0)
+    """The width of a text in points, estimated without LaTeX."""
+    width = sum(3.2 if c in _NARROW else 8.5 if c in _WIDE else 7.3 if c.isupper() else 5.1 for c in text)
+    return width * (_SMALL if small else 1.0)
 
 
 def fitting(grid: Grid) -> list[Grid]:
@@ -43,18 +44,18 @@ def fitting(grid: Grid) -> list[Grid]:
     for count in range(1, len(places) + 1):
         share = -(-len(places) // count)
         parts = [places[i : i + share] for i in range(0, len(places), share)]
-        if all(used + sum(widths[i] for i in own) <= TEXT_WIDTH for own in parts):
+        if all(used + sum(widths[i] for i in part) <= TEXT_WIDTH for part in parts):
             break
     else:
         parts = [places[i : i + 1] for i in range(len(places))]
-    return [_columns(grid, own) for own in parts]
+    return [_columns(grid, part) for part in parts]
 
 
 def _columns(grid: Grid, places: Sequence[int]) -> Grid:
     """The table with its labels and only these of the other columns."""
-    kept = (*range(grid.n_text), *places)
-    body = tuple(tuple(line[i] for i in kept) for line in grid.body)
-    return replace(grid, headings=tuple(grid.headings[i] for i in kept), body=body)
+    columns = (*range(grid.n_text), *places)
+    body = tuple(tuple(line[i] for i in columns) for line in grid.body)
+    return replace(grid, headings=tuple(grid.headings[i] for i in columns), body=body)
 
 
 def _widths(grid: Grid) -> list[float]:
@@ -75,16 +76,11 @@ def _tabular(grid: Grid) -> list[str]:
             body += [r"\midrule"] * (place > 0) + [_across(grid, grid.parts[place])]
         body += [first + (f" % row {grid.numbers[place]}" if grid.numbers else ""), *rest]
     columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
-    title = _across(grid, grid.title)
+    fits = text_width(grid.title) <= TEXT_WIDTH
+    title = [_across(grid, grid.title) if fits else f"% {one_line(grid.title)}"] if grid.title else []
     return [
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
-        *(
-            [title]
-            if grid.title and text_width(grid.title) <= TEXT_WIDTH
-            else [f"% {one_line(grid.title)}"]
-            if grid.title
-            else []
-        ),
+        *title,
         r"\toprule",
         *_lines(grid.headings),
         r"\midrule",

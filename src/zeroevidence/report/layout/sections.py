@@ -1,4 +1,4 @@
-"""Which rows a table is of."""
+"""Rows divided into the tables that show them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ class Section:
 
 
 def sections(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[Section]:
-    """The tables that rows take: attackers with utility beside privacy, then the utility that fits none of them.
+    """Divide rows into tables: attackers with utility beside privacy, then the utility that fits none of them.
 
-    Of named measures, only rows that have one of them are shown, and of several tables each shows those that it has.
+    Where measures are named, only rows that have one of them are shown, and of several tables each shows those that it
+    has.
     """
-    lines = utility_beside(rows)
+    joined = utility_beside(rows)
     if measures is not None:
-        lines = [row for row in lines if any(name in row for name in measures)] or lines
-    apart = ([row for row in lines if (row.about.speech is not None) == useful] for useful in (False, True))
-    found = [own for own in apart if own]
-    if len(found) < 2 or measures is None:
-        return [Section(own, measures) for own in found]
-    return [Section(own, [name for name in measures if any(name in row for row in own)]) for own in found]
+        joined = [row for row in joined if any(name in row for name in measures)] or joined
+    attacks = [row for row in joined if row.about.speech is None]
+    utility = [row for row in joined if row.about.speech is not None]
+    parts = [part for part in (attacks, utility) if part]
+    if len(parts) < 2 or measures is None:
+        return [Section(part, measures) for part in parts]
+    return [Section(part, [name for name in measures if any(name in row for row in part)]) for part in parts]

@@ -1,29 +1,33 @@
-"""What is left of an attribute that is a number: bits, correlation and error of the attackers' guesses."""
+"""Evidence left about an attribute that is a number: bits, correlation and error of the attackers' guesses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.evaluation import Evaluation, joint_signature
+from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format, render
-from zeroevidence.report.layout.formatting import cell, flagged, heading, number, p_value, row_numbers, under_null
-from zeroevidence.report.layout.grid import Grid, grids_to_markdown
-from zeroevidence.report.layout.latex import grids_to_latex
+from zeroevidence.report.layout.flags import row_numbers
+from zeroevidence.report.layout.formatting import cells, heading, null_cell, number, p_value
+from zeroevidence.report.layout.grid import Grid
+from zeroevidence.report.tables.attribute_classes import render_attribute, verification_grid
 
 _MEASURES = ("attribute_bits", "attribute_correlation", "attribute_rank_correlation", "attribute_error")
-NOTES = (
-    "Bits are a lower bound on what vectors tell about the number, by the density of an attacker who learned from "
+_NOTES = (
+    "Bits are a lower bound on what vectors disclose about the number, by the density of an attacker who learned from "
     "vectors protected in the same way, of other people. Below 0 the attacker learned nothing that could be used.",
     "The attacker marked with * was chosen on the people that attackers learned from, by bits when these are held out "
-    "in turn; the tested people chose nothing.",
+    "in turn; the tested people had no part in the choice.",
     "Under the null, numbers are dealt to the tested people at random: bits are then below 0, because a density that "
     "is sure of the wrong number is worse than none.",
 )
 
 
 def render_attribute_numbers(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
-    """Rows of `zeroevidence.protect.assessment.assess_number`; JSON and CSV hold every attacker."""
+    """Return the tables of rows from `zeroevidence.protect.assessment.assess_number`.
+
+    JSON and CSV hold every attacker.
+    """
     check_format(format)
     if format in ("json", "csv"):
         return render(rows, format)
@@ -33,17 +37,10 @@ def render_attribute_numbers(rows: Sequence[Evaluation], format: str, signatures
         first.setdefault(row.labels.get("system", ""), row)
     verified = [row for row in rows if row.about.role == "utility"]
     chosen = list(first.values())
-    shown = [*chosen, *verified]
-    flags, own, numbers = flagged(shown), [row.signature for row in shown], row_numbers(shown)
-    grids = [_guesses(chosen, numbers[: len(chosen)])]
-    grids += [_null(chosen), _attackers(tested, first)]
-    grids += [_verification(verified, numbers[len(chosen) :])] if verified else []
-    grids = [grid for grid in grids if grid.body]
-    if format == "text":
-        from zeroevidence.report.text import grids_to_text
-
-        return grids_to_text(grids, NOTES, flags, own, all_of_them=signatures, joint=joint_signature(own))
-    return {"md": grids_to_markdown, "latex": grids_to_latex}[format](grids, [*NOTES, *map(str, flags)], own)
+    numbers = row_numbers([*chosen, *verified])
+    grids = [_guesses(chosen, numbers[: len(chosen)]), _null(chosen), _attackers(tested, first)]
+    grids.append(verification_grid(verified, numbers[len(chosen) :]))
+    return render_attribute(grids, format, _NOTES, [*chosen, *verified], each=signatures)
 
 
 def _guesses(chosen: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
@@ -53,20 +50,20 @@ def _guesses(chosen: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
             row.labels.get("system", ""),
             row.labels["attacker"],
             "" if row.about.development is None else number(row.about.development, "bit"),
-            *(cell(row.metrics.get(name), "\n") for name in _MEASURES),
+            *cells(row, _MEASURES),
         )
         for row in chosen
     )
-    title = f"What is left of {', '.join(filter(None, attributes))}"
+    title = f"Evidence left about {', '.join(filter(None, attributes))}"
     return Grid(title, ("system", "attacker", "bits, held out", *map(heading, _MEASURES)), body, 2, numbers)
 
 
 def _null(chosen: Sequence[Evaluation]) -> Grid:
-    """Measures when numbers are dealt at random, and how often they are as telling as observed."""
+    """Measures when numbers are dealt at random, and how often they are as large as observed."""
     body = tuple(
         (
             row.labels.get("system", ""),
-            *(under_null(row, name) for name in _MEASURES),
+            *(null_cell(row, name) for name in _MEASURES),
             p_value(row.metrics["attribute_bits"]),
         )
         for row in chosen
@@ -77,20 +74,13 @@ def _null(chosen: Sequence[Evaluation]) -> Grid:
 
 
 def _attackers(tested: Sequence[Evaluation], first: dict[str, Evaluation]) -> Grid:
-    found = {(row.labels["attacker"], row.labels.get("system", "")): row for row in tested}
+    by_attacker = {(row.labels["attacker"], row.labels.get("system", "")): row for row in tested}
     body = []
     for attacker in sorted({row.labels["attacker"] for row in tested}):
-        cells = []
+        texts = []
         for system, chosen in first.items():
-            row = found.get((attacker, system))
+            row = by_attacker.get((attacker, system))
             mark = " *" if chosen.labels["attacker"] == attacker else ""
-            cells.append("" if row is None else f"{float(row.metrics['attribute_bits']):.3f}{mark}")
-        body.append((attacker, *cells))
+            texts.append("" if row is None else f"{float(row.metrics['attribute_bits']):.3f}{mark}")
+        body.append((attacker, *texts))
     return Grid("Bits of every attacker on the tested people", ("attacker", *first), tuple(body), 1)
-
-
-def _verification(rows: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
-    measures = ("eer", "cllr_min")
-    body = tuple((row.labels.get("system", ""), *(cell(row.metrics[name], "\n") for name in measures)) for row in rows)
-    title = "Speaker verification, both sides protected"
-    return Grid(title, ("system", *map(heading, measures)), body, 1, numbers)

@@ -1,4 +1,4 @@
-"""What attackers learn who hold several recordings of one person, as tables show it: 3 and 10 beside 1."""
+"""Attackers who hold several recordings of one person: results with 3 and 10 recordings beside 1."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from zeroevidence.evaluation import Evaluation, MeasureResult, findings
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.layout.formatting import cell, heading, labelled, row_numbers
+from zeroevidence.report.layout.flags import row_numbers
+from zeroevidence.report.layout.formatting import cell, heading
 from zeroevidence.report.layout.grid import Grid
+from zeroevidence.report.layout.labels import row_labels
 
-_MEASURES = ("top1", "alid")
-TITLE = "Several recordings of one person"
+MEASURES_SHOWN = ("top1", "alid")
+_TITLE = "Several recordings of one person"
 NOTE = (
     "Recordings of one person have much in common, so the scores of several are added with less weight; how much less "
-    "was fitted on other people. Nobody who holds more knows less: an attacker may use fewer."
+    "was fitted on other people. With more recordings an attacker never learns less, since some can be left out."
 )
 
 
-def held_with(row: Evaluation) -> dict[int, int]:
+def places_held(row: Evaluation) -> dict[int, int]:
     """Numbers of recordings that tables show and that could be tried, with their places in the result."""
     held = () if row.recordings is None else row.recordings.held
     return {k: held.index(k) for k in SHOWN if k in held}
@@ -26,11 +28,15 @@ def held_with(row: Evaluation) -> dict[int, int]:
 
 def with_recordings(row: Evaluation, name: str, place: int) -> MeasureResult:
     """A measure at one number of recordings."""
-    found = row.recordings
-    assert found is not None
-    low, high = (getattr(found, f"{name}_{end}") for end in ("low", "high"))
-    at = None if low is None else low[place], None if high is None else high[place]
-    return MeasureResult(getattr(found, name)[place], MEASURES[name].unit, None, *at)
+    recordings = row.recordings
+    assert recordings is not None
+    low, high = (getattr(recordings, f"{name}_{end}") for end in ("low", "high"))
+    return MeasureResult(
+        getattr(recordings, name)[place],
+        MEASURES[name].unit,
+        low=None if low is None else low[place],
+        high=None if high is None else high[place],
+    )
 
 
 def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:
@@ -38,21 +44,21 @@ def recordings_grid(rows: Sequence[Evaluation]) -> Grid | None:
 
     The control stands beside them. None where nobody has several recordings.
     """
-    tried = [k for k in SHOWN if any(k in held_with(row) for row in rows)]
+    tried = [k for k in SHOWN if any(k in places_held(row) for row in rows)]
     if len(tried) < 2:
         return None
     if len(rows) == 1:
-        return _of_one(rows[0])
-    columns = labelled(rows).columns
-    headings = (*columns, *(f"{heading(name)} of {k}" for name in _MEASURES for k in tried))
-    chosen = [place for place in _told(rows) if len(held_with(rows[place])) > 1]
+        return _single_grid(rows[0])
+    columns = row_labels(rows).columns
+    headings = (*columns, *(f"{heading(name)} of {k}" for name in MEASURES_SHOWN for k in tried))
+    chosen = [place for place in _strongest(rows) if len(places_held(rows[place])) > 1]
     body = tuple((*(texts[place] for texts in columns.values()), *_cells(rows[place], tried)) for place in chosen)
-    own = row_numbers(rows)
-    return Grid(TITLE, headings, body, len(columns), tuple(own[place] for place in chosen) if own else ())
+    numbers = row_numbers(rows)
+    return Grid(_TITLE, headings, body, len(columns), tuple(numbers[place] for place in chosen) if numbers else ())
 
 
-def _told(rows: Sequence[Evaluation]) -> list[int]:
-    """Places of the rows that speak for the others."""
+def _strongest(rows: Sequence[Evaluation]) -> list[int]:
+    """Places of the strongest attackers and of the control."""
     places: set[int] = set()
     for finding in findings(rows):
         places |= {*finding.by_system, finding.strongest}
@@ -60,27 +66,24 @@ def _told(rows: Sequence[Evaluation]) -> list[int]:
     return sorted(places)
 
 
-def _of_one(row: Evaluation) -> Grid:
-    found = row.recordings
-    assert found is not None
-    body = tuple(
-        (str(k), f"{found.worth[place]:.1f}", *(cell(with_recordings(row, name, place), "\n") for name in _MEASURES))
-        for k, place in held_with(row).items()
-    )
-    return Grid(TITLE, ("recordings", "worth as independent", *map(heading, _MEASURES)), body, 0)
+def _single_grid(row: Evaluation) -> Grid:
+    recordings = row.recordings
+    assert recordings is not None
+    held = places_held(row)
+    body = tuple((str(k), f"{recordings.worth[place]:.1f}", *_cells(row, [k])) for k, place in held.items())
+    return Grid(_TITLE, ("recordings", "worth as independent", *map(heading, MEASURES_SHOWN)), body, 0)
 
 
 def _cells(row: Evaluation, tried: Sequence[int]) -> list[str]:
-    places = held_with(row)
-    return [
-        cell(with_recordings(row, name, places[k]), "\n") if k in places else "" for name in _MEASURES for k in tried
-    ]
+    places = places_held(row)
+    pairs = ((name, k) for name in MEASURES_SHOWN for k in tried)
+    return [cell(with_recordings(row, name, places[k]), "\n") if k in places else "" for name, k in pairs]
 
 
-def untried_words(rows: Sequence[Evaluation]) -> str:
+def untried_numbers(rows: Sequence[Evaluation]) -> str:
     """Which numbers of recordings nobody could try, and why; empty where all were."""
     searched = [row for row in rows if row.recordings is not None]
-    left = [k for k in SHOWN if not any(k in held_with(row) for row in searched)]
+    left = [k for k in SHOWN if not any(k in places_held(row) for row in searched)]
     if not searched or not left:
         return ""
     return (

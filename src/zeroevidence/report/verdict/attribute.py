@@ -1,4 +1,4 @@
-"""Plain words on an attribute that should be concealed: what is left of it, and what the protection costs."""
+"""The verdict on an attribute that should be concealed: the evidence left, and what the protection costs."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
+from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.phrases import (
     Verdict,
-    capital,
-    caution_words,
-    chance_words,
-    kept,
-    limited,
+    capitalise,
+    caution_sentence,
+    chance_sentence,
+    limited_value,
     percent,
-    removed_words,
-    vacuous_words,
+    removed_share,
+    unbroken,
+    vacuous_limit,
 )
 from zeroevidence.report.verdict.summary import summary
 
 
 def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Sequence[Finding] = ()) -> Verdict:
-    """The finding on an attribute; `further` are those on other attributes, which were not to be concealed."""
+    """Return the verdict on an attribute; `further` are findings on attributes that were not to be concealed."""
     row = rows[finding.strongest]
     paragraph = " ".join(
         (
             _subject(rows, finding),
             _removed(rows, finding),
-            chance_words(finding.chance[finding.strongest]),
-            *_found_by_others(rows, finding),
+            chance_sentence(row, finding.chance[finding.strongest]),
+            *_other_attackers(rows, finding),
             *_together(rows, finding),
             *_utility(rows, row),
             _caution(rows, finding),
         )
     )
     others = [_short(rows[i], finding, i) for i in finding.by_system if i != finding.strongest]
-    others += [_kept_attribute(rows, row, one) for one in further]
+    others += [_other_attribute(rows, row, other) for other in further]
     short = summary(rows, finding)
-    return Verdict(finding.level, _headline(row, finding), kept(paragraph), tuple(map(kept, others)), finding, short)
+    return Verdict(
+        finding.level, _headline(row, finding), unbroken(paragraph), tuple(map(unbroken, others)), finding, short
+    )
 
 
 def _share(row: Evaluation) -> str:
@@ -58,8 +61,8 @@ def _bits(row: Evaluation) -> str:
 
 
 def _between(row: Evaluation) -> str:
-    one = row.metrics["attribute_bits"]
-    return "" if one.low is None or one.high is None else f" (95 % interval {one.low:.2f} to {one.high:.2f})"
+    low, high = row.metrics["attribute_bits"].low, row.metrics["attribute_bits"].high
+    return "" if low is None or high is None else f" ({interval_title(row.setup.level)} {low:.2f} to {high:.2f})"
 
 
 def _amount(row: Evaluation) -> str:
@@ -89,7 +92,7 @@ def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
     chosen = ", chosen on people that were not tested" if len(attackers) > 1 and _developed(row) else ""
     who += f" ({name}{chosen})" if name else ""
     if row.about.is_bound:
-        return f"{capital(who)}, who learned from recordings of other people,"
+        return f"{capitalise(who)}, who learned from recordings of other people,"
     system = row.labels.get("system", "the protection")
     number = len(finding.by_system)
     choice = f", which leaves least of {number} protections" if number > 1 else ""
@@ -98,25 +101,24 @@ def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
 
 def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
-    one = row.about.of_class
-    about = f"{finding.attribute} ({one} or not)" if one else finding.attribute
-    if evidence_measure(row) == "attribute_bits":
-        words = f"learns at least {_bits(row)}{_between(row)} about {about}"
-        words += "" if finding.control is None else f"; without protection it is {_bits(rows[finding.control])}"
-        return f"{words}. Nothing learned would be perfect privacy."
-    removed = limited(row, "d_ece", D_ECE_MAX)
-    words = f"removes {removed_words(removed)} of the uncertainty about {about}, averaged over all prior beliefs"
-    if finding.control is not None:
-        words += f"; without protection it is {_share(rows[finding.control])}"
-    return " ".join([f"{words}.", *vacuous_words(removed), "Nothing removed would be perfect privacy."])
+    of_class = row.about.of_class
+    about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
+    amount = _bits if evidence_measure(row) == "attribute_bits" else _share
+    before = "" if finding.control is None else f"; without protection it is {amount(rows[finding.control])}"
+    if amount is _bits:
+        learned = f"learns at least {_bits(row)}{_between(row)} about {about}{before}."
+        return f"{learned} Nothing learned would be perfect privacy."
+    limited = limited_value(row, "d_ece", D_ECE_MAX)
+    removed = f"removes {removed_share(limited)} of the uncertainty about {about}, averaged over all prior beliefs"
+    return " ".join([f"{removed}{before}.", *vacuous_limit(limited), "Nothing removed would be perfect privacy."])
 
 
 def _developed(row: Evaluation) -> bool:
     return row.about.development is not None
 
 
-def _found_by_others(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    """What an attacker who was not chosen finds where the chosen one finds nothing."""
+def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """The attackers that do better than chance where the chosen one does not."""
     row = rows[finding.strongest]
     if finding.level != "leaks" or finding.chance[finding.strongest].beaten is not False:
         return []
@@ -149,10 +151,10 @@ def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
     before, after = errors.get(UNPROTECTED), errors.get(row.labels.get("system"))
     if row.about.is_bound or after is None:
         return []
-    said = "" if before is None else f", and {percent(before)} without"
+    without = "" if before is None else f", and {percent(before)} without"
     return [
         f"Telling people apart, which should still work, errs in {percent(after)} of the cases with the "
-        f"protection{said}."
+        f"protection{without}."
     ]
 
 
@@ -160,7 +162,7 @@ def _caution(rows: Sequence[Evaluation], finding: Finding) -> str:
     if rows[finding.strongest].about.is_bound:
         return "This says what the attacker can do, and nothing yet about a protection."
     control = None if finding.control is None else finding.chance[finding.control]
-    return caution_words(finding.chance[finding.strongest], control)
+    return caution_sentence(finding.chance[finding.strongest], control)
 
 
 def _short(row: Evaluation, finding: Finding, number: int) -> str:
@@ -170,15 +172,13 @@ def _short(row: Evaluation, finding: Finding, number: int) -> str:
     return f"{system}: its strongest attacker{by} {_learned(row, finding.attribute)}{weak}."
 
 
-def _kept_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:
-    """What the same protection leaves of an attribute that was not to be concealed."""
+def _other_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:
+    """The evidence that the same protection leaves about an attribute that was not to be concealed."""
     system = row.labels.get("system", "")
-    own = [i for i in finding.by_system if rows[i].labels.get("system", "") == system]
-    if not own:
+    same = next((rows[i] for i in finding.by_system if rows[i].labels.get("system", "") == system), None)
+    if same is None:
         return f"{finding.attribute}: see the table."
     before = "" if finding.control is None else f"; without protection it is {_amount(rows[finding.control])}"
-    if evidence_measure(rows[own[0]]) == "attribute_bits":
-        return f"{finding.attribute}, with {system}: the attacker learns {_bits(rows[own[0]])}{before}."
-    return (
-        f"{finding.attribute}, with {system}: the attacker removes {_share(rows[own[0]])} of the uncertainty{before}."
-    )
+    if evidence_measure(same) == "attribute_bits":
+        return f"{finding.attribute}, with {system}: the attacker learns {_bits(same)}{before}."
+    return f"{finding.attribute}, with {system}: the attacker removes {_share(same)} of the uncertainty{before}."

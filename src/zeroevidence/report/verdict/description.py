@@ -1,4 +1,4 @@
-"""Plain words for results that are not about privacy: spoofing, anything else."""
+"""The verdict on results that are not about privacy: spoofing, anything else."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.verdict.phrases import Verdict, capital, kept, percent
+from zeroevidence.report.verdict.phrases import Verdict, capitalise, percent, unbroken
 
 _SPOOFING = ("tdcf_min", "adcf_min", "teer", "cm_eer")
 _COSTS = ("tdcf_min", "adcf_min", "cm_eer")
 
 
-def described(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
-    """What the rows are about, where none says how private anything is."""
+def other_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
+    """Return the verdict on rows of which none is about privacy."""
     spoofed = [i for i, row in enumerate(rows) if any(row.number(name) is not None for name in _SPOOFING)]
     if spoofed:
         return _spoofing(rows, spoofed, finding)
@@ -31,32 +31,32 @@ def _spoofing(rows: Sequence[Evaluation], numbers: Sequence[int], finding: Findi
     systems: dict[str, list[int]] = {}
     for i in numbers:
         systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
-    told = {}
-    for name, own in systems.items():
-        whole = next((i for i in own if rows[i].about.attack in (None, "all")), own[0])
-        told[name] = whole, _told([rows[i] for i in own], rows[whole])
-    (first, (row, words)), *others = told.items()
-    named = f"{first}: " if others and first else ""
+    sentences = {}
+    for name, places in systems.items():
+        whole = next((i for i in places if rows[i].about.attack in (None, "all")), places[0])
+        sentences[name] = whole, _sentences([rows[i] for i in places], rows[whole])
+    (first, (row, text)), *rest = sentences.items()
+    named = f"{first}: " if rest and first else ""
     return Verdict(
         "described",
         "How well spoofed speech is kept out",
-        kept(f"These results are about keeping spoofed speech out, not about privacy. {named}{words}"),
-        tuple(kept(f"{name}: {more}") for name, (_, more) in others),
+        unbroken(f"These results are about keeping spoofed speech out, not about privacy. {named}{text}"),
+        tuple(unbroken(f"{name}: {more}") for name, (_, more) in rest),
         replace(finding, strongest=row),
     )
 
 
-def _told(rows: Sequence[Evaluation], row: Evaluation) -> str:
+def _sentences(rows: Sequence[Evaluation], row: Evaluation) -> str:
     attack = row.about.attack or ""
     before = f"for {'all attacks together' if attack == 'all' else f'the attack {attack!r}'}, " if attack else ""
     first, *more = (_sentence(name, value) for name, value in _values(row))
     sentences = [f"{before}{first}", *more, *_worst([other for other in rows if other is not row])]
-    return " ".join(map(capital, sentences))
+    return " ".join(map(capitalise, sentences))
 
 
 def _values(row: Evaluation) -> list[tuple[str, float]]:
-    found = ((name, row.number(name)) for name in _SPOOFING)
-    return [(name, value) for name, value in found if value is not None]
+    values = ((name, row.number(name)) for name in _SPOOFING)
+    return [(name, value) for name, value in values if value is not None]
 
 
 def _sentence(name: str, value: float) -> str:
@@ -76,7 +76,7 @@ def _sentence(name: str, value: float) -> str:
 
 
 def _worst(rows: Sequence[Evaluation]) -> list[str]:
-    """The attack that is stopped least, of those that have a row of their own."""
+    """The attack that is stopped least, of those with a separate row."""
     measure = next((name for name in _COSTS if rows and all(row.number(name) is not None for row in rows)), None)
     attacks = [row for row in rows if row.about.attack]
     if measure is None or len(attacks) < 2:

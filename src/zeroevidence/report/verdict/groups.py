@@ -1,4 +1,4 @@
-"""Groups of people that were searched apart."""
+"""Groups of people that were searched separately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     return [name for name in PEOPLE_LABELS if len({labels.get(name) for labels in compared}) > 1]
 
 
-def group_words(row: Evaluation, names: Sequence[str]) -> str:
-    """The group that a row is of, in brackets."""
-    said = ", ".join(row.labels[name] for name in names if name in row.labels)
-    return f" ({said})" if said else ""
+def group_text(row: Evaluation, names: Sequence[str]) -> str:
+    """The group of a row, in brackets."""
+    group = ", ".join(row.labels[name] for name in names if name in row.labels)
+    return f" ({group})" if group else ""

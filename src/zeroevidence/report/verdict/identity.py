@@ -1,8 +1,8 @@
-"""How well people are recognised, in plain words.
+"""The verdict on how well people are recognised.
 
-Three rules keep it honest. The strongest attacker speaks for all. An attacker who fails proves no privacy: without a
+Three rules keep it honest. It rests on the strongest attacker. An attacker who fails proves no privacy: without a
 control on unprotected voices nothing follows from the failure, and with one no more than that this attacker failed. And
-what was not computed (a null, an interval, a search) is not claimed.
+nothing is claimed that was not computed (a null, an interval, a search).
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.evaluation.scores.people import hubs, most_people_above
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
-from zeroevidence.report.verdict.groups import group_labels, group_words
-from zeroevidence.report.verdict.learning_curves import rising_words
+from zeroevidence.report.verdict.groups import group_labels, group_text
+from zeroevidence.report.verdict.learning_curves import rising_sentences
 from zeroevidence.report.verdict.phrases import (
     Verdict,
-    capital,
-    caution_words,
-    chance_words,
-    kept,
-    limited,
-    named_words,
+    capitalise,
+    caution_sentence,
+    chance_sentence,
+    limited_value,
+    named_share,
     percent,
-    removed_words,
+    removed_share,
     rounded_factor,
-    vacuous_words,
+    unbroken,
+    vacuous_limit,
 )
 from zeroevidence.report.verdict.summary import summary
 from zeroevidence.uncertainty.exposure import upper_share_limit
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.level import percent as level_text
 
 _LEVEL = 1.0  # bit
 
@@ -61,21 +62,25 @@ _ANY: dict[Level, str] = {
 }
 
 
-def people_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
-    """The finding on how well people are recognised."""
+def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
+    """Return the verdict on how well people are recognised."""
     row = rows[finding.strongest]
     chance = finding.chance[finding.strongest]
     measured = _searched(rows, finding) if row.is_search else _compared(rows, finding)
     tested = "what is given away on average" if row.is_search else "this"
-    sentences = [f"{_who(rows, finding)} {measured}", chance_words(chance, tested), *_several_recordings(row, chance)]
+    sentences = [
+        f"{_who(rows, finding)} {measured}",
+        chance_sentence(row, chance, tested),
+        *_several_recordings(row, chance),
+    ]
     sentences += [*_most_exposed(row, finding), *_named_for_everybody(row), *_cautions(rows, finding)]
     named = group_labels(rows, finding)
     others = tuple(
         _short(rows[i], finding.chance[i].beaten, named) for i in finding.by_system if i != finding.strongest
     )
-    paragraph = kept(" ".join(sentences))
+    paragraph = unbroken(" ".join(sentences))
     headline, short = _headline(row, finding.level), summary(rows, finding)
-    return Verdict(finding.level, headline, paragraph, tuple(map(kept, others)), finding, short)
+    return Verdict(finding.level, headline, paragraph, tuple(map(unbroken, others)), finding, short)
 
 
 def _headline(row: Evaluation, level: Level) -> str:
@@ -99,33 +104,32 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     system, backend = row.labels.get("system"), row.labels.get("backend")
     several = len(attacks) > 1 and not row.about.is_bound
     threat = row.about.threat
-    group = group_words(row, group_labels(rows, finding))
+    group = group_text(row, group_labels(rows, finding))
     if threat is None and several and system:
         share = _comparable(rows, finding, " ({})")
         return f"Of {len(attacks)} results, {system}{group} gives most away{share}: the attacker behind its scores"
-    who, given = _attacker(row)
-    given += [f"{backend} scores"] if backend else []
+    attacker, details = _attacker(row)
+    details += [f"{backend} scores"] if backend else []
     if system and several:
-        given.append(f"against {system}{group}")
-        given += [text for text in (_comparable(rows, finding, "{}"),) if text]
-    words = who + (f" ({', '.join(given)})" if given else "")
+        details += [f"against {system}{group}", *filter(None, [_comparable(rows, finding, "{}")])]
+    attacker += f" ({', '.join(details)})" if details else ""
     if several:
-        return f"The strongest of {len(attacks)} attacks, {'by ' if threat is not None else ''}{words},"
-    return capital(words)
+        return f"The strongest of {len(attacks)} attacks, {'by ' if threat is not None else ''}{attacker},"
+    return capitalise(attacker)
 
 
-def _comparable(rows: Sequence[Evaluation], finding: Finding, words: str) -> str:
+def _comparable(rows: Sequence[Evaluation], finding: Finding, template: str) -> str:
     """How searches through different numbers of people were compared; empty where the numbers are the same."""
     sizes = sorted({rows[i].counts["identities"] for i in finding.by_system if rows[i].is_search})
     if len(sizes) < 2:
         return ""
-    return words.format(
+    return template.format(
         f"by the share of what there is to learn, as the searches are through {sizes[0]} to {sizes[-1]} people"
     )
 
 
 def _attacker(row: Evaluation) -> tuple[str, list[str]]:
-    """The attacker in words, and what is put in brackets behind them."""
+    """The attacker as a noun phrase, and details for the brackets behind it."""
     threat = row.about.threat
     if threat is None:
         return "the attacker behind these scores", []
@@ -137,7 +141,7 @@ def _attacker(row: Evaluation) -> tuple[str, list[str]]:
         adapter = ["adapter network"] if threat.adapter else []
         return f"an attacker who {ATTACKERS[threat.name].title}", [threat.name, *adapter]
     sides = [f"enrolment {threat.enrolment}", f"trained on {threat.trained_on}"]
-    if threat.name == "other":  # a tuple that has no name of its own
+    if threat.name == "other":  # a threat model without a name
         return "an attacker", sides
     return f"the attacker {threat.name!r}", sides
 
@@ -145,19 +149,19 @@ def _attacker(row: Evaluation) -> tuple[str, list[str]]:
 def _searched(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     people = row.counts["identities"]
-    top = limited(row, "top1", 1.0)
+    top = limited_value(row, "top1", 1.0)
     plain = None if finding.control is None else rows[finding.control].number("top1")
     against = [f"guessing would do so for {percent(1.0 / people)}"]
     if plain is not None:
         against.append(f"without protection it is {percent(plain)}")
-    words = [
-        f"puts the right name to {named_words(row, finding.level, top)}, choosing among {people} known people; "
+    sentences = [
+        f"puts the right name to {named_share(row, finding.level, top)}, choosing among {people} known people; "
         f"{', and '.join(against)}.",
-        *vacuous_words(top),
+        *vacuous_limit(top),
     ]
     if row.number("alid") is not None:
-        words.append(f"On average a recording {_bits(row, people)}.")
-    return " ".join([*words, *_exposed(row, finding)])
+        sentences.append(f"On average a recording {_bits(row, people)}.")
+    return " ".join([*sentences, *_exposed(row, finding)])
 
 
 def _bits(row: Evaluation, people: int) -> str:
@@ -166,39 +170,39 @@ def _bits(row: Evaluation, people: int) -> str:
         return "misleads: at least once the attacker ruled out the right person"
     if alid <= -0.005:
         return f"misleads the attacker, by {-alid:.2f} bits"
-    least = "at least " if rising_words(row) else ""
+    least = "at least " if rising_sentences(row) else ""
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
-    one = limited(row, "alid", log2(people))
-    if one.bound is None or one.vacuous or f"{one.bound:.2f}" == f"{alid:.2f}":
-        words, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
+    limited = limited_value(row, "alid", log2(people))
+    if limited.bound is None or limited.vacuous or f"{limited.bound:.2f}" == f"{alid:.2f}":
+        disclosed, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
     else:
-        words = f"gives away at most {one.bound:.2f} bits (95 % confidence; {alid:.2f} measured) {of_all}"
-        most = one.bound
+        disclosed = f"gives away at most {limited.bound:.2f} bits ({limited.confidence}; {alid:.2f} measured) {of_all}"
+        most = limited.bound
     if 2.0**most < 1.05:
-        return f"{words}, next to nothing"
+        return f"{disclosed}, next to nothing"
     upto = "up to " if most > alid else ""
-    return f"{words}: it makes the right person {upto}about {rounded_factor(2.0**most)} times as likely as before"
+    return f"{disclosed}: it makes the right person {upto}about {rounded_factor(2.0**most)} times as likely as before"
 
 
 def _exposed(row: Evaluation, finding: Finding) -> list[str]:
-    """How many people like these may be exposed, and how many may have a recording that tells more than any here."""
+    """Limits on how many people like these are exposed, and on how many have a recording worse than any here."""
     people, highest = row.counts.get("speakers", 0), row.number("lid_max")
     share = most_people_above(row, _LEVEL)
     if people < LEAST_PEOPLE or share is None or finding.chance[finding.strongest].beaten is False:
         return []
-    words = []
+    sentences, level = [], level_text(row.setup.level)
     if share < 1.0:
-        words.append(
-            f"With 95 % confidence at most {percent(share)} of people like these are exposed to more than one bit on "
-            "average, which is twice as likely as before."
+        sentences.append(
+            f"With {level} confidence at most {percent(share)} of people like these give away more than one bit on "
+            "average, which makes them twice as likely as before."
         )
     if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
-        few = percent(float(upper_share_limit(0, people)))
-        words.append(
-            f"The most telling recording gives away {highest:.2f} bits; with 95 % confidence at most {few} of people "
-            "have one that gives away more."
+        few = percent(float(upper_share_limit(0, people, row.setup.level)))
+        sentences.append(
+            f"The most telling recording gives away {highest:.2f} bits; with {level} confidence at most {few} of "
+            "people have one that gives away more."
         )
-    return words
+    return sentences
 
 
 def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
@@ -206,16 +210,16 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     eer, worst, supported = (row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
     without = number_or_none(None if finding.control is None else rows[finding.control], "d_ece")
-    removed = limited(row, "d_ece", D_ECE_MAX)
-    words = [
-        f"removes {removed_words(removed)} of the "
+    removed = limited_value(row, "d_ece", D_ECE_MAX)
+    sentences = [
+        f"removes {removed_share(removed)} of the "
         "uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
         + ("" if without is None else f"; without protection it is {percent(without / D_ECE_MAX)}")
         + ".",
-        *vacuous_words(removed),
+        *vacuous_limit(removed),
     ]
     if eer is not None:
-        words.append(
+        sentences.append(
             f"Deciding whether two recordings share a speaker, the attacker errs in {percent(eer)} of the cases, where "
             "guessing errs in 50 %."
         )
@@ -223,13 +227,13 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
         times = rounded_factor(10.0**worst) if worst < 15.0 else "more than can be written here"
         many = "" if supported is None else f"; so many comparisons support up to {rounded_factor(10.0**supported)}"
         odds = tag_odds()[tag_of(worst)]
-        words.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
-    words.append("How well one person is found among many was not measured.")
-    return " ".join(words)
+        sentences.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
+    sentences.append("How well one person is found among many was not measured.")
+    return " ".join(sentences)
 
 
 def _most_exposed(row: Evaluation, finding: Finding) -> list[str]:
-    """Who is named most often; by chance somebody always is, so an attacker who does no better names nobody."""
+    """Who is named most often; somebody always is by chance, so for an attacker no better than chance nobody is."""
     people = row.people
     if people is None or not len(people.speaker) or finding.chance[finding.strongest].beaten is False:
         return []
@@ -239,7 +243,7 @@ def _most_exposed(row: Evaluation, finding: Finding) -> list[str]:
         # Of very many people a result names the most exposed only, so their number is no total.
         least = "At least " if len(people.speaker) < row.counts.get("speakers", 0) else ""
         named = f"all {always}" if always == len(people.speaker) and not least else str(always)
-        return [capital(f"{least}{named} people are named in every one of their recordings.")]
+        return [capitalise(f"{least}{named} people are named in every one of their recordings.")]
     if not any(people.linked):
         return ["Nobody is named outright."]
     falsely = people.falsely or (0.0,) * len(people.speaker)
@@ -255,37 +259,36 @@ def _most_exposed(row: Evaluation, finding: Finding) -> list[str]:
 
 
 def _named_for_everybody(row: Evaluation) -> list[str]:
-    """Whose names come up whoever speaks: that accuses them wrongly, and says little where it is right."""
+    """People whose names come up whoever speaks: a false accusation, and little evidence where it is right."""
     people = row.people
     if people is None or people.falsely is None:
         return []
     falsely = people.falsely
-    found = np.flatnonzero(hubs(people, row.counts["identities"])).tolist()
-    if not found:
+    places = np.flatnonzero(hubs(people, row.counts["identities"])).tolist()
+    if not places:
         return []
-    worst = max(found, key=lambda i: falsely[i])
-    name = people.speaker[worst]
-    several = f"The names of {len(found)} people come up for everybody, most often that of {name}: it"
-    first = several if len(found) > 1 else f"The name of {name} comes up for everybody: it"
-    own = people.linked[worst]
-    said = "none of the person's own"
-    if own > 0.0:
-        said = f"{percent(own)} of the person's own, which therefore says less than it seems to"
+    worst = max(places, key=lambda i: falsely[i])
+    name, linked = people.speaker[worst], people.linked[worst]
+    several = f"The names of {len(places)} people come up for everybody, most often that of {name}: it"
+    first = several if len(places) > 1 else f"The name of {name} comes up for everybody: it"
+    rightly = "none of the person's own"
+    if linked > 0.0:
+        rightly = f"{percent(linked)} of the person's own, which therefore says less than it seems to"
     return [
         f"{first} is put to {percent(falsely[worst])} of other people's recordings, which accuses the wrong person, "
-        f"and to {said}."
+        f"and to {rightly}."
     ]
 
 
 def _several_recordings(row: Evaluation, chance: Chance) -> list[str]:
     """What the attacker gains by holding more than one recording of a person."""
-    found = row.recordings
-    if found is None or chance.beaten is False:
+    recordings = row.recordings
+    if recordings is None or chance.beaten is False:
         return []
-    tried = [k for k in SHOWN if k in found.held and k > 1]
+    tried = [k for k in SHOWN if k in recordings.held and k > 1]
     if not tried:
         return []
-    top = found.top1[found.held.index(tried[-1])]
+    top = recordings.top1[recordings.held.index(tried[-1])]
     return [
         f"From {tried[-1]} recordings of the same person together, the right name follows in {percent(top)} of cases."
     ]
@@ -296,16 +299,16 @@ def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
         return ["This says what the attacker can do, and nothing yet about a protection."]
     chance = finding.chance[finding.strongest]
     control = None if finding.control is None else finding.chance[finding.control]
-    words = [*rising_words(rows[finding.strongest]), caution_words(chance, control)]
+    sentences = [*rising_sentences(rows[finding.strongest]), caution_sentence(chance, control)]
     if control is None and chance.beaten is not False:
-        words.insert(0, "There is no test on unprotected voices to compare with.")
-    return words
+        sentences.insert(0, "There is no test on unprotected voices to compare with.")
+    return sentences
 
 
 def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
     """One sentence on a further system, or on a further group of people."""
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
-    system = row.labels.get("system", "unnamed") + group_words(row, named)
+    system = row.labels.get("system", "unnamed") + group_text(row, named)
     weak = ", no better than chance" if beaten is False else ""
     if row.is_search:
         return (

@@ -1,4 +1,4 @@
-"""How far attackers went, and whether going further would have told them more."""
+"""Learning curves of attackers: whether more training data or longer training would still make them stronger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from zeroevidence.evaluation import Evaluation
 
-# the curve of a result, what it is over, and the warning that it has not levelled off
+# the curve of a result, its abscissa, and the warning that it has not levelled off
 _CURVES = (
     ("alid_over_training_people", "training people", "still-rising"),
     ("alid_over_epochs", "epochs of training", "training-pays"),
@@ -14,8 +14,20 @@ _CURVES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
-    """What an attacker learned who learned from more and more."""
+class LearningCurve:
+    """The disclosure to an attacker who learned from more and more.
+
+    Parameters
+    ----------
+    over
+        What the amounts count.
+    amount
+        How much the attacker learned from.
+    bits
+        Mean disclosure with each amount.
+    rising
+        Whether the curve has not levelled off.
+    """
 
     over: str
     amount: tuple[float, ...]
@@ -29,11 +41,11 @@ class Growth:
 
     @property
     def sentence(self) -> str:
-        """Whether it has levelled off, and the last step of it.
+        """Whether it has levelled off, and its last step.
 
         Examples
         --------
-        >>> Growth("training people", (15, 30, 60), (1.0, 1.8, 2.5), True).sentence
+        >>> LearningCurve("training people", (15, 30, 60), (1.0, 1.8, 2.5), True).sentence
         'With 60 training people instead of 30 it learned 0.70 bits more; this has not levelled off.'
         """
         last, before = (f"{self.amount[i]:g}" for i in (-1, -2))
@@ -43,16 +55,16 @@ class Growth:
         return f"With {last} {self.over} instead of {before} it learned {change}; {level}."
 
 
-def growths(row: Evaluation) -> list[Growth]:
-    """What is known of an attacker's growth."""
-    raised = {one.code for one in row.flags}
+def learning_curves(row: Evaluation) -> list[LearningCurve]:
+    """The learning curves of an attacker, where it was trained in several steps."""
+    codes = {flag.code for flag in row.flags}
     return [
-        Growth(over, row.curves[name].x, row.curves[name].y, code in raised)
+        LearningCurve(over, row.curves[name].x, row.curves[name].y, code in codes)
         for name, over, code in _CURVES
         if name in row.curves and len(row.curves[name].x) > 1
     ]
 
 
-def rising_words(row: Evaluation) -> list[str]:
-    """Sentences on what would still make the attacker stronger."""
-    return [one.sentence for one in growths(row) if one.rising]
+def rising_sentences(row: Evaluation) -> list[str]:
+    """Sentences on the learning curves that have not levelled off."""
+    return [curve.sentence for curve in learning_curves(row) if curve.rising]

@@ -1,7 +1,7 @@
 """Five sentences for a reader who knows none of the measures.
 
-They say what was tried, by whom, what they learn, how sure that is, and what to do next. No bits, no names of measures,
-and nothing that the numbers do not say.
+They say what was tried, by whom, what the attacker learned, how sure that is, and what to do next. They use no bits and
+no names of measures, and claim nothing beyond the numbers.
 """
 
 from __future__ import annotations
@@ -14,23 +14,30 @@ from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.report.verdict.groups import group_labels, group_words
-from zeroevidence.report.verdict.phrases import Limited, kept, limited, named_words, percent, removed_words
+from zeroevidence.report.verdict.groups import group_labels, group_text
+from zeroevidence.report.verdict.phrases import (
+    LimitedValue,
+    limited_value,
+    named_share,
+    percent,
+    removed_share,
+    unbroken,
+)
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 _MORE_PEOPLE = f"Measure again with more people: at least {LEAST_PEOPLE}, better 30 or more."
 
 
 def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
-    """The five sentences of a finding on people or on an attribute."""
+    """Return the five sentences on a finding about people or an attribute."""
     row, chance = rows[finding.strongest], finding.chance[finding.strongest]
     control = None if finding.control is None else finding.chance[finding.control]
-    words = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), _sure(row, chance, control))
-    return tuple(map(kept, (*words, _next(row, finding))))
+    sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), _sure(row, chance, control))
+    return tuple(map(unbroken, (*sentences, _next(row, finding))))
 
 
 def _voices(row: Evaluation) -> str:
-    """What was heard, in an adjective."""
+    """The adjective for the voices that the attacker heard."""
     threat = row.about.threat
     if row.about.role == "floor":
         return "made-up "
@@ -61,17 +68,16 @@ def _tried(row: Evaluation, finding: Finding) -> str:
 
 def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
-    others = {
+    attempts = {
         tuple(sorted(other.labels.items()))
         for other in rows
         if other.about.question == finding.question and other.about.role == row.about.role
     }
+    if len(attempts) == 1:
+        return f"The attempt is {_attacker(row, finding)}."
     system = row.labels.get("system")
-    against = f" against {system}{group_words(row, group_labels(rows, finding))}" if system and len(others) > 1 else ""
-    of_many = (
-        f"The strongest of {len(others)} attempts{against}, which counts here," if len(others) > 1 else "The attempt"
-    )
-    return f"{of_many} is {_attacker(row, finding)}."
+    against = f" against {system}{group_text(row, group_labels(rows, finding))}" if system else ""
+    return f"The strongest of {len(attempts)} attempts{against}, which counts here, is {_attacker(row, finding)}."
 
 
 def _attacker(row: Evaluation, finding: Finding) -> str:
@@ -94,36 +100,40 @@ def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     plain = None if finding.control is None else rows[finding.control]
     if finding.question == "attribute":
-        return _told(row, plain, finding.attribute or "")
+        return _learned_of_attribute(row, plain, finding.attribute or "")
     if row.is_search:
         guess = f"guessing does so for {percent(1.0 / row.counts['identities'])}"
         top = number_or_none(plain, "top1")
         before = "" if top is None else f", and without protection it is {percent(top)}"
-        named = named_words(row, finding.level, limited(row, "top1", 1.0))
+        named = named_share(row, finding.level, limited_value(row, "top1", 1.0))
         return f"It puts the right name to {named}; {guess}{before}."
     error, plain_error = row.metrics.get("eer"), number_or_none(plain, "eer")
     if error is None:
-        return f"This removes {removed_words(limited(row, 'd_ece', D_ECE_MAX))} of the doubt."
+        return f"This removes {removed_share(limited_value(row, 'd_ece', D_ECE_MAX))} of the doubt."
     before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
-    wrong = _errors(Limited(float(error), error.bound))
+    wrong = _errors(LimitedValue(float(error), error.bound, level=row.setup.level))
     return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
 
 
-def _told(row: Evaluation, plain: Evaluation | None, attribute: str) -> str:
-    """What is told of an attribute: a share of the doubt about classes, or how far guesses of a number are off."""
+def _learned_of_attribute(row: Evaluation, plain: Evaluation | None, attribute: str) -> str:
+    """The share of the doubt about classes that is removed, or how far guesses of a number are off."""
     if evidence_measure(row) == "attribute_bits":
         off, before = row.number("attribute_error") or 0.0, number_or_none(plain, "attribute_error")
         without = "" if before is None else f", and without protection by {before:.3g}"
         return f"Its guesses of {attribute} are off by {off:.3g} on average{without}."
     share = number_or_none(plain, "d_ece")
     without = "" if share is None else f"; without protection it is {percent(share / D_ECE_MAX)}"
-    return f"This removes {removed_words(limited(row, 'd_ece', D_ECE_MAX))} of the doubt about {attribute}{without}."
+    return (
+        f"This removes {removed_share(limited_value(row, 'd_ece', D_ECE_MAX))} of the doubt about {attribute}{without}."
+    )
 
 
-def _errors(error: Limited) -> str:
+def _errors(error: LimitedValue) -> str:
     if error.bound is None or percent(error.bound) == percent(error.value):
         return percent(error.value)
-    return f"at least {percent(error.bound)} (95 % confidence, for people like these; {percent(error.value)} measured)"
+    return (
+        f"at least {percent(error.bound)} ({error.confidence}, for people like these; {percent(error.value)} measured)"
+    )
 
 
 def _sure(row: Evaluation, chance: Chance, control: Chance | None) -> str:

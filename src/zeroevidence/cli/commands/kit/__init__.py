@@ -1,4 +1,4 @@
-"""``zeroevidence kit``: folders and tables of the VoicePrivacy Challenges."""
+"""Check the speech of a VoicePrivacy evaluation kit, and write its tables."""
 
 from __future__ import annotations
 
@@ -6,25 +6,14 @@ import click
 
 from zeroevidence.cli.lazy import LazyGroup
 
-_COMMANDS = {
-    "check": "Say what is wrong with the anonymised speech of a kit, before anybody evaluates it.",
-    "write": "Write results as a kit does: result_for_rank and CSV.",
-}
 
-
-@click.group(
-    "kit",
-    cls=LazyGroup,
-    home="zeroevidence.cli.commands.kit",
-    summaries=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group("kit", cls=LazyGroup, package=__name__)
 def command() -> None:
-    """Work with the kits of the VoicePrivacy Challenges.
+    """Work with the evaluation kits of the VoicePrivacy Challenges.
 
-    `zeroevidence evaluate` reads their score folders, `result_for_rank` and `results.csv` files.
+    `zeroevidence evaluate` reads their score folders and the files `result_for_rank` and `results.csv`.
 
     \b
     zeroevidence kit check Voice-Privacy-Challenge-2024 --suffix _mcadams
     zeroevidence kit write results.json --suffix _x -o exp/results_summary
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)

@@ -1,4 +1,4 @@
-"""``zeroevidence kit write``: results as the tables of a kit."""
+"""Write results as a kit does: result_for_rank and CSV."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from pathlib import Path
 
 import click
 
-from zeroevidence.cli.options.output import emit, overwrite_option, refuse_existing
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.output import write_text
+from zeroevidence.data.files.writing import refuse_existing
 
 
 @click.command("write")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@click.option("--suffix", default="", metavar="SUFFIX", help="Suffix of the anonymised speech, such as _x.")
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder for the files.")
-@overwrite_option
+@shared.suffix(default="")
+@shared.output("a folder", required=True, metavar="FOLDER")
+@shared.overwrite()
 def command(results: tuple[str, ...], suffix: str, output: str, overwrite: bool) -> None:
-    """Write finished results as result_for_rank<suffix> and as CSV, in percent.
+    """Write finished results as result_for_rank<suffix> and as CSV files, in percent.
 
-    A RESULT is a JSON file of `evaluate`, or a table that a kit wrote. Equal error rates, word error rates and recall
-    of emotions are written, each with the data that it is of; what a kit has no place for is left out.
+    A RESULT is a JSON file of `evaluate`, or a table that a kit wrote. Equal error rates, word error rates and recalls
+    of emotions are written, each with its data set; other measures have no place in these files.
 
     \b
     zeroevidence evaluate exp/ -f json -o results.json
     zeroevidence kit write results.json exp/asr/results_x.csv --suffix _x -o exp/results_summary
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)
     from datetime import datetime
 
     from zeroevidence.data.files.errors import naming_file
@@ -39,4 +41,4 @@ def command(results: tuple[str, ...], suffix: str, output: str, overwrite: bool)
     for name in texts:
         refuse_existing(folder / name, overwrite)
     for name, text in texts.items():
-        emit(text, str(folder / name))
+        write_text(text, folder / name)

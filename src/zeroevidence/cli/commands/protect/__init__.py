@@ -1,4 +1,4 @@
-"""``zeroevidence protect``: take an attribute out of embeddings, and see what is left of it."""
+"""Conceal an attribute in embeddings: fit a protector, apply it, evaluate it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,16 @@ import click
 
 from zeroevidence.cli.lazy import LazyGroup
 
-_COMMANDS = {
-    "fit": "Fit a protector to embeddings and write it to a folder.",
-    "apply": "Protect embeddings with a fitted model.",
-    "evaluate": "Measure how much of the attribute is left, and how well speakers are still told apart.",
-}
 
-
-@click.group(
-    "protect",
-    cls=LazyGroup,
-    home="zeroevidence.cli.commands.protect",
-    summaries=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group("protect", cls=LazyGroup, package=__name__, order=("fit", "apply", "evaluate"))
 def command() -> None:
-    """Remove the evidence about an attribute from embeddings: fit a protector, apply it, evaluate what is left.
+    """Conceal an attribute such as sex in embeddings: fit a protector, apply it, evaluate what attackers still learn.
 
     Embeddings are read from npz, Parquet, Kaldi ark, torch or npy files; npz and Parquet may hold the attribute as a
-    column of words or numbers. The rest of the vectors should survive, so that speakers can still be told apart.
+    column of strings or numbers. Speakers should remain recognisable in protected embeddings.
 
     \b
     zeroevidence protect evaluate embeddings.npz --attribute sex
     zeroevidence protect fit train.npz --attribute sex -o model/
     zeroevidence protect apply model/ embeddings.npz -o protected.npz
-    """  # noqa: D301 (the mark that keeps lines apart is a control character, not two letters)
+    """  # noqa: D301 (\b is a control character here)

@@ -1,10 +1,11 @@
-"""``zeroevidence protect apply``: embeddings through a fitted protector."""
+"""Protect embeddings with a fitted model."""
 
 from __future__ import annotations
 
 import click
 
-from zeroevidence.cli.options.output import overwrite_option, wrote
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.output import print_written
 from zeroevidence.data.files.writing import refuse_existing
 
 
@@ -19,12 +20,12 @@ from zeroevidence.data.files.writing import refuse_existing
 @click.option(
     "--noise-key",
     metavar="FILE",
-    help="Draw noise for each person, by the secret in this file, instead of for each vector: who holds it can verify "
-    "as before, but vectors of one person can be linked.",
+    help="Draw noise once for each person, from the secret in this file, instead of for each vector: whoever has the "
+    "secret can verify as before, but vectors of one person can be linked.",
 )
-@click.option("--noise-seed", type=click.IntRange(0), help="Draw the same noise each time: for experiments only.")
-@click.option("-o", "--output", required=True, metavar="FILE.npz", help="Where to write the protected embeddings.")
-@overwrite_option
+@click.option("--noise-seed", type=click.IntRange(0), help="Draw the same noise each time, for experiments only.")
+@shared.output("the protected embeddings", required=True, metavar="FILE.npz")
+@shared.overwrite()
 def command(
     model: str,
     embeddings: str,
@@ -34,7 +35,10 @@ def command(
     output: str,
     overwrite: bool,
 ) -> None:
-    """Protect EMBEDDINGS with a fitted MODEL; identifiers, speakers and other columns stay, the attribute goes."""
+    """Protect EMBEDDINGS with a fitted MODEL.
+
+    Identifiers, speakers and other columns stay; the column of the attribute is removed.
+    """
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.data.formats.vectors.read import read_embeddings
     from zeroevidence.data.formats.vectors.write import check_name, write_embeddings
@@ -43,9 +47,9 @@ def command(
 
     check_name(output)
     refuse_existing(output, overwrite)
-    key = None if noise_key is None else read_noise_key(noise_key)
-    fitted, given = load_model(model), read_embeddings(embeddings)
+    secret = None if noise_key is None else read_noise_key(noise_key)
+    fitted, unprotected = load_model(model), read_embeddings(embeddings)
     with naming_file(embeddings):
-        protected = protect_embeddings(fitted, given, llr=llr, noise_key=key, noise_seed=noise_seed)
+        protected = protect_embeddings(fitted, unprotected, llr=llr, noise_key=secret, noise_seed=noise_seed)
     write_embeddings(protected, output, overwrite=overwrite)
-    wrote(output)
+    print_written(output)

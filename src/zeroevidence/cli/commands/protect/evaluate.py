@@ -1,15 +1,15 @@
-"""``zeroevidence protect evaluate``: what protected embeddings still tell."""
+"""Measure what attackers still learn about the attribute, and how well speakers are verified."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from zeroevidence.cli.options.declare import setting
-from zeroevidence.cli.options.labelled import labelled_inputs, parameter_options
-from zeroevidence.cli.options.measuring import measuring_options
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import derived_option
+from zeroevidence.cli.options.labelled_embeddings import labelled_inputs, paper_option, parameter_options, refuse_with
+from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import output_options, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
@@ -31,61 +31,57 @@ from zeroevidence.protect.tradeoff.people_curve import add_people_curves
 from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_protectors
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.labelled import LabelledInputs
+    from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
     from zeroevidence.cli.options.output import Output
-    from zeroevidence.evaluation import Options
+    from zeroevidence.evaluation import Evaluation, Options
 
 
 @click.command("evaluate")
 @labelled_inputs
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="NAME",
-    help=f"A further attribute to report; the first one is left alone by {', '.join(protectors_that_keep())}.",
+@shared.keep(
+    f"is reported, may be repeated; the first one is preserved by {', '.join(protectors_that_keep())}", multiple=True
 )
-@click.option(
-    "--protector",
-    "kinds",
+@shared.protector(
+    "may be repeated [default: all that conceal classes, with --continuous all that conceal a number]",
+    name="kinds",
     type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
     multiple=True,
-    help="Fit this on a third of the speakers; all kinds that conceal classes unless given, with --continuous all that "
-    "conceal a number.",
 )
 @click.option(
-    "--model", "models", multiple=True, metavar="FOLDER", help="Attack this fitted model instead; may be repeated."
+    "--model", "models", multiple=True, metavar="FOLDER", help="Fitted model to attack instead; may be repeated."
 )
-@click.option("--paper", is_flag=True, help="The flow as published; the other protectors as they are.")
+@paper_option
 @parameter_options
 @click.option(
-    "--attacker",
+    "--classifier",
     "classifiers",
     type=click.Choice(list(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
     multiple=True,
-    help=f"Who attacks; all unless given. Of a number these are {', '.join(REGRESSORS)}.",
+    help=f"Classifier of an attacker, with --continuous its regressor ({', '.join(REGRESSORS)}); may be repeated "
+    "[default: all].",
 )
 @click.option(
     "--people-curve",
     is_flag=True,
-    help="Also fit on fewer people, and say how many would be needed for the D_ECE of --people-for.",
+    help="Also fit on fewer people, and estimate how many are needed for the D_ECE of --people-for.",
 )
-@setting(add_people_curves, "target", "--people-for", "target", help="The D_ECE that may be left.")
-@setting(
+@derived_option(add_people_curves, "target", "--people-for", "target", help="D_ECE that may remain.")
+@derived_option(
     assess,
     "map_method",
     "--map",
     "map_method",
     choices=get_args(MapMethod),
-    help="How to map the vectors to a plane; `zeroevidence plot map` draws it.",
+    help="Method of the two-dimensional map, which `zeroevidence plot map` draws.",
 )
 @click.option("--no-verification", is_flag=True, help="Leave out speaker verification.")
 @click.option(
     "--front",
     is_flag=True,
-    help=f"Try each protector ({', '.join(quick_protectors())} unless named) at all its strengths, and mark "
-    "those that no other beats; `zeroevidence plot front` draws it.",
+    help=f"Try each protector (by default {', '.join(quick_protectors())}) at all its strengths, and mark the Pareto "
+    "front, which `zeroevidence plot front` draws.",
 )
-@measuring_options("intervals", "null", "seed")
+@measuring_options(*RESAMPLING)
 @output_options
 def command(
     inputs: LabelledInputs,
@@ -103,157 +99,128 @@ def command(
     options: Options,
     output: Output,
 ) -> None:
-    """Measure how much of the attribute is left after protection, and how well speakers are still told apart.
+    """Measure what attackers still learn about the attribute after protection, and how well speakers are verified.
 
-    The speakers of EMBEDDINGS are cut into thirds: one to fit protectors, one to train attackers on protected vectors,
-    one to test. The people that attackers are trained on choose the strongest attacker, by cross-validation; those who
-    are tested choose nothing. With --model the first third trains the PLDA of the verification alone; the model must
-    not have been trained on anybody in the other two.
+    The speakers of EMBEDDINGS are split into thirds: the first fits protectors, the second trains attackers on
+    protected vectors, the third is tested. The strongest attacker is chosen by cross-validation in the second third, so
+    the people who are tested choose nothing. With --model the first third only trains the PLDA of the verification; the
+    model must not have been trained on anybody in the other two thirds.
 
-    With --continuous attackers guess a number, and bits, correlation and error of the guesses are measured. With
-    --bands beside it, protectors that conceal classes are fitted on the bands.
+    With --continuous attackers estimate a number, and information in bits, correlation and error of the estimates are
+    measured. With --bands in addition, protectors that conceal classes are fitted to the bands.
     """
     from zeroevidence.report.tables.attribute_classes import render_attribute_classes
+    from zeroevidence.report.tables.attribute_numbers import render_attribute_numbers
+    from zeroevidence.report.tables.pareto_front import render_pareto_front
 
-    _check(models, kinds, paper, parameters, people_curve)
+    if models:
+        refuse_with("--model", protector=kinds, paper=paper, set=parameters, people_curve=people_curve)
+    if parameters and len(kinds) != 1:
+        raise UsageError("--set: name the one --protector that it is for")
     for name in classifiers:
         (REGRESSORS if inputs.continuous else CLASSIFIERS).find(name)
+    if inputs.continuous:
+        refuse_with("--continuous", front=front, keep=keep, people_curve=people_curve, paper=paper)
+    if front:
+        refuse_with(
+            "--front", model=models, keep=keep, no_verification=no_verification, people_curve=people_curve, paper=paper
+        )
+    attack: dict[str, Any] = {
+        "options": options,
+        "seed": options.seed,
+        "dataset": inputs.name,
+        "progress": terminal_progress("attacking", "attacks"),
+    }
+    shown: dict[str, Any] = {"verification": not no_verification, "map_method": map_method}
+    fit: dict[str, Any] = {"parameters": parameters, "seed": options.seed}
     with naming_file(inputs.embeddings):
         if inputs.continuous:
-            _check_number(keep or people_curve or front or paper)
-            _emit_number(
-                inputs, kinds, models, parameters, classifiers, not no_verification, map_method, options, output
-            )
-            return
-        if front:
-            _check_front(models or keep or no_verification or people_curve or paper)
-        attribute = inputs.attribute
-        roles = Roles.split(inputs.read(), attribute, seed=options.seed)
-        if front:
-            _emit_front(roles, inputs, kinds, parameters, classifiers, options, output)
-            return
-        how: dict[str, Any] = {"keep": keep[0] if keep else None, "parameters": parameters, "seed": options.seed}
-        how["preset"] = "paper" if paper else None
-        protectors = load_protectors(models, roles, attribute) or fit_protectors(
-            kinds or None,
-            roles.train,
-            attribute,
-            progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
-            **how,
-        )
-        rows = assess(
-            protectors,
-            roles,
-            attribute,
-            keep=keep,
-            classifiers=classifiers or None,
-            verification=not no_verification,
-            map_method=map_method,
-            options=options,
-            seed=options.seed,
-            dataset=inputs.name,
-            progress=terminal_progress("attacking", "attacks"),
-        )
-        if people_curve:
-            rows = add_people_curves(
-                rows,
-                protector_fits(protectors, attribute, **how),
-                roles,
-                attribute,
-                target=target,
-                seed=options.seed,
-                progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
-            )
-        output.emit(render_attribute_classes(rows, output.format, signatures=output.signatures))
+            rows = _evaluate_number(inputs, kinds, models, classifiers, fit, attack | shown)
+            text = render_attribute_numbers(rows, output.format, signatures=output.signatures)
+        else:
+            roles = Roles.split(inputs.read(), inputs.attribute, seed=options.seed)
+            if front:
+                points = assess_strengths(
+                    roles,
+                    inputs.attribute,
+                    kinds or None,
+                    parameters=parameters,
+                    classifiers=classifiers or None,
+                    **attack,
+                )
+                text = render_pareto_front(points, output.format, signatures=output.signatures)
+            else:
+                fit |= {"keep": keep[0] if keep else None, "preset": "paper" if paper else None}
+                attack |= {"keep": keep, "classifiers": classifiers or None, **shown}
+                rows = _evaluate_classes(
+                    roles, inputs.attribute, kinds, models, fit, attack, target if people_curve else None
+                )
+                text = render_attribute_classes(rows, output.format, signatures=output.signatures)
+    output.emit(text)
 
 
-def _emit_number(
+def _evaluate_classes(
+    roles: Roles,
+    attribute: str,
+    kinds: tuple[str, ...],
+    models: tuple[str, ...],
+    fit: dict[str, Any],
+    attack: dict[str, Any],
+    people_for: float | None,
+) -> list[Evaluation]:
+    """Return the rows of protectors of classes.
+
+    Parameters
+    ----------
+    roles
+        The embeddings in thirds.
+    attribute
+        The attribute.
+    kinds
+        Protectors to fit.
+    models
+        Fitted models, which are attacked instead.
+    fit
+        How protectors are fitted.
+    attack
+        How they are attacked.
+    people_for
+        The D_ECE that the number of people is estimated for, None for no learning curve.
+    """
+    protectors = load_protectors(models, roles, attribute) or fit_protectors(
+        kinds or None, roles.train, attribute, progress=_training_progress, **fit
+    )
+    rows = assess(protectors, roles, attribute, **attack)
+    if people_for is None:
+        return rows
+    return add_people_curves(
+        rows,
+        protector_fits(protectors, attribute, **fit),
+        roles,
+        attribute,
+        target=people_for,
+        seed=fit["seed"],
+        progress=lambda kind: terminal_progress(f"fewer people, {kind}", "fits"),
+    )
+
+
+def _evaluate_number(
     inputs: LabelledInputs,
     kinds: tuple[str, ...],
     models: tuple[str, ...],
-    parameters: dict[str, Any],
     regressors: tuple[str, ...],
-    verification: bool,
-    map_method: MapMethod,
-    options: Options,
-    output: Output,
-) -> None:
+    fit: dict[str, Any],
+    attack: dict[str, Any],
+) -> list[Evaluation]:
+    """Return the rows of protectors of a number; the parameters are those of `_evaluate_classes`."""
     from zeroevidence.protect.assessment.numbers import split_by_number
-    from zeroevidence.report.tables.attribute_numbers import render_attribute_numbers
 
-    attribute = inputs.attribute
-    roles = split_by_number(inputs.read(), attribute, seed=options.seed)
-    protectors = load_protectors(models, roles, attribute) or fit_number_protectors(
-        kinds or None,
-        roles.train,
-        attribute,
-        bands=inputs.bands,
-        parameters=parameters,
-        seed=options.seed,
-        progress=lambda kind: terminal_progress(f"training {kind}", "epochs"),
+    roles = split_by_number(inputs.read(), inputs.attribute, seed=fit["seed"])
+    protectors = load_protectors(models, roles, inputs.attribute) or fit_number_protectors(
+        kinds or None, roles.train, inputs.attribute, bands=inputs.bands, progress=_training_progress, **fit
     )
-    rows = assess_number(
-        protectors,
-        roles,
-        attribute,
-        regressors=regressors or None,
-        verification=verification,
-        map_method=map_method,
-        options=options,
-        seed=options.seed,
-        dataset=inputs.name,
-        progress=terminal_progress("attacking", "attacks"),
-    )
-    output.emit(render_attribute_numbers(rows, output.format, signatures=output.signatures))
+    return assess_number(protectors, roles, inputs.attribute, regressors=regressors or None, **attack)
 
 
-def _emit_front(
-    roles: Roles,
-    inputs: LabelledInputs,
-    kinds: tuple[str, ...],
-    parameters: dict[str, Any],
-    classifiers: tuple[str, ...],
-    options: Options,
-    output: Output,
-) -> None:
-    from zeroevidence.report.tables.pareto_front import render_pareto_front
-
-    found = assess_strengths(
-        roles,
-        inputs.attribute,
-        kinds or None,
-        parameters=parameters,
-        classifiers=classifiers or None,
-        options=options,
-        seed=options.seed,
-        dataset=inputs.name,
-        progress=terminal_progress("attacking", "attacks"),
-    )
-    output.emit(render_pareto_front(found, output.format, signatures=output.signatures))
-
-
-def _check_number(others: object) -> None:
-    """Refuse options that do not go with a number."""
-    if others:
-        raise UsageError("--continuous goes without --front, --keep and --people-curve, which are for classes")
-
-
-def _check_front(others: object) -> None:
-    """Refuse options that do not go with a front."""
-    if others:
-        raise UsageError(
-            "--front fits protectors at several strengths; it goes without --model, --keep, --no-verification, "
-            "--people-curve and --paper"
-        )
-
-
-def _check(
-    models: Sequence[str], kinds: Sequence[str], paper: bool, parameters: dict[str, Any], people_curve: bool
-) -> None:
-    """Refuse options that do not go together."""
-    if models and (kinds or paper or parameters):
-        raise UsageError("--model evaluates fitted models; --protector, --paper and --set fit new ones")
-    if parameters and len(kinds) != 1:
-        raise UsageError("--set: name the one --protector that it is for")
-    if models and people_curve:
-        raise UsageError("--people-curve fits protectors on fewer people; a fitted --model cannot be fitted again")
+def _training_progress(kind: str) -> Any:
+    return terminal_progress(f"training {kind}", "epochs")

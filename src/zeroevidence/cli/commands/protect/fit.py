@@ -1,4 +1,4 @@
-"""``zeroevidence protect fit``: a protector from labelled embeddings."""
+"""Fit a protector to labelled embeddings and write it to a folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options.declare import setting
-from zeroevidence.cli.options.labelled import labelled_inputs, limit_options, parameter_options
-from zeroevidence.cli.options.output import terminal_progress, wrote
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.labelled_embeddings import (
+    labelled_inputs,
+    limit_options,
+    paper_option,
+    parameter_options,
+    refuse_with,
+)
+from zeroevidence.cli.options.output import print_written, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -21,27 +27,25 @@ from zeroevidence.protect.fitting import (
 from zeroevidence.protect.tradeoff.strengths import quick_protectors
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.labelled import LabelledInputs
+    from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
     from zeroevidence.protect.tradeoff.strengths import Limit
 
 
 @click.command("fit")
 @labelled_inputs
-@click.option(
-    "--keep", metavar="NAME", help=f"A second attribute that must survive ({', '.join(protectors_that_keep())} only)."
-)
-@click.option(
-    "--protector",
-    "kind",
+@shared.keep(f"{', '.join(protectors_that_keep())} only")
+@shared.protector(
+    f"{DEFAULT_PROTECTOR} unless given ({DEFAULT_NUMBER_PROTECTOR} with --continuous), or with --budget or --target "
+    f"the best of {', '.join(quick_protectors())}",
+    name="kind",
     type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
-    help=f"What to fit; {DEFAULT_PROTECTOR} unless given ({DEFAULT_NUMBER_PROTECTOR} with --continuous), or the best "
-    f"of {', '.join(quick_protectors())} within a limit.",
 )
 @limit_options
-@click.option("--paper", is_flag=True, help="The flow as published: all dimensions, Adam 1e-4, batches of 64.")
+@paper_option
 @parameter_options
-@setting(fit_protector, "seed", type=click.IntRange(0), help="Seed of all random choices.")
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="A new folder for the model.")
+@shared.seed()
+@shared.output("a folder for the model", required=True, metavar="FOLDER")
+@shared.overwrite()
 def command(
     inputs: LabelledInputs,
     keep: str | None,
@@ -51,15 +55,17 @@ def command(
     parameters: dict[str, Any],
     seed: int,
     output: str,
+    overwrite: bool,
 ) -> None:
-    """Fit a protector to EMBEDDINGS and write it to a folder (safetensors and JSON)."""
+    """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON."""
     from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.protect.assessment.systems import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
 
-    check_new(output)
+    check_new(output, overwrite=overwrite)
     if inputs.continuous:
-        kind = _of_numbers(kind, inputs, limit or keep or paper)
+        kind = _number_protector(kind, inputs)
+        refuse_with("--continuous", **{"budget or --target": limit}, keep=keep, paper=paper)
     data = inputs.read()
     with lock_folder(output), naming_file(inputs.embeddings):
         model = fit_protector(
@@ -73,25 +79,27 @@ def command(
             seed=seed,
             progress=terminal_progress("training", "epochs"),
         )
-        save_model(model, output)
-    wrote(output)
+        save_model(model, output, overwrite=overwrite)
+    print_written(output)
+    protector = model.protector
     if limit is not None:
-        made = model.protector
-        strength = made.get_params()[made.dial]
-        click.echo(f"{limit}: {made.kind}, {made.dial} {strength:g}, by cross-validation over people", err=True)
+        strength = protector.get_params()[protector.dial]
+        click.echo(
+            f"{limit}: {protector.kind}, {protector.dial} {strength:g}, by cross-validation over people", err=True
+        )
     if data.speakers is None:
-        click.echo("speakers are not known: early stopping saw vectors of people it was trained on", err=True)
+        click.echo("speakers are not known: early stopping used vectors of people that it was trained on", err=True)
     for flag in zero_entry_flags(data.vectors):
         click.echo(str(flag), err=True)
-    history = getattr(model.protector, "history_", None)
+    history = getattr(protector, "history_", None)
     if history is not None:
         epochs = max(len(history.losses) - 1, history.best)
-        error = f"inversion error {model.protector.inversion_error_:.1g} standard deviations"
-        click.echo(f"{model.protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
+        error = f"inversion error {protector.inversion_error_:.1g} standard deviations"
+        click.echo(f"{protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
 
 
-def _of_numbers(kind: str | None, inputs: LabelledInputs, others: object) -> str:
-    """The protector of a number; options that are for classes are refused."""
+def _number_protector(kind: str | None, inputs: LabelledInputs) -> str:
+    """Return the protector of a number; one of classes is refused."""
     kind = kind or DEFAULT_NUMBER_PROTECTOR
     if ATTRIBUTE_PROTECTORS.find(kind).conceals != "number":
         raise UsageError(
@@ -99,6 +107,4 @@ def _of_numbers(kind: str | None, inputs: LabelledInputs, others: object) -> str
         )
     if inputs.bands is not None:
         raise UsageError("--bands and --continuous: a protector is fitted to one of them")
-    if others:
-        raise UsageError("--continuous goes without --budget, --target, --keep and --paper, which are for classes")
     return kind

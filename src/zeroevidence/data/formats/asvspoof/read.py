@@ -109,7 +109,7 @@ def read_tandem(
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
     loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase, by))
     if loaded is None:
-        raise InputError.of(problems, "zeroevidence tandem --check")
+        raise InputError.of(problems, "zeroevidence tandem check")
     data, told = scale_tandem(loaded.data, negate, llr_base)
     parts = {value: scale_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
     return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *told))

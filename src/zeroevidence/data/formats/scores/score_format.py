@@ -94,7 +94,7 @@ class ScoreFormat:
     Parameters
     ----------
     name
-        For ``--format``.
+        For ``--input-format``.
     description
         One line for help and documentation.
     text

@@ -1,0 +1,64 @@
+"""Measure a countermeasure and a speaker verifier together, or either alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.cost_model import cost_options
+from zeroevidence.cli.options.gates import gate_option
+from zeroevidence.cli.options.measuring import measuring_options
+from zeroevidence.cli.options.output import table_options
+from zeroevidence.cli.options.tandem_files import tandem_inputs
+
+if TYPE_CHECKING:
+    from zeroevidence.cli.options.gates import Gates
+    from zeroevidence.cli.options.output import Output
+    from zeroevidence.cli.options.tandem_files import TandemInputs
+    from zeroevidence.evaluation import Options
+    from zeroevidence.measure.tandem.cost import CostModel
+
+
+@click.command("evaluate")
+@tandem_inputs
+@cost_options
+@measuring_options("intervals", "level", "seed", null=0)
+@shared.system("the name of the score file unless given")
+@gate_option("tdcf_min>0.1")
+@table_options
+def command(
+    inputs: TandemInputs,
+    cost_model: CostModel | str,
+    options: Options,
+    system: str | None,
+    gates: Gates,
+    output: Output,
+) -> None:
+    """Measure a speaker verifier behind a countermeasure (t-DCF, t-EER), or a single spoofing-robust verifier (a-DCF).
+
+    Reads the score files, keys and protocols of ASVspoof 2019, 2021 and 5; - is standard input. Without --asv the
+    countermeasure is measured alone. Intervals leave out speakers where they are known (a protocol of 2019, a key of
+    2021, the spk column of ASVspoof 5) and trials otherwise; the signature and the flags say which.
+
+    \b
+    zeroevidence tandem evaluate --cm scores.txt --asv asv.txt --asv-key protocol.txt --preset 2019 --by attack
+    zeroevidence tandem evaluate --cm cm.txt --key cm_trial_metadata.txt --asv asv.txt --asv-key asv_trial_metadata.txt
+    zeroevidence tandem evaluate --cm sasv.tsv --key key.tsv --preset asvspoof5
+    zeroevidence tandem evaluate --sasv scores.txt --preset adcf
+    """  # noqa: D301 (\b is a control character here)
+    from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
+
+    loaded = inputs.read()
+    rows = evaluate_conditions(
+        loaded,
+        inputs.by,
+        model=cost_model,
+        intervals=options.intervals,
+        level=options.level,
+        seed=options.seed,
+        labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
+    )
+    output.emit(output.render(rows))
+    gates.judge(rows)

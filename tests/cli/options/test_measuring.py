@@ -1,0 +1,56 @@
+"""Options of `Options` on the command line: the confidence level."""
+
+import json
+
+import click
+import numpy as np
+import pytest
+
+from zeroevidence.cli import cli
+
+COMPUTING = ["audit", "compare", "evaluate", "link", "plan", "report", "utility", "protect evaluate", "tandem evaluate"]
+
+
+@pytest.fixture
+def scores(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "list.scores"
+    path.write_text(
+        "\n".join(
+            f"s{i} s{j}-u{k} {rng.normal() + 1.5 * (i == j):.4f} {'target' if i == j else 'nontarget'}"
+            for i in range(14)
+            for j in range(14)
+            for k in range(2)
+        )
+    )
+    return path
+
+
+def test_a_lower_level_is_said_and_gives_narrower_intervals(run, scores):
+    rows = {}
+    for level in ("0.95", "0.9"):
+        code, out, _ = run("evaluate", scores, "--level", level, "--null", 0, "-f", "json")
+        assert code == 0
+        (rows[level],) = json.loads(out)["rows"]
+    assert rows["0.9"]["setup"]["level"] == rows["0.9"]["metrics"]["eer"]["level"] == 0.9
+    assert "level" not in rows["0.95"]["setup"]  # the default is not written
+    assert ["|level:0.9|" in row["signature"] for row in rows.values()] == [False, True]
+    assert rows["0.9"]["metrics"]["eer"]["value"] == rows["0.95"]["metrics"]["eer"]["value"]
+    for name in ("eer", "d_ece", "cllr_min"):
+        wide, narrow = (row["metrics"][name]["high"] - row["metrics"][name]["low"] for row in rows.values())
+        assert 0 < narrow < wide
+
+
+@pytest.mark.parametrize("value", ["0", "1", "95", "much"])
+def test_a_level_is_between_0_and_1(run, scores, value):
+    code, out, err = run("evaluate", scores, "--level", value)
+    assert (code, out) == (2, "")
+    assert value in err
+
+
+@pytest.mark.parametrize("path", COMPUTING)
+def test_every_command_that_computes_intervals_has_a_level(path):
+    command = cli
+    for name in path.split():
+        command = command.get_command(click.Context(command), name)
+    assert [parameter.default for parameter in command.params if parameter.name == "level"] == [0.95]
