@@ -356,9 +356,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def _arrays(self) -> dict[str, FloatArray]:
         arrays = super()._arrays()
         for number, densities in enumerate(self.evidence_):
-            shared = isinstance(densities, LatentClasses)
-            arrays[f"evidence.{number}.means"] = densities.means
-            arrays[f"evidence.{number}.variance"] = np.array([densities.variance]) if shared else densities.variances
+            spread = np.array([densities.variance]) if isinstance(densities, LatentClasses) else densities.variances
+            arrays |= {f"evidence.{number}.means": densities.means, f"evidence.{number}.variance": spread}
         return arrays | state_arrays(self.network_, "network")
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:

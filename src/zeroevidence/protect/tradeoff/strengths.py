@@ -122,8 +122,15 @@ def fit_at_strengths(
     labels, fixed = attribute_labels(data, attribute), {"noise_seed": seed, **(parameters or {})}
 
     def fit(**dial: float) -> EmbeddingProtector:
-        options = {"speakers": data.speakers, "progress": progress}
-        return fit_kind(kind, data.vectors, labels, parameters={**fixed, **dial}, seed=seed, **options)
+        return fit_kind(
+            kind,
+            data.vectors,
+            labels,
+            parameters={**fixed, **dial},
+            seed=seed,
+            speakers=data.speakers,
+            progress=progress,
+        )
 
     if cls.dial == "noise":
         fitted = fit()
