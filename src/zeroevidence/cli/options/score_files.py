@@ -140,7 +140,7 @@ def _other_people(option: str, purpose: str) -> tuple[Decorator, Decorator]:
 
 def _files(*, required: bool) -> tuple[Decorator, ...]:
     return (
-        click.argument("scores", nargs=-1, required=required, metavar="SCORES..."),
+        click.argument("scores", nargs=-1, required=required, metavar="SCORES..." if required else "[SCORES]..."),
         shared.key(f"may be a Kaldi data folder; {_ONCE}", name="keys", multiple=True),
         shared.speakers(),
         *reading_options(Reading, "file_format", format_names()),
