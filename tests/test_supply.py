@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "zeroevidence"
 RUN_ON_LOADING = ("pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve")
 # One module reads JSON and checks its types; the others read what a process of ours wrote, or what is bundled.
-JSON_READERS = ("data/typed.py", "data/files/locking.py", "web/jobs.py", "attack/encoders/checking.py")
+JSON_READERS = ("data/files/json_values.py", "data/files/locking.py", "web/jobs.py", "attack/encoders/checking.py")
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,7 @@ def test_what_cannot_be_told_apart(tmp_path):
     files = made_2021(tmp_path)
     (problem,) = diagnose_tandem(**files, by="codex")
     assert (
-        "no column 'codex' to tell trials apart by (there is: speaker, codec, channel, attack, trim, phase)"
+        "no column 'codex' to divide trials by (there is: speaker, codec, channel, attack, trim, phase)"
         in problem.reason
     )
     text = files["key"].read_text().replace("opus ita_tx bonafide", "gsm ita_tx bonafide")

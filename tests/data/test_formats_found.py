@@ -181,7 +181,7 @@ def test_a_matrix_of_two_identities_is_still_one(tmp_path):
     np.save(mated, np.array([0, 1, 1]))
     assert isinstance(read_scores(scores, mated).data, ScoreMatrix)
     assert reasons(scores, format="arrays") == [
-        "scores.npy: no scores beside labels; expected arrays named scores and labels"
+        "scores.npy: no scores with labels; expected arrays named scores and labels"
     ]
 
 

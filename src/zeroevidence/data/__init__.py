@@ -1,4 +1,4 @@
-"""What comes in: scores, matrices and the files that hold them, validated once and then read-only.
+"""Scores, matrices, embeddings and corpora, validated once and then read-only, and the files that hold them.
 
-`scores` and `matrix` need NumPy alone; `formats` reads files and imports polars.
+`scores`, `matrix` and `embeddings` need NumPy alone; `formats` reads files and imports polars.
 """

@@ -1,4 +1,4 @@
-"""Embeddings: one vector per utterance or person, with who it is of; needs NumPy alone."""
+"""Embeddings: one vector per utterance or speaker, with identifiers, speakers and attributes; needs NumPy alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.names import find_duplicate, row_numbers
+from zeroevidence.data.scores import read_only
 from zeroevidence.errors import InputError
 
 _BLOCK_BYTES = 1 << 25
@@ -25,12 +26,12 @@ class Embeddings:
     vectors
         n x d in float16, float32 or float64. A memory-mapped array stays on disk; it is checked in blocks.
     ids
-        Identifier of each vector, its number unless given; each once. Vectors with identifiers may stand in any order;
-        numbers are but places, so that without identifiers another order may give other results.
+        Identifier of each vector, each once; its number unless given. The order of vectors with identifiers changes no
+        result; without identifiers another order may.
     speakers
-        Whose each is.
+        The speaker of each vector.
     attributes
-        Further words about each: sex, language, ...
+        Further labels of each: sex, language, ...
 
     Examples
     --------
@@ -52,18 +53,18 @@ class Embeddings:
         if vectors.dtype.kind != "f" or vectors.dtype.itemsize > 8:
             raise InputError(f"vectors: expected float16, float32 or float64, got {vectors.dtype}")
         count = len(vectors)
-        ids = np.arange(count).astype(np.str_) if self.ids is None else _words("ids", self.ids, count)
+        ids = np.arange(count).astype(np.str_) if self.ids is None else _text_array("ids", self.ids, count)
         _check_once(ids)
         check_finite(vectors, ids)
         if vectors.flags.writeable and vectors.base is None and not isinstance(vectors, np.memmap):
             vectors = vectors.view()
         vectors.flags.writeable = False
         object.__setattr__(self, "vectors", vectors)
-        object.__setattr__(self, "ids", _frozen(ids))
+        object.__setattr__(self, "ids", read_only(ids))
         if self.speakers is not None:
-            object.__setattr__(self, "speakers", _frozen(_words("speakers", self.speakers, count)))
-        words = {name: _frozen(_words(name, value, count)) for name, value in self.attributes.items()}
-        object.__setattr__(self, "attributes", MappingProxyType(words))
+            object.__setattr__(self, "speakers", read_only(_text_array("speakers", self.speakers, count)))
+        attributes = {name: read_only(_text_array(name, value, count)) for name, value in self.attributes.items()}
+        object.__setattr__(self, "attributes", MappingProxyType(attributes))
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -73,7 +74,7 @@ class Embeddings:
         return f"Embeddings({len(self)} x {self.vectors.shape[1]} {self.vectors.dtype}{people})"
 
     def take(self, at: BoolArray | IntArray) -> Embeddings:
-        """Some of the vectors, with what is known about them."""
+        """Return some of the vectors, with their identifiers, speakers and attributes."""
         return Embeddings(
             self.vectors[at],
             self.ids[at],
@@ -82,13 +83,13 @@ class Embeddings:
         )
 
     def profiles(self, *, cosine: bool = False) -> Embeddings:
-        """One vector per speaker: the mean of the speaker's vectors, each brought to length one first for cosine.
+        """Return one vector per speaker: the mean of the speaker's vectors, scaled to length one first for `cosine`.
 
         Speakers come in alphabetical order and are both identifier and speaker of the result, which is in the
         precision of the vectors, at least single.
         """
         if self.speakers is None:
-            raise InputError("speakers are not known; expected them to average each one's vectors")
+            raise InputError("speakers are not known; expected the speaker of each vector")
         names, index = np.unique(self.speakers, return_inverse=True)
         sums = np.zeros((len(names), self.vectors.shape[1]))
         for rows in _blocks(self.vectors):
@@ -106,7 +107,7 @@ class Embeddings:
 
 
 def mated_rows(trial: Embeddings, enrol: Embeddings) -> IntArray:
-    """For each trial the row of its speaker among the enrolled, -1 where that person is not enrolled."""
+    """Return for each trial the row of its speaker among the enrolled, -1 where that person is not enrolled."""
     if trial.speakers is None or enrol.speakers is None:
         raise InputError(f"{'trial' if trial.speakers is None else 'enrolment'} vectors: speakers are not known")
     twice = find_duplicate(enrol.speakers)
@@ -133,17 +134,18 @@ def _blocks(vectors: FloatArray) -> Any:
     return [slice(start, min(len(vectors), start + step)) for start in range(0, len(vectors), step)]
 
 
-def _words(name: str, values: Any, count: int) -> StrArray:
-    words = np.asarray(values)
-    if words.dtype.kind == "S":
-        words = np.char.decode(words, "utf-8")
-    words = words.astype(np.str_)
-    if words.shape != (count,):
-        raise InputError(f"{name}: expected {count}, one per vector, got shape {words.shape}")
-    empty = np.flatnonzero(words == "")
+def _text_array(name: str, values: Any, count: int) -> StrArray:
+    """Return values as text, one for each vector; identifiers and speakers must not be empty."""
+    array = np.asarray(values)
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    array = array.astype(np.str_)
+    if array.shape != (count,):
+        raise InputError(f"{name}: expected {count}, one per vector, got shape {array.shape}")
+    empty = np.flatnonzero(array == "")
     if len(empty) and name in ("ids", "speakers"):
         raise InputError(f"{name}: row {empty[0]} is empty; expected a name")
-    return words
+    return array
 
 
 def _check_once(ids: StrArray) -> None:
@@ -153,14 +155,8 @@ def _check_once(ids: StrArray) -> None:
         raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
 
 
-def _frozen(array: StrArray) -> StrArray:
-    array = array.view()
-    array.flags.writeable = False
-    return array
-
-
 def require_speakers(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
-    """Speakers, which must be known."""
+    """Return the speakers; unknown ones are an error, which calls the embeddings `name`."""
     if embeddings.speakers is None:
-        raise InputError(f"{name}: speakers are not known; they must be, so that nobody is in two groups")
+        raise InputError(f"{name}: speakers are not known; expected them, so that nobody is in two groups")
     return embeddings.speakers

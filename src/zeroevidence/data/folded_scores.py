@@ -1,4 +1,4 @@
-"""Searches of a cross-validation over people, put together: everybody is searched for among the people of one fold."""
+"""Scores of a cross-validation over speakers: every speaker is searched for among the speakers of one fold."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from zeroevidence.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldedScores:
-    """Scores of every fold of people on one scale, with those of the development people of each fold.
+    """Scores of every fold of speakers on one scale, with those of the development speakers of each fold.
 
-    Every person is evaluated in one fold, by an attacker who learned from people of the others. Each trial is searched
-    among as many identities as the smallest fold has: in larger folds the person's own and those that follow it in the
-    order of names. Make them with `from_folds`.
+    Every speaker is evaluated in one fold, by an attacker who learned from speakers of the others. Each trial is
+    searched among as many identities as the smallest fold has: in larger folds its speaker and those that follow in the
+    order of names. `from_folds` brings the folds to one scale.
 
     Parameters
     ----------
     parts
-        For each fold its trials against its people.
+        For each fold its trials against its speakers.
     dev
-        For each fold those of development people, by the same attacker.
+        For each fold those of development speakers, by the same attacker.
 
     Examples
     --------
-    >>> one, other = (
+    >>> first, second = (
     ...     ScoreMatrix([[2.0, 0.0], [0.5, 1.0]], [0, 1], people, people, people, people)
     ...     for people in (["ann", "bob"], ["cyd", "dan"])
     ... )
-    >>> FoldedScores.from_folds([one, other], [other, one])
+    >>> FoldedScores.from_folds([first, second], [second, first])
     FoldedScores(2 folds, 4 trials x 2 identities)
     """
 
@@ -43,16 +43,20 @@ class FoldedScores:
 
     @classmethod
     def from_folds(cls, parts: Sequence[ScoreMatrix], dev: Sequence[ScoreMatrix]) -> FoldedScores:
-        """Folds on one scale: every fold's scores less their mean, over their deviation, mated or not.
+        """Return the folds on one scale: scores less the mean of their fold, divided by its standard deviation.
 
-        Attackers that learned from different people score on different scales. This changes no order within a fold,
-        uses no truth, and keeps apart what a scale from few development people would blur.
+        Attackers that learned from different speakers score on different scales. This changes no order within a fold,
+        uses no labels, and is sharper than a scale from few development speakers.
+
+        Parameters
+        ----------
+        parts
+            The scores of each fold.
+        dev
+            The scores of its development speakers, which are scaled like those of the fold.
         """
-        scales = [_scale(one) for one in parts]
-        return cls(
-            tuple(_scaled(one, *scale) for one, scale in zip(parts, scales, strict=True)),
-            tuple(_scaled(one, *scale) for one, scale in zip(dev, scales, strict=True)),
-        )
+        scales = [_scale(part) for part in parts]
+        return cls(*(tuple(map(_scaled, side, scales)) for side in (parts, dev)))
 
     def __post_init__(self) -> None:
         if len(self.parts) != len(self.dev) or len(self.parts) < 2:
@@ -60,17 +64,17 @@ class FoldedScores:
         for number, part in enumerate(self.parts, 1):
             if part.enrolment_speakers is None or part.trial_speakers is None or part.scores.shape[1] < 2:
                 raise InputError(f"fold {number}: expected two people or more, and to know who they are")
-        for names, what in ((self.people, "person"), (self.trials, "trial")):
-            found, counts = np.unique(names, return_counts=True)
+        for names, kind in ((self.people, "person"), (self.trials, "trial")):
+            distinct, counts = np.unique(names, return_counts=True)
             if (counts > 1).any():
-                raise InputError(f"{what} {str(found[counts > 1][0])!r} is in two folds; expected each in one")
+                raise InputError(f"{kind} {str(distinct[counts > 1][0])!r} is in two folds; expected each in one")
 
     def __repr__(self) -> str:
         return f"FoldedScores({len(self.parts)} folds, {len(self.trials)} trials x {self.identities} identities)"
 
     @property
     def people(self) -> StrArray:
-        """Everybody who is enrolled, fold by fold."""
+        """The enrolled speakers, fold by fold."""
         return np.concatenate([column_speakers(part) for part in self.parts])
 
     @property
@@ -80,58 +84,58 @@ class FoldedScores:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many people each fold has."""
+        """How many speakers each fold has."""
         return tuple(part.scores.shape[1] for part in self.parts)
 
     @property
     def identities(self) -> int:
-        """Among how many each trial is searched."""
+        """Among how many identities each trial is searched."""
         return min(self.sizes)
 
     def candidates(self, fold: int) -> IntArray:
-        """For each person of a fold the columns that trials of that person are compared with, the own one first."""
+        """Return for each speaker of a fold the columns that the trials are compared with, the mated one first."""
         order = np.argsort(column_speakers(self.parts[fold]), kind="stable")
-        found = np.empty((len(order), self.identities), dtype=np.int64)
+        columns = np.empty((len(order), self.identities), dtype=np.int64)
         circle = np.arange(len(order))[:, None] + np.arange(self.identities)
-        found[order] = order[circle % len(order)]
-        return found
+        columns[order] = order[circle % len(order)]
+        return columns
 
     def enrolled_trials(self) -> tuple[FoldedScores, int]:
-        """The trials of enrolled people, and how many others there were."""
-        sides = [[closed_set_search(one)[0] for one in side] for side in (self.parts, self.dev)]
-        parts, dev = (tuple(one for one in side if one is not None) for side in sides)
+        """Return the trials of enrolled speakers, and how many others there were."""
+        sides = [[closed_set_search(part)[0] for part in side] for side in (self.parts, self.dev)]
+        parts, dev = (tuple(part for part in side if part is not None) for side in sides)
         if len(parts) < len(self.parts) or len(dev) < len(self.dev):
             raise InputError("a fold has no trial of an enrolled person")
         trials = [sum(len(part.mated) for part in side) for side in (self.parts, parts)]
         return FoldedScores(parts, dev), trials[0] - trials[1]
 
     def to_scores(self) -> Scores:
-        """All comparisons of all folds as two classes."""
-        found = [part.to_scores() for part in self.parts]
+        """Return all comparisons of all folds as two classes."""
+        folds = [part.to_scores() for part in self.parts]
         return Scores(
-            np.concatenate([one.target for one in found]),
-            np.concatenate([one.nontarget for one in found]),
-            self._pairs([one.target_pairs for one in found]),
-            self._pairs([one.nontarget_pairs for one in found]),
+            np.concatenate([fold.target for fold in folds]),
+            np.concatenate([fold.nontarget for fold in folds]),
+            self._pairs([fold.target_pairs for fold in folds]),
+            self._pairs([fold.nontarget_pairs for fold in folds]),
             enrolments=np.concatenate([part.enrolment_names for part in self.parts]),
             trials=self.trials,
             enrolment_speakers=self.people,
-            trial_speakers=np.concatenate([one.trial_speakers for one in found if one.trial_speakers is not None]),
+            trial_speakers=np.concatenate([fold.trial_speakers for fold in folds if fold.trial_speakers is not None]),
         )
 
     def _pairs(self, pairs: Sequence[Pairs | None]) -> Pairs:
-        """Who was compared, counted through all folds."""
+        """Return the comparisons with positions counted through all folds."""
         columns = np.cumsum([0, *self.sizes])
         rows = np.cumsum([0, *(len(part.mated) for part in self.parts)])
-        known = [one for one in pairs if one is not None]
+        folds = [fold for fold in pairs if fold is not None]
         return Pairs(
-            np.concatenate([one.enrolment + first for one, first in zip(known, columns[:-1], strict=True)]),
-            np.concatenate([one.trial + first for one, first in zip(known, rows[:-1], strict=True)]),
+            np.concatenate([fold.enrolment + first for fold, first in zip(folds, columns[:-1], strict=True)]),
+            np.concatenate([fold.trial + first for fold, first in zip(folds, rows[:-1], strict=True)]),
         )
 
 
 def column_speakers(part: ScoreMatrix) -> StrArray:
-    """The person behind each column of a fold."""
+    """Return the speaker of each column of a fold."""
     return part.enrolment_names if part.enrolment_speakers is None else part.enrolment_speakers
 
 
@@ -141,5 +145,6 @@ def _scale(part: ScoreMatrix) -> tuple[float, float]:
     return float(scores.mean()), deviation if deviation > 0.0 else 1.0
 
 
-def _scaled(matrix: ScoreMatrix, mean: float, deviation: float) -> ScoreMatrix:
+def _scaled(matrix: ScoreMatrix, scale: tuple[float, float]) -> ScoreMatrix:
+    mean, deviation = scale
     return matrix.with_scores((matrix.scores.astype(np.float64) - mean) / deviation)

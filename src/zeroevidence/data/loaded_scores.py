@@ -1,4 +1,4 @@
-"""What reading a score file gives."""
+"""Scores that were read from a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from zeroevidence.data.scores import Scores
 
 @dataclass(frozen=True, slots=True)
 class LoadedScores:
-    """What a file held, how it was understood, and which rules were loosened to read it."""
+    """The scores of a file.
+
+    Parameters
+    ----------
+    data
+        The scores.
+    format
+        How the file was understood.
+    key_format
+        How its key was understood, None without a key.
+    loosened
+        The rules that were relaxed to read it.
+    """
 
     data: Scores | ScoreMatrix
     format: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.scores import Pairs, Scores, distinct_speakers, frozen, read_only_scores
+from zeroevidence.data.scores import Pairs, Scores, distinct_speakers, read_only, read_only_scores
 from zeroevidence.errors import InputError
 
 
@@ -21,10 +21,14 @@ class ScoreMatrix:
         T x N, higher meaning more alike.
     mated
         For each trial the column of its true identity, -1 where that person is not enrolled.
-    trials, enrolments
-        Identifiers of rows and columns.
-    trial_speakers, enrolment_speakers
-        The person behind each row and column, "" where unknown.
+    trials
+        Identifiers of the rows.
+    enrolments
+        Identifiers of the columns.
+    trial_speakers
+        The speaker of each row, "" where unknown.
+    enrolment_speakers
+        The speaker of each column, "" where unknown.
 
     Examples
     --------
@@ -53,7 +57,7 @@ class ScoreMatrix:
             raise InputError(
                 f"mated: trial {row} names column {mated[row]}; expected 0 to {columns - 1}, or -1 for not enrolled"
             )
-        object.__setattr__(self, "mated", frozen(mated.astype(np.int64)))
+        object.__setattr__(self, "mated", read_only(mated.astype(np.int64)))
         for name, length in (
             ("trials", rows),
             ("trial_speakers", rows),
@@ -71,13 +75,13 @@ class ScoreMatrix:
                 raise InputError(
                     f"{name}: {str(values[counts > 1][0])!r} occurs {counts[counts > 1][0]} times; expected once"
                 )
-            object.__setattr__(self, name, frozen(ids))
+            object.__setattr__(self, name, read_only(ids))
 
     def __repr__(self) -> str:
         return f"ScoreMatrix({self.scores.shape[0]} trials x {self.scores.shape[1]} identities)"
 
     def to_scores(self) -> Scores:
-        """The same scores as two classes: the mated entry of each row, and all others."""
+        """Return the same scores as two classes: the mated entry of each row, and all others."""
         mask = np.zeros(self.scores.shape, dtype=bool)
         enrolled = np.flatnonzero(self.mated >= 0)
         mask[enrolled, self.mated[enrolled]] = True
@@ -111,45 +115,40 @@ class ScoreMatrix:
 
     @property
     def speakers(self) -> StrArray | None:
-        """Distinct known speakers on either side, or None when nobody said."""
+        """Distinct known speakers on either side, None where speakers are unknown."""
         return distinct_speakers(self.enrolment_speakers, self.trial_speakers)
 
     @property
     def parts(self) -> tuple[ScoreMatrix, ...]:
-        """The matrix as the one search that it is; `FoldedScores` has several."""
+        """The matrix as a single search; `FoldedScores` has several."""
         return (self,)
 
     def with_scores(self, scores: FloatArray) -> ScoreMatrix:
-        """Other scores of the same comparisons."""
+        """Return the matrix with other scores of the same comparisons."""
         return replace(self, scores=scores)
 
     def take(self, rows: IntArray) -> ScoreMatrix:
-        """The same search for some of the trials."""
+        """Return the same search for some of the trials."""
         if len(rows) == len(self.mated):
             return self
-        return ScoreMatrix(
-            self.scores[rows],
-            self.mated[rows],
-            trials=None if self.trials is None else self.trials[rows],
-            enrolments=self.enrolments,
-            trial_speakers=None if self.trial_speakers is None else self.trial_speakers[rows],
-            enrolment_speakers=self.enrolment_speakers,
-        )
+        trials, speakers = (None if names is None else names[rows] for names in (self.trials, self.trial_speakers))
+        return replace(self, scores=self.scores[rows], mated=self.mated[rows], trials=trials, trial_speakers=speakers)
 
 
 def closed_set_search(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None, dict[str, int]]:
-    """The closed-set search that scores describe, and how many trials were left out of it and why.
+    """Return the closed-set search that scores describe, and how many trials were left out of it and why.
 
     Trials that were not compared with every enrolment are ``incomplete``; those whose speaker is not enrolled are
-    ``not_enrolled``. None when the scores do not form rows: nobody said who was compared with whom, fewer than half
-    of all pairs were compared, fewer than two identities are enrolled, or a trial has more than one true identity.
+    ``not_enrolled``. The search is None when the scores do not form rows: the compared identifiers are unknown, fewer
+    than half of all pairs were compared, fewer than two identities are enrolled, or a trial has more than one true
+    identity.
     """
     left_out: dict[str, int] = {}
     if isinstance(scores, ScoreMatrix):
         _check_enrolled_once(scores)
         matrix = scores
     else:
-        built = _laid_out(scores)
+        built = _build_matrix(scores)
         if built is None:
             return None, {}
         matrix, incomplete = built
@@ -172,8 +171,8 @@ def _check_enrolled_once(matrix: ScoreMatrix) -> None:
         raise InputError(f"speaker {str(twice[0])!r} is enrolled more than once; expected one column per person")
 
 
-def _laid_out(scores: Scores) -> tuple[ScoreMatrix, int] | None:
-    """Scores laid out as trials against enrolments, complete rows only, and the number of incomplete ones."""
+def _build_matrix(scores: Scores) -> tuple[ScoreMatrix, int] | None:
+    """Return scores as trials against enrolments, complete rows only, and the number of incomplete ones."""
     if scores.target_pairs is None or scores.nontarget_pairs is None:
         return None
     assert scores.trials is not None

@@ -1,4 +1,4 @@
-"""Names compared as whole numbers: for many names several times faster than as words."""
+"""Names compared as whole numbers, which for many names is several times faster than as text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
 
-_FEW = 1 << 12  # names that are sorted as quickly as they are
+_FEW = 1 << 12  # names that NumPy sorts as quickly
 _KEY_BYTES = 8
 
 
 def _keys(names: StrArray) -> Any:
-    """Rows of whole numbers, equal where names are, and in the order of the names if compared one after the other."""
+    """Return rows of whole numbers that are equal, and ordered, as the names are."""
     letters = np.ascontiguousarray(names, dtype=names.dtype.newbyteorder("=")).view(np.uint32).reshape(len(names), -1)
     highest = int(letters.max()) if letters.size else 0
     kind = np.dtype(np.min_scalar_type(highest)).newbyteorder(">")  # as narrow as the letters allow
@@ -24,7 +24,7 @@ def _keys(names: StrArray) -> Any:
 
 
 def _ranks(names: StrArray) -> tuple[IntArray, IntArray]:
-    """A row of each distinct name, in the order of names, and the place of each given one among them."""
+    """Return a row of each distinct name, in the order of names, and the rank of each name."""
     keys = _keys(names)
     order = np.argsort(keys[:, 0]) if keys.shape[1] == 1 else np.lexsort(keys.T[::-1])
     starts = np.ones(len(names), dtype=bool)
@@ -43,7 +43,7 @@ def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArra
 
 
 def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]:
-    """The distinct names, sorted, and the place of each given one among them.
+    """Return the distinct names, sorted, and the rank of each name among them.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArra
     >>> distinct.tolist(), place.tolist()
     (['ann', 'bob', 'eve'], [2, 0, 2, 1])
     """
-    words: Any = names
+    values: Any = names
     if len(names) <= _FEW or names.dtype.kind != "U":
-        found, place = np.unique(words, return_inverse=True)
-        return found, place.astype(np.int64)
-    rows, place = _ranks(words)
-    return words[rows], place
+        distinct, ranks = np.unique(values, return_inverse=True)
+        return distinct, ranks.astype(np.int64)
+    rows, ranks = _ranks(values)
+    return values[rows], ranks
 
 
 def row_numbers(names: StrArray, wanted: StrArray) -> IntArray:
-    """The row of each wanted name among names that occur once, -1 where it is not among them.
+    """Return the row of each wanted name among names that occur once, -1 where it is not among them.
 
     Examples
     --------
@@ -70,12 +70,12 @@ def row_numbers(names: StrArray, wanted: StrArray) -> IntArray:
     _, place = rank_names(np.concatenate((names, wanted)))
     row = np.full(int(place.max()) + 1 if len(place) else 0, -1)
     row[place[: len(names)]] = np.arange(len(names))
-    found: IntArray = row[place[len(names) :]]
-    return found
+    rows: IntArray = row[place[len(names) :]]
+    return rows
 
 
 def find_duplicate(names: StrArray) -> tuple[int, int] | None:
-    """Rows of the first name in alphabetical order that occurs more than once: where it does first, and again.
+    """Return the first two rows of the first name, in alphabetical order, that occurs more than once; None for none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which rule was loosened while reading, or what scores were changed, and how often: what signatures are made of."""
+"""Rules that were relaxed while reading, and changes to the scores; they are part of signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-to-one scores: two classes, and who was compared with whom where that is known."""
+"""One-to-one scores: targets and non-targets, with the compared identifiers where they are known."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T", bound=np.generic)
 
 
 def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
-    """A read-only float32 or float64 array without NaN; infinities are kept (they are evidence)."""
+    """Return scores as a read-only float32 or float64 array; NaN is refused, infinities are evidence."""
     array = _as_array(values, name)
     if array.dtype.kind not in "fiub" and array.size:
-        raise InputError(f"{name}: expected numbers, got {_found(array)}")
+        raise InputError(f"{name}: expected numbers, got {'text' if array.dtype.kind in 'US' else array.dtype}")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     if array.ndim != ndim:
@@ -32,11 +32,11 @@ def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     if suspicious and np.isnan(array).any():
         first = np.argwhere(np.isnan(array))[0]
         raise InputError(f"{name}: NaN at position {', '.join(map(str, first))}; expected a number")
-    return frozen(array)
+    return read_only(array)
 
 
 def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Lists, arrays, series of polars and pandas, and tensors of torch, whether they carry gradients or not."""
+    """Return lists, arrays, series of polars and pandas, and tensors of torch as an array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     try:
@@ -48,12 +48,8 @@ def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def _found(array: NDArray[Any]) -> str:
-    return "text" if array.dtype.kind in "US" else str(array.dtype)
-
-
-def frozen(array: NDArray[T]) -> NDArray[T]:
-    """A read-only view: what the caller holds stays writable, what we hold does not."""
+def read_only(array: NDArray[T]) -> NDArray[T]:
+    """Return a read-only view; the caller's array stays writable."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -61,7 +57,14 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Who was compared with whom: for each score, the position of its enrolment and of its trial in the id lists.
+    """The comparison behind each score.
+
+    Parameters
+    ----------
+    enrolment
+        Position of the enrolment of each score among the enrolments.
+    trial
+        Position of its trial among the trials.
 
     Examples
     --------
@@ -75,7 +78,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         for name in ("enrolment", "trial"):
-            object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=np.int64)))
+            object.__setattr__(self, name, read_only(np.asarray(getattr(self, name), dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.enrolment)
@@ -89,14 +92,22 @@ class Scores:
 
     Parameters
     ----------
-    target, nontarget
-        Scores, higher meaning more alike. NaN is refused; infinities are kept.
-    target_pairs, nontarget_pairs
-        For each score its (enrolment, trial); both or neither, with `enrolments` and `trials`.
-    enrolments, trials
-        Distinct identifiers that the pairs point into.
-    enrolment_speakers, trial_speakers
-        The person behind each identifier, "" where unknown.
+    target
+        Scores of targets, higher meaning more alike. NaN is refused; infinities are kept.
+    nontarget
+        Scores of non-targets.
+    target_pairs
+        The comparison behind each target score; with `nontarget_pairs`, `enrolments` and `trials`, or not at all.
+    nontarget_pairs
+        The comparison behind each non-target score.
+    enrolments
+        Distinct identifiers of enrolments.
+    trials
+        Distinct identifiers of trials.
+    enrolment_speakers
+        The speaker of each enrolment, "" where unknown.
+    trial_speakers
+        The speaker of each trial, "" where unknown.
 
     Examples
     --------
@@ -117,13 +128,12 @@ class Scores:
         for name in ("target", "nontarget"):
             object.__setattr__(self, name, read_only_scores(getattr(self, name), name))
         together = ("target_pairs", "nontarget_pairs", "enrolments", "trials")
-        given = [getattr(self, name) is not None for name in together]
-        if any(given) and not all(given):
+        if len({getattr(self, name) is None for name in together}) > 1:
             raise InputError(f"expected all of {', '.join(together)}, or none of them")
         for name in ("enrolments", "trials", "enrolment_speakers", "trial_speakers"):
             ids = getattr(self, name)
             if ids is not None:
-                object.__setattr__(self, name, frozen(np.asarray(ids, dtype=np.str_)))
+                object.__setattr__(self, name, read_only(np.asarray(ids, dtype=np.str_)))
         self._check_pairs()
 
     def _check_pairs(self) -> None:
@@ -149,7 +159,16 @@ class Scores:
 
     @classmethod
     def from_labels(cls, scores: ArrayLike, labels: ArrayLike, **pairs: Any) -> Scores:
-        """Scores in one array, with a label each: 1 or True, or ``target``, for mated; 0, False or ``nontarget`` else.
+        """Return the scores of one array with a label for each.
+
+        Parameters
+        ----------
+        scores
+            Scores of targets and non-targets.
+        labels
+            1, True or ``target`` for targets; 0, False or ``nontarget`` for non-targets.
+        **pairs
+            Further arguments of `Scores`.
 
         Examples
         --------
@@ -169,12 +188,12 @@ class Scores:
 
     @property
     def speakers(self) -> StrArray | None:
-        """Distinct known speakers on either side, or None when nobody said."""
+        """Distinct known speakers on either side, None where speakers are unknown."""
         return distinct_speakers(self.enrolment_speakers, self.trial_speakers)
 
 
 def is_target(labels: ArrayLike) -> BoolArray:
-    """Which labels say target: 1, True or ``target``; 0, False and ``nontarget`` do not, and others are refused."""
+    """Return which labels mean target: 1, True or ``target``; others than 0, False and ``nontarget`` are refused."""
     array = _as_array(labels, "labels")
     if array.dtype.kind in "biuf":
         wrong = (array != 0) & (array != 1)
@@ -188,10 +207,10 @@ def is_target(labels: ArrayLike) -> BoolArray:
 
 
 def distinct_speakers(*sides: StrArray | None) -> StrArray | None:
-    """Distinct names on any side, "" left out; None when no side has any."""
-    known = [names for names in sides if names is not None]
-    if not known:
+    """Return the distinct names of all sides, without ""; None when no side has any."""
+    present = [names for names in sides if names is not None]
+    if not present:
         return None
-    names = np.unique(np.concatenate(known))
+    names = np.unique(np.concatenate(present))
     result: StrArray = names[names != ""]
     return result

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.data.scores import distinct_speakers, frozen, read_only_scores
+from zeroevidence.data.scores import distinct_speakers, read_only, read_only_scores
 from zeroevidence.errors import InputError
 
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -21,7 +21,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialScores:
-    """Scores of one kind of trial, and what is known about each.
+    """Scores of one kind of trial, with speakers, utterances and attacks where they are known.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class TrialScores:
     speakers
         The claimed speaker of a verifier's trial, the speaker heard by a countermeasure; "" where unknown.
     utterances
-        What was heard.
+        The utterance of each trial.
     attacks
-        How a spoof was made; "" where unknown.
+        The attack that made a spoof; "" where unknown.
     """
 
     scores: FloatArray
@@ -46,7 +46,7 @@ class TrialScores:
             values = getattr(self, name)
             if values is None:
                 continue
-            array = frozen(np.asarray(values, dtype=np.str_))
+            array = read_only(np.asarray(values, dtype=np.str_))
             if array.shape != self.scores.shape:
                 raise InputError(f"{name}: expected {len(self.scores)}, one per score, got shape {array.shape}")
             object.__setattr__(self, name, array)
@@ -60,11 +60,11 @@ class TrialScores:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TandemScores:
-    """What a tandem, a countermeasure alone or a single spoofing-robust verifier is measured on.
+    """Scores of a tandem, of a countermeasure alone, or of a single spoofing-robust verifier.
 
     A countermeasure has ``cm_bonafide`` and ``cm_spoof``; the verifier behind it ``asv_target``, ``asv_nontarget``
     and ``asv_spoof``; a single system that does both ``sasv_target``, ``sasv_nontarget`` and ``sasv_spoof``. Each of
-    the three is there whole or not at all, and a verifier only with a countermeasure. `of` takes plain arrays.
+    the three is complete or absent, and a verifier needs a countermeasure. `of` takes plain arrays.
 
     Examples
     --------
@@ -94,11 +94,11 @@ class TandemScores:
 
     @classmethod
     def of(cls, **scores: ArrayLike | TrialScores | None) -> TandemScores:
-        """The same from plain arrays, by the names of the fields."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(scores) - known)
+        """Return the scores of plain arrays, by the names of the fields."""
+        names = {field.name for field in fields(cls)}
+        unknown = sorted(set(scores) - names)
         if unknown:
-            raise InputError(f"unknown scores {unknown[0]!r}; expected {', '.join(sorted(known))}")
+            raise InputError(f"unknown scores {unknown[0]!r}; expected {', '.join(sorted(names))}")
         return cls(
             **{
                 name: value if value is None or isinstance(value, TrialScores) else TrialScores(np.asarray(value))
@@ -107,17 +107,17 @@ class TandemScores:
         )
 
     def has(self, side: str) -> bool:
-        """Whether there are scores of this side: ``cm``, ``asv`` or ``sasv``."""
+        """Return whether there are scores of this side: ``cm``, ``asv`` or ``sasv``."""
         return getattr(self, f"{side}_spoof") is not None
 
     def classes(self) -> dict[str, TrialScores]:
-        """All that is there, by name."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: trials for name, trials in found.items() if trials is not None}
+        """Return the scores that are there, by name."""
+        scores = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: trials for name, trials in scores.items() if trials is not None}
 
     @property
     def speakers(self) -> StrArray | None:
-        """Distinct known speakers, or None when nobody said."""
+        """Distinct known speakers, None where speakers are unknown."""
         return distinct_speakers(*(trials.speakers for trials in self.classes().values()))
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """Threat models: what an attacker compares, and what the attacker learned from.
 
 Names are those of the VoicePrivacy challenges. Published names clash between frameworks, so a result carries the whole
-tuple and words are made of it only where it is shown.
+tuple, and text is made of it only where it is shown.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ RANDOM = "random"
 
 @dataclass(frozen=True, slots=True)
 class ThreatModel:
-    """One attacker as a tuple.
+    """What an attacker compares, trains on and calibrates on.
 
     Parameters
     ----------
     name
         ``ignorant``, ``lazy-informed``, ``semi-informed``, or a bound: ``unprotected``, ``random``.
-    enrolment, trial
-        What is compared: ``original``, ``anonymised``, or ``noise`` for the bound `random`.
+    enrolment
+        The speech of the enrolment: ``original``, ``anonymised``, or ``noise`` for the bound `random`.
+    trial
+        The speech of the trials.
     trained_on
         Speech of the training speakers that the back-end (and the adapter network) learns from.
     calibration
         Development speech on which scores become likelihood ratios: ``original`` against original, ``anonymised``
         against anonymised, or ``matched``, the same sides as in the evaluation. An attacker calibrates on what
-        is at hand: one who does not know of the anonymisation has original speech only; one who can anonymise the
+        is available: one who does not know of the anonymisation has original speech only; one who can anonymise the
         enrolment can also anonymise development speech.
     adapter
         Whether an adapter network is trained between extractor and back-end.
@@ -84,7 +86,7 @@ class ThreatModel:
 
     @property
     def is_bound(self) -> bool:
-        """Whether it attacks no protection: unprotected speech, or noise."""
+        """Whether it is a bound, without protection: unprotected speech, or noise."""
         return self.name in (UNPROTECTED, RANDOM)
 
     @property
@@ -94,7 +96,7 @@ class ThreatModel:
 
     @property
     def knowledge(self) -> int:
-        """How well informed the attacker is: 0 ignorant, 1 anonymises the enrolment, 2 learned from such speech."""
+        """How informed the attacker is: 0 ignorant, 1 anonymises the enrolment, 2 also trains on anonymised speech."""
         return (self.enrolment == "anonymised") + (self.trained_on == "anonymised")
 
 
@@ -107,5 +109,5 @@ _NAMES = {
 
 
 def threat_from_sides(enrolment: Material, trial: Material, trained_on: Training) -> ThreatModel:
-    """The threat model of scores whose sides and training are known; ``other`` where the tuple has no name."""
+    """Return the threat model of scores with these sides and training; ``other`` where the tuple has no name."""
     return ThreatModel(_NAMES.get((enrolment, trial, trained_on), "other"), enrolment, trial, trained_on)

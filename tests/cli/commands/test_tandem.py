@@ -211,7 +211,7 @@ def test_a_row_for_each_codec(run, tmp_path):
     assert "gsm" in out
     code, _, err = run(*asked, "--by", "vocoder")
     assert code == 3
-    assert "no column 'vocoder' to tell trials apart by (there is: speaker, codec, channel" in err
+    assert "no column 'vocoder' to divide trials by (there is: speaker, codec, channel" in err
 
 
 def test_policy_on_the_command_line(run, files):

@@ -16,8 +16,8 @@ from zeroevidence.attack.training.development import DevelopmentScore
 from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.data.files.errors import reading_file
+from zeroevidence.data.files.json_values import plain, read_json, typed
 from zeroevidence.data.files.writing import write_atomically
-from zeroevidence.data.typed import plain, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 

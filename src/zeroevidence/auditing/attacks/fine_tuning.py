@@ -27,9 +27,9 @@ from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
 from zeroevidence.auditing.inputs.encoded_speech import FineTuningHistory
 from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.data.files.json_values import load_json, plain, typed
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.data.typed import load_json, plain, typed
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -128,7 +128,7 @@ class FineTuner:
 
     def _features(self, card: EncoderCard) -> tuple[FrameSet, FrameSet]:
         """Return the features of training people and of development people."""
-        utterances = [one for one in self.utterances if one.role == "train" or one.split == "dev"]
+        utterances = [each for each in self.utterances if each.role == "train" or each.split == "dev"]
         frames, conversions = read_features(
             utterances,
             card,

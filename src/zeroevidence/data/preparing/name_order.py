@@ -1,8 +1,7 @@
-"""Scores in the order of their names, so that the order of the lines of a file changes no number.
+"""Scores and embeddings in the order of their names, so that the order of the lines of a file changes no number.
 
-Folds of people, exchanged people and halves of them are drawn by place. Places follow names here: those of enrolments
-and trials, of pairs of them, and of embeddings. Scores that nobody named, and embeddings, rows and columns of a matrix
-without names, have nothing but their places, and keep them.
+Folds of speakers, permutations of speakers and halves of them are drawn by position. Positions follow names here: those
+of enrolments and trials, of pairs of them, and of embeddings. What has no names keeps its positions.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.names import rank_names, row_numbers
 from zeroevidence.data.scores import Pairs, Scores
 
 _BITS = 63  # of a number that is not negative
@@ -37,7 +37,7 @@ def sort_by_name(data: Embeddings) -> Embeddings: ...
 
 
 def sort_by_name(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatrix | Embeddings:
-    """The same scores, their identifiers sorted, and the scores sorted by these.
+    """Return the same data with identifiers sorted, and scores or vectors in their order.
 
     Examples
     --------
@@ -51,32 +51,30 @@ def sort_by_name(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatri
 
 
 def name_ranks(names: StrArray) -> IntArray:
-    """Where each name stands among all of them, sorted; the same name has one rank.
+    """Return the rank of each name among the sorted distinct names.
 
     Examples
     --------
     >>> name_ranks(np.array(["eve", "ann", "eve", "bob"])).tolist()
     [2, 0, 2, 1]
     """
-    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return rank_names(names)[1]
 
 
 def order_of_appearance(names: StrArray, some: StrArray) -> IntArray:
-    """The places of some of the names in the order in which all of them were given.
+    """Return the order that brings some of the names into the order in which they appear among all names.
 
     Examples
     --------
-    >>> found = np.array(["ann", "bob"])
-    >>> found[order_of_appearance(np.array(["eve", "bob", "ann"]), found)].tolist()
+    >>> some = np.array(["ann", "bob"])
+    >>> some[order_of_appearance(np.array(["eve", "bob", "ann"]), some)].tolist()
     ['bob', 'ann']
     """
-    sorting = np.argsort(names, kind="stable")
-    given: IntArray = sorting[np.searchsorted(names, some, sorter=sorting)]
-    return np.argsort(given)
+    return np.argsort(row_numbers(names, some))
 
 
 def _embeddings(data: Embeddings) -> Embeddings:
-    """By speaker and identifier; vectors whose identifiers are but their numbers keep their places."""
+    """Sort by speaker and identifier; vectors whose identifiers are their numbers keep their positions."""
     rows = np.arange(len(data))
     if np.array_equal(data.ids, rows.astype(np.str_)):
         return data
@@ -95,14 +93,9 @@ def _matrix(matrix: ScoreMatrix) -> ScoreMatrix:
         scores, mated = scores[:, columns], place[mated]
     if rows is not None:
         scores, mated = scores[rows], mated[rows]
-    return ScoreMatrix(
-        scores,
-        mated,
-        trials=_taken(matrix.trials, rows),
-        enrolments=_taken(matrix.enrolments, columns),
-        trial_speakers=_taken(matrix.trial_speakers, rows),
-        enrolment_speakers=_taken(matrix.enrolment_speakers, columns),
-    )
+    trials, trial_speakers = (_taken(names, rows) for names in (matrix.trials, matrix.trial_speakers))
+    enrolments, speakers = (_taken(names, columns) for names in (matrix.enrolments, matrix.enrolment_speakers))
+    return ScoreMatrix(scores, mated, trials, enrolments, trial_speakers, speakers)
 
 
 def _scores(scores: Scores) -> Scores:
@@ -125,7 +118,7 @@ def _scores(scores: Scores) -> Scores:
 
 
 def _inverse(order: IntArray | None) -> IntArray | None:
-    """The new place of each old one."""
+    """Return the new position of each old one."""
     if order is None:
         return None
     places = np.empty_like(order)
@@ -136,9 +129,9 @@ def _inverse(order: IntArray | None) -> IntArray | None:
 def _in_pair_order(
     values: FloatArray, pairs: Pairs, enrolments: IntArray | None, trials: IntArray | None
 ) -> tuple[FloatArray, Pairs]:
-    """The scores of one class by enrolment and trial, and by score where a pair was compared more than once.
+    """Sort the scores of one class by enrolment and trial, and by score where a pair was compared more than once.
 
-    `enrolments` and `trials` are the new places of identifiers, None where they stay.
+    `enrolments` and `trials` are the new positions of identifiers, None where they stay.
     """
     n = len(values)
     bits = [int(most).bit_length() for most in (_highest(pairs.trial, trials), n - 1)]
@@ -159,7 +152,7 @@ def _in_pair_order(
 
 
 def _unpacked(values: FloatArray, keys: IntArray, bits_trial: int, bits_score: int) -> tuple[FloatArray, Pairs]:
-    """Scores and pairs in the order of sorted keys."""
+    """Return scores and pairs in the order of sorted keys."""
     ordered = np.empty_like(values)
     enrolment, trial = np.empty_like(keys), np.empty_like(keys)
     again = False
@@ -176,7 +169,7 @@ def _unpacked(values: FloatArray, keys: IntArray, bits_trial: int, bits_score: i
 
 
 def _by_columns(values: FloatArray, enrolment: IntArray, trial: IntArray) -> tuple[FloatArray, Pairs]:
-    """The same column by column, which suits any numbers, and pairs that were compared more than once."""
+    """Sort column by column, which works for any numbers, and for pairs that were compared more than once."""
     order = np.lexsort((values, trial, enrolment))
     return values[order], Pairs(enrolment[order], trial[order])
 
@@ -190,7 +183,7 @@ def _placed(side: IntArray, places: IntArray | None) -> IntArray:
 
 
 def _sorting(*candidates: StrArray | None) -> IntArray | None:
-    """The places of the first names that are known, sorted; None where none are or they are sorted already."""
+    """Return the order that sorts the first names that are known; None where none are or they are sorted already."""
     for names in candidates:
         if names is not None:
             order = np.argsort(names, kind="stable")

@@ -1,4 +1,4 @@
-"""Scores of several groups of people as those of one."""
+"""Pooling of the scores of several groups of speakers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ Side = Literal["enrolment", "trial"]
 
 
 def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
-    """The scores of several files in one; identifiers that two of them use are the same thing.
+    """Return the scores of several files as one; identifiers that several files share are the same.
+
+    Parameters
+    ----------
+    parts
+        The scores of each group.
+    label
+        The label that groups differ by.
 
     Examples
     --------
@@ -28,24 +35,26 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     >>> both.data.target, str(both.loosened[0])
     (array([2., 1.]), 'pooled:sex:2')
     """
-    scores = [one.data.to_scores() if isinstance(one.data, ScoreMatrix) else one.data for one in parts]
-    target = np.concatenate([one.target for one in scores])
-    nontarget = np.concatenate([one.nontarget for one in scores])
-    told = [rule for one in parts for rule in one.loosened]
-    loosened = (RelaxedRule("pooled", len(parts), how=label), *told)
-    if any(one.target_pairs is None for one in scores):
+    scores = [part.data.to_scores() if isinstance(part.data, ScoreMatrix) else part.data for part in parts]
+    target = np.concatenate([group.target for group in scores])
+    nontarget = np.concatenate([group.nontarget for group in scores])
+    loosened = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.loosened))
+    if any(group.target_pairs is None for group in scores):
         return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, loosened)
     enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
     trials, trial_speakers, trial_places = _identifiers(scores, "trial")
     target_pairs, nontarget_pairs = (
         Pairs(
-            np.concatenate([places[part.enrolment] for places, part in zip(enrolment_places, own, strict=True)]),
-            np.concatenate([places[part.trial] for places, part in zip(trial_places, own, strict=True)]),
+            np.concatenate([places[part.enrolment] for places, part in zip(enrolment_places, pairs, strict=True)]),
+            np.concatenate([places[part.trial] for places, part in zip(trial_places, pairs, strict=True)]),
         )
-        for own in ([_pairs(one.target_pairs) for one in scores], [_pairs(one.nontarget_pairs) for one in scores])
+        for pairs in (
+            [_pairs(group.target_pairs) for group in scores],
+            [_pairs(group.nontarget_pairs) for group in scores],
+        )
     )
-    people = enrolment_speakers, trial_speakers
-    data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *people)
+    speakers = enrolment_speakers, trial_speakers
+    data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *speakers)
     return LoadedScores(data, parts[0].format, parts[0].key_format, loosened)
 
 
@@ -55,15 +64,15 @@ def _pairs(pairs: Pairs | None) -> Pairs:
 
 
 def _identifiers(scores: Sequence[Scores], side: Side) -> tuple[StrArray, StrArray | None, list[np.ndarray]]:
-    """All identifiers of a side, who is behind each where known, and where those of each part stand among them."""
-    own = [getattr(one, f"{side}s") for one in scores]
-    names, inverse = np.unique(np.concatenate(own), return_inverse=True)
-    places = np.split(inverse, np.cumsum([len(one) for one in own])[:-1])
-    known = [getattr(one, f"{side}_speakers") for one in scores]
-    if all(one is None for one in known):
+    """Return all identifiers of a side, their speakers where known, and the positions of each group's identifiers."""
+    identifiers = [getattr(group, f"{side}s") for group in scores]
+    names, inverse = np.unique(np.concatenate(identifiers), return_inverse=True)
+    places = np.split(inverse, np.cumsum([len(group) for group in identifiers])[:-1])
+    group_speakers = [getattr(group, f"{side}_speakers") for group in scores]
+    if all(group is None for group in group_speakers):
         return names, None, places
     speakers = np.full(len(names), "", dtype=object)
-    for part, at in zip(known, places, strict=True):
+    for part, at in zip(group_speakers, places, strict=True):
         if part is None:
             continue
         other = (speakers[at] != "") & (part != "") & (speakers[at] != part)

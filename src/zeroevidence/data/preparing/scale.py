@@ -1,4 +1,4 @@
-"""Scores that point the other way, or are logarithms to another base, made what everything else expects.
+"""Scale of scores: negated scores and logarithms to another base become what the measures expect.
 
 Higher scores speak for the target, and scores that are likelihood ratios are natural logarithms.
 """
@@ -16,12 +16,12 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.data.tandem import KINDS, TandemScores
 
 Base: TypeAlias = Literal["e", "2", "10"]
-BASES: dict[Base, float] = {"e": 1.0, "2": log(2.0), "10": log(10.0)}  # what makes natural logarithms of others
+BASES: dict[Base, float] = {"e": 1.0, "2": log(2.0), "10": log(10.0)}  # factors to natural logarithms
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What is done to scores after reading.
+    """A change of the scale of scores after reading.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Scale:
 
     Examples
     --------
-    >>> Scale(negate=True, llr_base="10").of(LoadedScores(Scores([-1.0], [2.0]), "arrays", None, ())).data.target
+    >>> Scale(negate=True, llr_base="10").apply(LoadedScores(Scores([-1.0], [2.0]), "arrays", None, ())).data.target
     array([2.30258509])
     """
 
@@ -44,8 +44,8 @@ class Scale:
         """What scores are multiplied by."""
         return (-1.0 if self.negate else 1.0) * BASES[self.llr_base]
 
-    def of(self, loaded: LoadedScores) -> LoadedScores:
-        """The same scores on the usual scale."""
+    def apply(self, loaded: LoadedScores) -> LoadedScores:
+        """Return the same scores on the usual scale."""
         data = loaded.data
         if self.factor == 1.0:
             return loaded
@@ -57,23 +57,33 @@ class Scale:
         return replace(loaded, data=data, loosened=(*loaded.loosened, *self.loosened(count)))
 
     def loosened(self, count: int, side: str | None = None) -> tuple[RelaxedRule, ...]:
-        """What signatures and warnings say of it."""
-        turned = (RelaxedRule("negated", count, side=side),) if self.negate else ()
-        other = (RelaxedRule("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
-        return turned + other
+        """Return the rules that were relaxed for `count` scores of a side."""
+        negated = (RelaxedRule("negated", count, side=side),) if self.negate else ()
+        base = (RelaxedRule("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
+        return negated + base
 
 
 def scale_tandem(
     data: TandemScores, negate: Collection[str] = (), llr_base: Base = "e"
 ) -> tuple[TandemScores, tuple[RelaxedRule, ...]]:
-    """Scores of a tandem on the usual scale, and what is said of it; `negate` names the sides that are turned round."""
+    """Return the scores of a tandem on the usual scale, and the rules that were relaxed.
+
+    Parameters
+    ----------
+    data
+        The scores.
+    negate
+        The sides whose higher scores speak against acceptance.
+    llr_base
+        The base of scores that are log-likelihood ratios.
+    """
     classes = data.classes()
-    told: list[RelaxedRule] = []
+    rules: list[RelaxedRule] = []
     for side, kinds in KINDS.items():
         scale = Scale(side in negate, llr_base)
-        own = [f"{side}_{kind}" for kind in kinds if f"{side}_{kind}" in classes]
-        if scale.factor == 1.0 or not own:
+        names = [f"{side}_{kind}" for kind in kinds if f"{side}_{kind}" in classes]
+        if scale.factor == 1.0 or not names:
             continue
-        told += scale.loosened(sum(len(classes[name]) for name in own), side)
-        classes |= {name: replace(classes[name], scores=classes[name].scores * scale.factor) for name in own}
-    return TandemScores(**classes), tuple(told)
+        rules += scale.loosened(sum(len(classes[name]) for name in names), side)
+        classes |= {name: replace(classes[name], scores=classes[name].scores * scale.factor) for name in names}
+    return TandemScores(**classes), tuple(rules)

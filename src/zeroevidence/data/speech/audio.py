@@ -1,4 +1,4 @@
-"""Waveforms in and out of files: mono, one rate, single precision, between -1 and 1.
+"""Reading and writing audio files: mono, one rate, single precision, between -1 and 1.
 
 Channels are averaged, other rates resampled (soxr, very high quality). Samples beyond full scale, as lossy decoders and
 resampling leave them, are limited to it; a file whose samples are far beyond was written in other units and is refused.
@@ -25,14 +25,28 @@ _BEYOND = 8.0
 _FULL = 0.999
 _CLIPPED_RUN = 3
 _LOSSY = {".ogg": ("OGG", "VORBIS"), ".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
-_UNKNOWN = 1 << 62  # decoders that do not know the length say so with a huge one
+_UNKNOWN = 1 << 62  # decoders report an unknown length as a huge one
 SILENCE = 1e-4
-LEAST_SECONDS = 0.2  # of sound in which a voice can be heard
+LEAST_SECONDS = 0.2  # of audible speech
 
 
 @dataclass(frozen=True, slots=True)
 class AudioFacts:
-    """What is in a file: rate and channels as they are, samples per channel, and how loud it is."""
+    """Facts about an audio file.
+
+    Parameters
+    ----------
+    rate
+        Its sample rate.
+    channels
+        How many.
+    samples
+        Samples per channel.
+    silent
+        Whether no sample is further than 1e-4 from the mean.
+    clipped
+        Whether three samples in a row are at full scale.
+    """
 
     rate: int
     channels: int
@@ -43,7 +57,7 @@ class AudioFacts:
 
 @dataclass(frozen=True, slots=True)
 class LoadedAudio:
-    """A waveform as it was asked for, and the rate and the number of channels that its file has."""
+    """A waveform, and the rate and the number of channels of its file."""
 
     wave: Wave
     rate: int
@@ -51,22 +65,22 @@ class LoadedAudio:
 
 
 def load_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
-    """The waveform of an utterance in which a voice can be heard, and what its file is.
+    """Return the audio of an utterance; silence and too short audio are errors.
 
     Raises
     ------
     InputError
         Naming the file, when it is silent or too short, or as `load_audio` does.
     """
-    heard = _heard(utterance.path, rate, utterance.start, utterance.end)
-    reason = inaudible_reason(len(heard.wave) / rate, is_silent(heard.wave))
+    audio = _load(utterance.path, rate, utterance.start, utterance.end)
+    reason = inaudible_reason(len(audio.wave) / rate, is_silent(audio.wave))
     if reason:
         raise InputError(reason, path=utterance.path)
-    return heard
+    return audio
 
 
 def inaudible_reason(seconds: float, silent: bool) -> str:
-    """Why no voice can be heard in so much sound; empty where one can.
+    """Return why no voice can be heard in audio of so many seconds; empty where one can.
 
     Examples
     --------
@@ -83,7 +97,7 @@ def inaudible_reason(seconds: float, silent: bool) -> str:
 
 
 def conversion_advice(path: Path) -> str:
-    """What to do with a kind of file that cannot be decoded here; empty where that is not known.
+    """Return how to convert a kind of file that cannot be decoded here; empty for other files.
 
     Examples
     --------
@@ -99,7 +113,18 @@ def conversion_advice(path: Path) -> str:
 def load_audio(
     source: Utterance | str | Path, rate: int = SEGMENT_RATE, start: int | None = None, end: int | None = None
 ) -> Wave:
-    """The waveform of an utterance, or of a file or the part of it from `start` to `end` in samples at 16 kHz.
+    """Return the waveform of an utterance, or of a file or a part of it.
+
+    Parameters
+    ----------
+    source
+        An utterance or a file.
+    rate
+        The sample rate of the result.
+    start
+        Where the part of a file starts, in samples at 16 kHz.
+    end
+        Where it ends, exclusive.
 
     Raises
     ------
@@ -115,11 +140,11 @@ def load_audio(
         path, start, end = source.path, source.start, source.end
     else:
         path = Path(source)
-    return _heard(path, rate, start, end).wave
+    return _load(path, rate, start, end).wave
 
 
 def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = SEGMENT_RATE) -> None:
-    """A waveform as 16-bit PCM (wav, flac) or by its suffix as ogg, opus or mp3; values are limited to full scale."""
+    """Write a waveform as 16-bit PCM (wav, flac) or by its suffix as ogg, opus or mp3, limited to full scale."""
     soundfile = _soundfile(path)
     values = np.asarray(wave)
     if values.ndim not in (1, 2) or not np.isfinite(values).all():
@@ -129,11 +154,11 @@ def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = S
     try:
         soundfile.write(file, np.clip(values, -1.0, 1.0), rate, subtype=subtype, format=format)
     except (OSError, RuntimeError, ValueError, TypeError) as error:
-        raise InputError(f"cannot be written: {_words(error)}", path=path) from None
+        raise InputError(f"cannot be written: {_message(error)}", path=path) from None
 
 
 def inspect_audio(path: str | Path) -> AudioFacts:
-    """Read a whole file and say what is in it.
+    """Return the facts of a file, of which all samples are read.
 
     Silent: no sample is further than 1e-4 (-80 dB) from the mean. Clipped: three samples in a row at full scale
     (0.999 or more) in one channel.
@@ -147,32 +172,32 @@ def inspect_audio(path: str | Path) -> AudioFacts:
 
 
 def audio_rate_and_seconds(path: str | Path) -> tuple[int, float]:
-    """Rate and length of a file, as its header says."""
+    """Return rate and length in seconds of a file, from its header."""
     soundfile = _soundfile(path)
     try:
         facts = soundfile.info(str(path))
     except (OSError, RuntimeError, TypeError) as error:
-        raise InputError(f"cannot be read as audio: {_words(error)}", path=path) from None
+        raise InputError(f"cannot be read as audio: {_message(error)}", path=path) from None
     return int(facts.samplerate), int(facts.frames) / int(facts.samplerate)
 
 
 def is_silent(wave: Wave) -> bool:
-    """Whether a waveform holds nothing to listen to."""
+    """Return whether a waveform is silent."""
     return bool(np.abs(wave - wave.mean(dtype=np.float64)).max() < SILENCE)
 
 
-def _heard(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
-    samples, own_rate = _read(path, start, end)
+def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
+    samples, file_rate = _read(path, start, end)
     wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
     _check(wave, path)
-    if own_rate != rate:
-        wave = _resampled(wave, own_rate, rate)
-    if own_rate != SEGMENT_RATE and (start is not None or end is not None):
+    if file_rate != rate:
+        wave = _resampled(wave, file_rate, rate)
+    if file_rate != SEGMENT_RATE and (start is not None or end is not None):
         first, last = _scaled(start or 0, rate), None if end is None else _scaled(end, rate)
         if len(wave) <= first or (last is not None and len(wave) < last - 1):
             raise InputError(_too_short(len(wave), rate, start, end), path=path)
         wave = wave[first:last]
-    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), own_rate, samples.shape[1])
+    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, samples.shape[1])
 
 
 def _soundfile(path: str | Path) -> Any:
@@ -184,7 +209,7 @@ def _soundfile(path: str | Path) -> Any:
 
 
 def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.float32], int]:
-    """Samples x channels and the file's rate; only the part asked for where the file counts samples as we do."""
+    """Return samples x channels and the file's rate; only the part asked for where the file is at 16 kHz."""
     soundfile = _soundfile(path)
     if not is_file(path):
         raise InputError("is a folder; expected audio" if is_folder(path) else "no such file", path=path)
@@ -202,7 +227,7 @@ def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.fl
             else:
                 samples = file.read(dtype="float32", always_2d=True)
     except (OSError, RuntimeError, TypeError, OverflowError) as error:
-        raise InputError(conversion_advice(path) or f"cannot be read as audio: {_words(error)}", path=path) from None
+        raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None
     if not len(samples):
         raise InputError("empty: no samples", path=path)
     if len(samples) < total < _UNKNOWN:
@@ -218,12 +243,12 @@ def _check(wave: NDArray[np.float32], path: Path) -> None:
         raise InputError(f"samples reach {peak:g}; expected them between -1 and 1", path=path)
 
 
-def _resampled(wave: Wave, own_rate: int, rate: int) -> Wave:
+def _resampled(wave: Wave, file_rate: int, rate: int) -> Wave:
     try:
         import soxr
     except ImportError:
-        raise MissingExtra("speech", f"resampling from {own_rate} to {rate} Hz") from None
-    result: Wave = soxr.resample(wave, own_rate, rate, quality="VHQ").astype(np.float32, copy=False)
+        raise MissingExtra("speech", f"resampling from {file_rate} to {rate} Hz") from None
+    result: Wave = soxr.resample(wave, file_rate, rate, quality="VHQ").astype(np.float32, copy=False)
     return result
 
 
@@ -232,15 +257,11 @@ def _scaled(samples: int, rate: int) -> int:
 
 
 def _too_short(total: int, rate: int, start: int | None, end: int | None) -> str:
-    there = _scaled_back(total, rate)
-    return f"{there} samples at 16 kHz; expected the part from {start or 0} to {'its end' if end is None else end}"
+    samples = total * SEGMENT_RATE // rate
+    return f"{samples} samples at 16 kHz; expected the part from {start or 0} to {'its end' if end is None else end}"
 
 
-def _scaled_back(total: int, rate: int) -> int:
-    return total * SEGMENT_RATE // rate
-
-
-def _words(error: Exception) -> str:
-    """What a library says, on one line, without the path that our message starts with."""
+def _message(error: Exception) -> str:
+    """Return a library's message on one line, without the path that our message starts with."""
     text = " ".join(str(error).split())
     return text.rsplit(": ", 1)[-1].rstrip(".") or type(error).__name__

@@ -1,4 +1,4 @@
-"""Corpora of speech: utterances, whose they are, what part they play, and which file holds each."""
+"""Corpora of speech: utterances with their speakers, roles, splits and files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from zeroevidence.errors import InputError, Problem
 ROLES = ("enrol", "trial", "train")
 SPLITS = ("dev", "eval")
 SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3")
-UNDECODED = (".m4a", ".aac", ".mp4", ".wma", ".amr", ".3gp", ".webm")  # speech that nothing here can decode
+UNDECODED = (".m4a", ".aac", ".mp4", ".wma", ".amr", ".3gp", ".webm")  # speech that cannot be decoded here
 SEGMENT_RATE = 16_000  # `start` and `end` count samples at this rate, whatever the file's own
 
-_Place = tuple[Path, int | None, int | None]
+_Span = tuple[Path, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,22 @@ class Utterance:
 
     Parameters
     ----------
-    id, speaker
-        Names; a speaker's name is the same person throughout a corpus.
+    id
+        Its identifier.
+    speaker
+        Its speaker; a name is the same person throughout a corpus.
     path
         The audio file.
     role
-        "enrol" (known to the attacker), "trial" (intercepted) or "train" (of other people, to build the attacker).
+        "enrol" (known to the attacker), "trial" (intercepted) or "train" (other speakers, to train the attacker).
     split
         "dev" (calibrates the attacker) or "eval" (measured); training utterances have none.
     attributes
-        Words about it: sex, accent, ...
-    start, end
-        The part of the file that it is, in samples at 16 kHz, end exclusive; the whole file unless given.
+        Its labels: sex, accent, ...
+    start
+        Where it starts in the file, in samples at 16 kHz; at the beginning unless given.
+    end
+        Where it ends, exclusive; at the end of the file unless given.
     """
 
     id: str
@@ -76,7 +80,15 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Utterances, each identifier once; `root` is the folder that their paths are relative to in other versions."""
+    """Utterances, each identifier once.
+
+    Parameters
+    ----------
+    utterances
+        The utterances.
+    root
+        The folder to which paths are relative in anonymised versions of the corpus.
+    """
 
     utterances: tuple[Utterance, ...]
     root: Path | None = None
@@ -85,11 +97,11 @@ class Corpus:
         object.__setattr__(self, "utterances", tuple(self.utterances))
         if not self.utterances:
             raise InputError("no utterances; expected at least one")
-        seen: set[str] = set()
-        for one in self.utterances:
-            if one.id in seen:
-                raise InputError(f"utterance {one.id!r} occurs twice; expected each identifier once")
-            seen.add(one.id)
+        ids: set[str] = set()
+        for utterance in self.utterances:
+            if utterance.id in ids:
+                raise InputError(f"utterance {utterance.id!r} occurs twice; expected each identifier once")
+            ids.add(utterance.id)
 
     def __len__(self) -> int:
         return len(self.utterances)
@@ -103,30 +115,31 @@ class Corpus:
     @property
     def speakers(self) -> StrArray:
         """Distinct speakers in alphabetical order."""
-        return np.array(sorted({one.speaker for one in self.utterances}), dtype=np.str_)
+        return np.array(sorted({utterance.speaker for utterance in self.utterances}), dtype=np.str_)
 
     @property
     def single(self) -> tuple[str, ...]:
-        """Speakers of one recording only, who cannot be both enrolled and tried."""
-        return tuple(sorted(name for name, mine in by_speaker(self.utterances).items() if len(recordings(mine)) < 2))
+        """Speakers of one recording only, who cannot have both enrolment and trials."""
+        speakers = by_speaker(self.utterances).items()
+        return tuple(sorted(name for name, utterances in speakers if len(recordings(utterances)) < 2))
 
     def select(self, role: str | None = None, split: str | None = None) -> tuple[Utterance, ...]:
-        """The utterances of a role, a split, or both, in order; perhaps none."""
-        for value, known in ((role, ROLES), (split, SPLITS)):
-            if value is not None and value not in known:
-                raise InputError(f"unknown {value!r}; expected one of {', '.join(known)}")
+        """Return the utterances of a role, a split, or both, in order; perhaps none."""
+        for value, allowed in ((role, ROLES), (split, SPLITS)):
+            if value is not None and value not in allowed:
+                raise InputError(f"unknown {value!r}; expected one of {', '.join(allowed)}")
         return tuple(
-            one
-            for one in self.utterances
-            if (role is None or one.role == role) and (split is None or one.split == split)
+            utterance
+            for utterance in self.utterances
+            if role in (None, utterance.role) and split in (None, utterance.split)
         )
 
     def only(self, utterances: Iterable[Utterance]) -> Corpus:
-        """A corpus of these utterances under the same root."""
+        """Return a corpus of these utterances under the same root."""
         return Corpus(tuple(utterances), self.root)
 
     def replaced(self, folder: str | Path) -> Corpus:
-        """The same utterances, read from the folder that an external anonymiser wrote.
+        """Return the same utterances, read from the folder that an external anonymiser wrote.
 
         Each file is looked for under its path relative to `root`, then as ``<utterance id>``, with any audio suffix.
         A part of a file (`start`, `end`) is looked for under its own identifier first: such a file is the part itself,
@@ -137,66 +150,71 @@ class Corpus:
         InputError
             Naming a file that is missing, and how many more are.
         """
-        found, problems = self.counterparts(folder)
+        counterparts, problems = self.counterparts(folder)
         if problems:
             raise InputError.of(problems)
-        return Corpus(tuple(found.values()), Path(folder))
+        return Corpus(tuple(counterparts.values()), Path(folder))
 
     def counterparts(self, folder: str | Path) -> tuple[dict[str, Utterance], list[Problem]]:
-        """The utterances that `replaced` would read, by identifier, and what is wrong with the others."""
+        """Return the utterances that `replaced` would read, by identifier, and the problems of the others."""
         home = Path(folder)
         if not home.is_dir():
             raise InputError("no such folder; expected anonymised speech", path=folder)
-        found: dict[str, Utterance] = {}
+        counterparts: dict[str, Utterance] = {}
         problems = []
-        for one in self.utterances:
-            there = _counterpart(one, self.root, home)
-            if there is not None and one.path.exists() and there.path.samefile(one.path):
-                problems.append(Problem(str(there.path), None, "is the original file; expected anonymised speech"))
-            elif there is None:
-                expected = f"{_relative(one, self.root)} or {one.id}.wav ({', '.join(SUFFIXES[1:])})"
-                problems.append(Problem(str(folder), None, f"no audio for utterance {one.id!r}; expected {expected}"))
+        for original in self.utterances:
+            name, other = original.id, _counterpart(original, self.root, home)
+            if other is not None and original.path.exists() and other.path.samefile(original.path):
+                problems.append(Problem(str(other.path), None, "is the original file; expected anonymised speech"))
+            elif other is None:
+                expected = f"{_relative(original, self.root)} or {name}.wav ({', '.join(SUFFIXES[1:])})"
+                problems.append(Problem(str(folder), None, f"no audio for utterance {name!r}; expected {expected}"))
             else:
-                found[one.id] = there
-        return found, problems
+                counterparts[name] = other
+        return counterparts, problems
 
     def cut(self, segments: Mapping[str, Sequence[tuple[int, int]]], count: int = 1, *, role: str = "trial") -> Corpus:
-        """The same corpus with the utterances of a role cut into parts of `count` consecutive segments.
+        """Return the corpus with the utterances of a role cut into parts of `count` consecutive segments.
 
         Parameters
         ----------
         segments
-            For each utterance where its pieces start and end, in samples at 16 kHz.
+            Start and end of each segment of each utterance, in samples at 16 kHz.
         count
-            How many pieces make a part; what is left over at the end is dropped.
+            How many segments make a part; a shorter part at the end is dropped.
+        role
+            The role whose utterances are cut.
         """
         if count < 1:
             raise InputError(f"{count} segments; expected at least one")
         parts: list[Utterance] = []
-        for one in self.utterances:
-            if one.role != role:
-                parts.append(one)
+        for utterance in self.utterances:
+            if utterance.role != role:
+                parts.append(utterance)
                 continue
-            if one.id not in segments:
-                raise InputError(f"no segments for utterance {one.id!r}")
-            pieces, base = segments[one.id], one.start or 0
-            for at in range(0, len(pieces) - count + 1, count):
-                start, end = base + pieces[at][0], base + pieces[at + count - 1][1]
-                parts.append(replace(one, id=f"{one.id}-{at:02d}", start=start, end=end))
+            if utterance.id not in segments:
+                raise InputError(f"no segments for utterance {utterance.id!r}")
+            spans, base = segments[utterance.id], utterance.start or 0
+            for at in range(0, len(spans) - count + 1, count):
+                start, end = base + spans[at][0], base + spans[at + count - 1][1]
+                parts.append(replace(utterance, id=f"{utterance.id}-{at:02d}", start=start, end=end))
         return Corpus(tuple(parts), self.root)
 
     def assign(self, seed: int = 0, *, train: float = 0.3, dev: float = 0.3) -> Corpus:
-        """Roles and splits for the utterances that have none; what is given stays.
+        """Return the corpus with roles and splits for the utterances that have none.
 
-        Speakers are shared out, so that none is in two of train, dev and eval, in equal shares of each sex where it is
-        known. The recordings of a dev or eval speaker are halved into enrolment and trials (parts of one file stay
-        together). The result depends on names and seed, not on the order of utterances. Speakers with one recording
-        (`single`) can only be trained on.
+        Every speaker is in one of train, dev and eval, in equal shares of each sex where it is known. The recordings of
+        a dev or eval speaker are halved into enrolment and trials (parts of one file stay together). The result depends
+        on names and seed, not on the order of utterances. Speakers with one recording (`single`) are for training only.
 
         Parameters
         ----------
-        train, dev
-            Share of the speakers; the rest is eval. Nobody is added to training where some utterances have that role.
+        seed
+            Decides which speakers are in which part, and which recordings are enrolment.
+        train
+            Share of the speakers for training; none are added where some utterances have that role.
+        dev
+            Share of the development speakers; the rest is eval.
 
         Raises
         ------
@@ -205,112 +223,125 @@ class Corpus:
         """
         if min(train, dev) < 0 or train + dev >= 1:
             raise InputError(f"shares train {train} and dev {dev}; expected them to leave something for eval")
-        people = by_speaker(self.utterances)
-        places = _places(people, seed, train, dev)
-        filled = {
-            one.id: one for name, mine in people.items() for one in with_place(mine, places.get(name), f"{seed}:{name}")
+        speakers = by_speaker(self.utterances)
+        parts = _draw_parts(speakers, seed, train, dev)
+        assigned = {
+            utterance.id: utterance
+            for name, utterances in speakers.items()
+            for utterance in assign_roles(utterances, parts.get(name), f"{seed}:{name}")
         }
-        result = Corpus(tuple(filled[one.id] for one in self.utterances), self.root)
-        for split in SPLITS if places and dev else ("eval",):
-            trying = {one.speaker for one in result.select("trial", split)}
-            if len(trying & {one.speaker for one in result.select("enrol", split)}) < 2:
+        result = Corpus(tuple(assigned[utterance.id] for utterance in self.utterances), self.root)
+        for split in SPLITS if parts and dev else ("eval",):
+            enrolled, tried = ({item.speaker for item in result.select(role, split)} for role in ("enrol", "trial"))
+            if len(enrolled & tried) < 2:
                 raise InputError(
-                    f"{len(people)} speakers, {len(self.single)} of them with one recording, leave fewer than two with "
-                    f"enrolment and trials in {split}; expected more speakers, or roles and splits to be given"
+                    f"{len(speakers)} speakers, {len(self.single)} of them with one recording, leave fewer than two "
+                    f"with enrolment and trials in {split}; expected more speakers, or roles and splits to be given"
                 )
         return result
 
 
 def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:
-    """Utterances by whose they are."""
-    people: dict[str, list[Utterance]] = defaultdict(list)
-    for one in utterances:
-        people[one.speaker].append(one)
-    return people
+    """Return the utterances of each speaker."""
+    speakers: dict[str, list[Utterance]] = defaultdict(list)
+    for utterance in utterances:
+        speakers[utterance.speaker].append(utterance)
+    return speakers
 
 
 def recordings(utterances: Iterable[Utterance]) -> dict[Path, list[Utterance]]:
-    """Utterances by file: parts of one file are one recording."""
+    """Return the utterances of each file: parts of one file are one recording."""
     files: dict[Path, list[Utterance]] = defaultdict(list)
-    for one in utterances:
-        files[one.path].append(one)
+    for utterance in utterances:
+        files[utterance.path].append(utterance)
     return files
 
 
 def sex_of(utterances: Iterable[Utterance]) -> str:
-    """The sex of one speaker, "" where nobody said."""
-    return next((one.attributes["sex"] for one in utterances if one.attributes.get("sex")), "")
+    """Return the sex of one speaker, "" where it is unknown."""
+    return next((item.attributes["sex"] for item in utterances if item.attributes.get("sex")), "")
 
 
-def drawn(words: str) -> bytes:
-    """A place in a random order that depends on these words alone."""
-    return hashlib.sha256(words.encode()).digest()
+def random_key(text: str) -> bytes:
+    """Return a sort key for a random order that depends on this text alone."""
+    return hashlib.sha256(text.encode()).digest()
 
 
-def _places(people: Mapping[str, Sequence[Utterance]], seed: int, train: float, dev: float) -> dict[str, str]:
-    """For each speaker who needs one, train, dev or eval."""
-    trained = any(one.role == "train" for mine in people.values() for one in mine)
-    places: dict[str, str] = {}
+def _draw_parts(speakers: Mapping[str, Sequence[Utterance]], seed: int, train: float, dev: float) -> dict[str, str]:
+    """Return train, dev or eval for each speaker with utterances that have no role or split."""
+    trained = any(item.role == "train" for utterances in speakers.values() for item in utterances)
+    parts: dict[str, str] = {}
     free: list[tuple[str, bytes, str, bool]] = []
-    for name, mine in people.items():
-        open_ones = [one for one in mine if one.role is None or (one.role != "train" and one.split is None)]
-        if not open_ones:
+    for name, utterances in speakers.items():
+        if all(item.role == "train" or (item.role is not None and item.split is not None) for item in utterances):
             continue
-        known = sorted({one.split for one in mine if one.split is not None})
-        role_free = all(one.role is None for one in mine)
-        if known:
-            places[name] = known[0]
-        elif role_free and len(recordings(mine)) < 2:
-            places[name] = "train"
+        splits = sorted({item.split for item in utterances if item.split is not None})
+        role_free = all(item.role is None for item in utterances)
+        if splits:
+            parts[name] = splits[0]
+        elif role_free and len(recordings(utterances)) < 2:
+            parts[name] = "train"
         else:
-            free.append((sex_of(mine), drawn(f"{seed}:{name}"), name, role_free and not trained))
+            free.append((sex_of(utterances), random_key(f"{seed}:{name}"), name, role_free and not trained))
     counts = {True: dict.fromkeys(("eval", "dev", "train"), 0.0), False: dict.fromkeys(("eval", "dev"), 0.0)}
     for _, _, name, trainable in sorted(free):
         shares = {"eval": 1.0 - train - dev, "dev": dev, "train": train}
         count = counts[trainable]
         total = sum(count.values()) + 1.0
-        share = {place: shares[place] / sum(shares[at] for at in count) for place in count}
-        place = max(count, key=lambda at: share[at] * total - count[at])
-        count[place] += 1
-        places[name] = place
-    return places
+        share = {part: shares[part] / sum(shares[other] for other in count) for part in count}
+        part = max(count, key=lambda at: share[at] * total - count[at])
+        count[part] += 1
+        parts[name] = part
+    return parts
 
 
-def with_place(mine: Sequence[Utterance], place: str | None, words: str) -> list[Utterance]:
-    """One speaker's utterances with roles and splits, for training, dev or eval; `words` decide who is enrolment."""
-    if place is None:
-        return list(mine)
-    if place == "train":
-        return [one if one.role is not None else replace(one, role="train", split=None) for one in mine]
-    waiting = recordings(one for one in mine if one.role is None)
-    order = sorted(waiting, key=lambda file: (drawn(f"{words}:{min(one.id for one in waiting[file])}"), file))
-    half = {one.id for file in order[: (len(order) + 1) // 2] for one in waiting[file]}
+def assign_roles(utterances: Sequence[Utterance], part: str | None, key: str) -> list[Utterance]:
+    """Return one speaker's utterances with roles and splits.
+
+    Parameters
+    ----------
+    utterances
+        All utterances of the speaker.
+    part
+        train, dev or eval; None leaves them as they are.
+    key
+        Text that decides which recordings are enrolment.
+    """
+    if part is None:
+        return list(utterances)
+    if part == "train":
+        return [item if item.role is not None else replace(item, role="train", split=None) for item in utterances]
+    files = recordings(item for item in utterances if item.role is None)
+    order = sorted(files, key=lambda file: (random_key(f"{key}:{min(item.id for item in files[file])}"), file))
+    enrolment = {item.id for file in order[: (len(order) + 1) // 2] for item in files[file]}
     result = []
-    for one in mine:
-        role = one.role or ("enrol" if one.id in half else "trial")
-        result.append(replace(one, role=role, split=one.split or (None if role == "train" else place)))
+    for item in utterances:
+        role = item.role or ("enrol" if item.id in enrolment else "trial")
+        result.append(replace(item, role=role, split=item.split or (None if role == "train" else part)))
     return result
 
 
-def _relative(one: Utterance, root: Path | None) -> Path:
-    """The path below the root, or the name alone where it lies elsewhere."""
+def _relative(utterance: Utterance, root: Path | None) -> Path:
+    """Return the path below the root, or the name alone where it lies elsewhere."""
     if root is not None:
-        for path, home in ((one.path, root), (one.path.absolute(), root.absolute())):
+        for path, home in ((utterance.path, root), (utterance.path.absolute(), root.absolute())):
             if path.is_relative_to(home) and ".." not in path.relative_to(home).parts:
                 return path.relative_to(home)
-    return Path(one.path.name)
+    return Path(utterance.path.name)
 
 
-def _counterpart(one: Utterance, root: Path | None, home: Path) -> Utterance | None:
-    part = one.start is not None or one.end is not None
-    same: list[_Place] = [(file, one.start, one.end) for file in _with_suffixes(home / _relative(one, root))]
-    name = Path(f"{one.id}.wav")
+def _counterpart(utterance: Utterance, root: Path | None, home: Path) -> Utterance | None:
+    """Return the utterance with its anonymised file, None where there is none."""
+    start, end = utterance.start, utterance.end
+    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / _relative(utterance, root))]
+    name = Path(f"{utterance.id}.wav")
     # An identifier may be a path, but not one that leads out of the folder (perhaps back to the original).
     safe = not name.is_absolute() and ".." not in name.parts
-    named: list[_Place] = [(file, None, None) for file in _with_suffixes(home / name)] if safe else []
-    for file, start, end in named + same if part else same + named:
+    named: list[_Span] = [(file, None, None) for file in _with_suffixes(home / name)] if safe else []
+    whole = start is None and end is None
+    for file, start, end in same + named if whole else named + same:
         if is_file(file):
-            return replace(one, path=file, start=start, end=end)
+            return replace(utterance, path=file, start=start, end=end)
     return None
 
 

@@ -1,39 +1,48 @@
-"""Folds of people: where a corpus is small, everybody is evaluated once, by attackers who learned from the others.
+"""Folds of speakers for small corpora: every speaker is evaluated once, by attackers trained on the others.
 
-A third of few people is too few to tell a leak from chance. In each fold the people of the fold are evaluated, and the
-others are training and development people in turn. Folds, roles and the order of utterances follow names and the seed.
+A third of few speakers is too few to detect a leak. In each fold the speakers of the fold are evaluated, and the others
+are training and development speakers in turn. Folds, roles and the order of utterances depend on names and the seed.
 """
 
 from __future__ import annotations
 
-from zeroevidence.data.speech.corpus import Corpus, Utterance, by_speaker, drawn, recordings, sex_of, with_place
+from zeroevidence.data.speech.corpus import Corpus, Utterance, assign_roles, by_speaker, random_key, recordings, sex_of
 from zeroevidence.errors import UsageError
 
-FEW_PEOPLE = 30  # fewer are cross-validated unless told otherwise
-FOLDS = 3  # as many evaluated, development and training people as in one split, and thrice the work
-LEAST_PEOPLE = 6  # two of each kind in every fold
+FEW_PEOPLE = 30  # fewer are cross-validated by default
+FOLDS = 3  # as many evaluated, development and training speakers as in one split, for three times the work
+LEAST_PEOPLE = 6  # two of each part in every fold
 _LEAST_OTHERS = 4  # two to learn from and two to choose and calibrate on
 
 
 def default_folds(corpus: Corpus) -> int:
-    """How many folds a corpus gets unless told: 0 where people are many, too few, or have roles or splits already.
+    """Return the default number of folds: 0 for many speakers, too few, or a corpus with roles or splits.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> def of(people):
-    ...     return Corpus(tuple(Utterance(f"{i}-{j}", f"{i}", Path(f"{i}-{j}")) for i in range(people) for j in (0, 1)))
-    >>> [default_folds(of(people)) for people in (5, 9, 29, 30)]
+    >>> def corpus_of(count):
+    ...     return Corpus(tuple(Utterance(f"{i}-{j}", f"{i}", Path(f"{i}-{j}")) for i in range(count) for j in (0, 1)))
+    >>> [default_folds(corpus_of(count)) for count in (5, 9, 29, 30)]
     [0, 3, 3, 0]
     """
     return FOLDS if _is_open(corpus) and LEAST_PEOPLE <= len(_evaluable(corpus)) < FEW_PEOPLE else 0
 
 
 def draw_folds(corpus: Corpus, folds: int, seed: int = 0) -> tuple[Corpus, ...]:
-    """The corpus once for each fold, with roles and splits: everybody with two recordings is evaluated in one of them.
+    """Return the corpus once for each fold, with roles and splits.
 
-    Sexes are shared out alike where they are known. The recordings of a person are halved into enrolment and trials in
-    the same way wherever the person is evaluated or a development person.
+    Every speaker with two recordings is evaluated in one fold. Folds have equal shares of the sexes where these are
+    known. The recordings of a speaker are halved into enrolment and trials in the same way in all folds.
+
+    Parameters
+    ----------
+    corpus
+        A corpus without roles and splits.
+    folds
+        How many.
+    seed
+        Decides which speakers are in which fold.
 
     Raises
     ------
@@ -42,8 +51,8 @@ def draw_folds(corpus: Corpus, folds: int, seed: int = 0) -> tuple[Corpus, ...]:
     """
     if not _is_open(corpus):
         raise UsageError("the corpus names roles or splits; folds are drawn only where it names none")
-    people = _evaluable(corpus)
-    names = sorted(people, key=lambda name: (sex_of(people[name]), drawn(f"{seed}:{name}"), name))
+    speakers = _evaluable(corpus)
+    names = sorted(speakers, key=lambda name: (sex_of(speakers[name]), random_key(f"{seed}:{name}"), name))
     largest = -(-len(names) // max(folds, 1))
     if folds < 2 or len(names) < 2 * folds or len(names) - largest < _LEAST_OTHERS:
         raise UsageError(
@@ -54,23 +63,24 @@ def draw_folds(corpus: Corpus, folds: int, seed: int = 0) -> tuple[Corpus, ...]:
 
 
 def _fold(corpus: Corpus, names: list[str], number: int, folds: int, seed: int) -> Corpus:
-    """One fold: every so many-th person is evaluated, and of the others every second one is a development person."""
+    """Return one fold: every `folds`-th speaker is evaluated, and every second of the others is for development."""
     evaluated = names[number::folds]
-    others = [name for name in names if name not in set(evaluated)]
-    dev = set(others[number % 2 :: 2])  # turned from fold to fold, so that it is not always the same people
-    places = dict.fromkeys(evaluated, "eval") | {name: "dev" if name in dev else "train" for name in others}
-    found = [
-        one
-        for name, mine in by_speaker(corpus.utterances).items()
-        for one in with_place(mine, places.get(name, "train"), f"{seed}:{name}")
+    others = [name for name in names if name not in evaluated]
+    dev = set(others[number % 2 :: 2])  # alternates from fold to fold, so that it is not always the same speakers
+    parts = dict.fromkeys(evaluated, "eval") | {name: "dev" if name in dev else "train" for name in others}
+    assigned = [
+        utterance
+        for name, utterances in by_speaker(corpus.utterances).items()
+        for utterance in assign_roles(utterances, parts.get(name, "train"), f"{seed}:{name}")
     ]
-    return corpus.only(sorted(found, key=lambda one: one.id))
+    return corpus.only(sorted(assigned, key=lambda utterance: utterance.id))
 
 
 def _is_open(corpus: Corpus) -> bool:
-    return all(one.role is None and one.split is None for one in corpus)
+    return all(utterance.role is None and utterance.split is None for utterance in corpus)
 
 
 def _evaluable(corpus: Corpus) -> dict[str, list[Utterance]]:
-    """People who can be enrolled and tried, with what there is of each."""
-    return {name: mine for name, mine in by_speaker(corpus.utterances).items() if len(recordings(mine)) >= 2}
+    """Return the speakers with two recordings or more, and their utterances."""
+    speakers = by_speaker(corpus.utterances).items()
+    return {name: utterances for name, utterances in speakers if len(recordings(utterances)) >= 2}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from zeroevidence.data.files.errors import is_folder, reading_file
-from zeroevidence.data.typed import read_json
+from zeroevidence.data.files.json_values import read_json
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.curves import Surface
 from zeroevidence.evaluation.rows.evaluation import Evaluation

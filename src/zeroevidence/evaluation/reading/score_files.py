@@ -81,7 +81,7 @@ class Reading:
             infinite=self.infinite,
             speakers=file.speakers,
         )
-        loaded = self.scale.of(loaded)
+        loaded = self.scale.apply(loaded)
         check_direction(loaded.data, file.scores)
         return loaded
 

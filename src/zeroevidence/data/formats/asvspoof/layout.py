@@ -1,4 +1,4 @@
-"""Which column is what in the files of the ASVspoof challenges, decided by the majority of lines."""
+"""Columns of the files of the ASVspoof challenges, detected by the majority of lines."""
 
 from __future__ import annotations
 
@@ -56,7 +56,22 @@ _NAMES = {
 def detect_tandem(
     data: bytes, name: str, side: Side, *, key: bool, forced: str = "auto", by: str | None = None
 ) -> Layout:
-    """The layout of a score file of one side, or of its key; a further column `by` of a table with a header is kept.
+    """Return the layout of a score file of one side, or of its key.
+
+    Parameters
+    ----------
+    data
+        The file.
+    name
+        The file as the user wrote it.
+    side
+        Whose scores they should be.
+    key
+        Whether it should be a key.
+    forced
+        A format that the user named, or "auto".
+    by
+        A further column of a table with a header that is kept.
 
     Raises
     ------
@@ -84,9 +99,9 @@ def detect_tandem(
     width = max(counts, key=lambda n: (counts[n], n in widths, n))
     names = [format for format, columns in choices.items() if len(columns) == width]
     rows = [cells for cells in rows if len(cells) == width]
-    many = ", or ".join(f"`{_words(columns)}`" for columns in choices.values())
     if not names:
-        raise InputError(f"{width} column(s); expected {many}", path=name, line=first)
+        expected = ", or ".join(f"`{Layout(format, columns).expected}`" for format, columns in choices.items())
+        raise InputError(f"{width} column(s); expected {expected}", path=name, line=first)
     if len(names) > 1:  # `source key score` or `enrol trial score` of a verifier
         names = names[:1] if _most(rows, 1, KINDS[side]) else names[1:]
     layout = Layout(names[0], choices[names[0]])
@@ -95,51 +110,48 @@ def detect_tandem(
 
 
 def _header(number: int, line: str, name: str, by: str | None) -> Layout | None:
-    """A first line that names a known column beside the file names; commas or blanks stand between."""
+    """Return the layout of a first line that names a known column beside the file names."""
     for separator in (",", " "):
         cells = text.split(line, separator)
         if isinstance(cells, str):
             continue
         columns = tuple(_NAMES.get(cell.lower(), "") for cell in cells)
-        known = [column for column in columns if column]
-        if "trial" in known and len(known) >= 2 and not any(map(text.is_number, cells)):
-            twice = [column for column, times in Counter(known).items() if times > 1]
+        named = [column for column in columns if column]
+        if "trial" in named and len(named) >= 2 and not any(map(text.is_number, cells)):
+            twice = [column for column, times in Counter(named).items() if times > 1]
             if twice:
                 both = " and ".join(repr(cell) for cell in cells if _NAMES.get(cell.lower()) == twice[0])
                 raise InputError(f"columns {both} mean the same; expected one", path=name, line=number)
-            wanted = zip(cells, columns, strict=True)
-            columns = tuple(column or (cell.lower() if cell.lower() == by else "") for cell, column in wanted)
+            pairs = zip(cells, columns, strict=True)
+            columns = tuple(column or (cell.lower() if cell.lower() == by else "") for cell, column in pairs)
             return Layout("asvspoof5", columns, separator, number)
     return None
 
 
 def _check_columns(layout: Layout, rows: list[list[str]], side: Side, name: str, line: int) -> None:
-    """One sentence about the wrong file, instead of one about each of its lines."""
+    """Refuse the wrong file with one message, instead of one about each of its lines."""
     for column, cells in enumerate(zip(*rows, strict=True)):
         meaning = layout.columns[column]
         if meaning == "score" and not 2 * sum(map(text.is_number, cells)) >= len(cells):
-            found = "no numbers"
+            content = "no numbers"
         elif meaning == "key" and not _most(rows, column, KINDS[side]):
-            found = f"no {side.upper()} key ({', '.join(KINDS[side])})"
+            content = f"no {side.upper()} key ({', '.join(KINDS[side])})"
         else:
             continue
-        words = {cell for one in rows for cell in one}
-        verifier = not words.isdisjoint(("target", "nontarget"))
+        labels = {cell for row in rows for cell in row}
+        verifier = not labels.isdisjoint(("target", "nontarget"))
         advice = ""
         if side == "cm" and verifier:
             advice = "; is this a verifier's file (--asv, --asv-key, --sasv)?"
-        elif side != "cm" and "bonafide" in words and not verifier:
+        elif side != "cm" and "bonafide" in labels and not verifier:
             advice = "; is this a countermeasure's file (--cm, --key)?"
         elif meaning == "score":
             advice = "; is this the key?"
         raise InputError(
-            f"column {column + 1} holds {found}; expected `{_words(layout.columns)}`{advice}", path=name, line=line
+            f"column {column + 1} holds {content}; expected `{layout.expected}`{advice}", path=name, line=line
         )
 
 
-def _most(rows: list[list[str]], column: int, words: Container[str]) -> bool:
-    return 2 * sum(cells[column] in words for cells in rows) >= len(rows)
-
-
-def _words(columns: tuple[str, ...]) -> str:
-    return " ".join(column or "..." for column in columns)
+def _most(rows: list[list[str]], column: int, values: Container[str]) -> bool:
+    """Return whether at least half of the cells of a column are among these values."""
+    return 2 * sum(cells[column] in values for cells in rows) >= len(rows)

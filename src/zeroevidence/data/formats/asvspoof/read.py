@@ -1,7 +1,7 @@
-"""Files of the ASVspoof challenges: countermeasure, verifier and single-system scores with their keys.
+"""Reading of ASVspoof files: countermeasure, verifier and single-system scores with their keys.
 
-Scores meet their key on identifiers: the utterance for a countermeasure, (speaker, utterance) for a verifier. The
-verifier's scores of 2019 have none; their protocol stands beside them line by line, and is checked that way.
+Scores are joined with their key on identifiers: the utterance for a countermeasure, (speaker, utterance) for a
+verifier. The verifier's scores of 2019 have none; their protocol has the same lines, and is checked that way.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import get_args
 import polars as pl
 
 from zeroevidence._typing import StrArray
-from zeroevidence.data.formats.asvspoof.conditions import in_parts, lacking_in_parts
+from zeroevidence.data.formats.asvspoof.conditions import divide, division_problems
 from zeroevidence.data.formats.asvspoof.join import (
     JoinedSide,
-    Request,
     TandemDuplicates,
+    TandemRequest,
     disagreements,
     join_side,
     with_speakers,
 )
 from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
-from zeroevidence.data.formats.asvspoof.table import Utterances, offers, one_side, read_table
+from zeroevidence.data.formats.asvspoof.table import UtteranceTable, has_scores_of, read_table, side_columns
 from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.preparing.scale import Base, scale_tandem
@@ -37,9 +37,20 @@ _SIDES: tuple[Side, ...] = get_args(Side)
 
 @dataclass(frozen=True, slots=True)
 class LoadedTandem:
-    """What the files held, how each was understood, which trials were left out, which rules were loosened.
+    """Scores of a tandem that were read from files.
 
-    `parts` are the same trials by what a column says of them, where one was asked for.
+    Parameters
+    ----------
+    data
+        The scores.
+    formats
+        How each file was understood.
+    phase
+        Which part of a key was evaluated, None where the key has no parts.
+    loosened
+        The rules that were relaxed.
+    parts
+        The same trials by the values of the column `by`.
     """
 
     data: TandemScores
@@ -64,12 +75,16 @@ def read_tandem(
     negate: Collection[Side] = (),
     llr_base: Base = "e",
 ) -> LoadedTandem:
-    r"""Scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
+    r"""Return the scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
 
     Parameters
     ----------
-    cm, asv, sasv
-        Score files ("-" is standard input). A table of ASVspoof 5 gives each of the three that it has.
+    cm
+        Scores of the countermeasure ("-" is standard input). A table of ASVspoof 5 gives each side that it has.
+    asv
+        Scores of the verifier behind it.
+    sasv
+        Scores of a single system that does both.
     key
         Labels of the countermeasure's utterances; a key of ASVspoof 5 serves the verifier too.
     asv_key
@@ -84,10 +99,12 @@ def read_tandem(
     phase
         Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
     by
-        A column of the key, such as codec, to tell trials apart by. Where it says something of spoofs only, all other
-        trials belong to each part.
-    negate, llr_base
-        The sides whose higher scores speak against acceptance; the base of scores that are log-likelihood ratios.
+        A column of the key, such as codec, to divide trials by. Where it applies to spoofs only, all other trials
+        belong to each part.
+    negate
+        The sides whose higher scores speak against acceptance.
+    llr_base
+        The base of scores that are log-likelihood ratios.
 
     Raises
     ------
@@ -107,12 +124,12 @@ def read_tandem(
     ['A07', 'A08']
     """
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    loaded, problems = _attempt(paths, Request(format, duplicates, allow_missing, phase, by))
+    loaded, problems = _attempt(paths, TandemRequest(format, duplicates, allow_missing, phase, by))
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem check")
-    data, told = scale_tandem(loaded.data, negate, llr_base)
+    data, rules = scale_tandem(loaded.data, negate, llr_base)
     parts = {value: scale_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
-    return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *told))
+    return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *rules))
 
 
 def diagnose_tandem(
@@ -128,12 +145,12 @@ def diagnose_tandem(
     phase: str = "eval",
     by: str | None = None,
 ) -> list[Problem]:
-    """Every problem that `read_tandem` would stumble over, none when it would succeed."""
+    """Return every problem that `read_tandem` would meet; empty when it would succeed."""
     paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    return _attempt(paths, Request(format, duplicates, allow_missing, phase, by))[1]
+    return _attempt(paths, TandemRequest(format, duplicates, allow_missing, phase, by))[1]
 
 
-def _attempt(paths: dict[str, str | Path | None], request: Request) -> tuple[LoadedTandem | None, list[Problem]]:
+def _attempt(paths: dict[str, str | Path | None], request: TandemRequest) -> tuple[LoadedTandem | None, list[Problem]]:
     if request.format not in TANDEM_FORMATS:
         raise UsageError(f"unknown format {request.format!r}; expected one of {', '.join(TANDEM_FORMATS)}")
     if request.duplicates not in get_args(TandemDuplicates):
@@ -153,7 +170,7 @@ def _attempt(paths: dict[str, str | Path | None], request: Request) -> tuple[Loa
                 problems.append(error.problem)
     if problems:
         return None, problems
-    # The quick way first; where anything is wrong, once more with the line of everything.
+    # By polars first; where anything is wrong, once more line by line.
     loaded, problems = _Reading(sources, request, careful=False).result()
     return (loaded, problems) if loaded is not None else _Reading(sources, request, careful=True).result()
 
@@ -161,46 +178,46 @@ def _attempt(paths: dict[str, str | Path | None], request: Request) -> tuple[Loa
 class _Reading:
     """One pass over the files, collecting what is wrong with them."""
 
-    def __init__(self, sources: dict[str, InputFile], request: Request, *, careful: bool) -> None:
+    def __init__(self, sources: dict[str, InputFile], request: TandemRequest, *, careful: bool) -> None:
         self.sources, self.request, self.careful = sources, request, careful
         self.problems: list[Problem] = []
         self.tables: dict[str, Table | None] = {}
 
     def result(self) -> tuple[LoadedTandem | None, list[Problem]]:
-        """The scores, or everything in the way."""
+        """Return the scores, or everything in the way."""
         sides = self.sides()
         joined = {side: self.joined(side, table) for side, table in sides.items()}
         unused = [name for name in ("key", "asv_key") if name in self.sources and name not in self.tables]
         if unused and not self.problems:
             raise UsageError(f"--{unused[0].replace('_', '-')}: none of the scores needs it")
-        found = {side: one for side, one in joined.items() if one is not None}
+        complete = {side: trials for side, trials in joined.items() if trials is not None}
         if not self.problems:
-            self.problems += disagreements(found)
+            self.problems += disagreements(complete)
         if self.request.by is not None and not self.problems:
-            self.problems += lacking_in_parts(found, self.request.by)
-        # Sides that share a file share its faults.
+            self.problems += division_problems(complete, self.request.by)
+        # Sides that share a file share its problems.
         problems = list(dict.fromkeys(self.problems))
-        return (None, problems) if problems else (self.built(found), [])
+        return (None, problems) if problems else (self.built(complete), [])
 
     def sides(self) -> dict[Side, Table]:
-        """The table of each side: its own file, or a table of ASVspoof 5 that has its scores too."""
-        given = {side: self.table(side, side, key=False) for side in _SIDES if side in self.sources}
-        sides = {side: table for side, table in given.items() if table is not None}
+        """Return the table of each side: its own file, or a table of ASVspoof 5 that has its scores too."""
+        own_files = {side: self.table(side, side, key=False) for side in _SIDES if side in self.sources}
+        sides = {side: table for side, table in own_files.items() if table is not None}
         for table in list(sides.values()):
             for side in _SIDES if table.format == "asvspoof5" else ():
-                if side not in self.sources and side not in sides and offers(table, side):
+                if side not in self.sources and side not in sides and has_scores_of(table, side):
                     sides[side] = table
         cm = sides.get("cm")
-        if cm is not None and cm.format == "asvspoof5" and "sasv" in sides and not offers(cm, "cm"):
+        if cm is not None and cm.format == "asvspoof5" and "sasv" in sides and not has_scores_of(cm, "cm"):
             del sides["cm"]  # a single system's table; its other columns are there and empty
-        if "cm" not in sides and "cm" not in given and "asv" in sides:
-            if "asv" in given:
+        if "cm" not in sides and "cm" not in own_files and "asv" in sides:
+            if "asv" in own_files:
                 raise UsageError("--asv: expected the countermeasure in front of it too (--cm)")
             del sides["asv"]
         return sides
 
     def table(self, name: str, side: Side, *, key: bool) -> Table | None:
-        """One file, read once; None where it cannot be understood at all."""
+        """Return one file, read once; None where it cannot be understood at all."""
         if name not in self.tables:
             forced = "auto" if key else self.request.format
             try:
@@ -213,7 +230,7 @@ class _Reading:
         return self.tables[name]
 
     def key_table(self, side: Side) -> tuple[bool, Table | None]:
-        """Whether this side has a key, and what the key says."""
+        """Return whether this side has a key, and the table of the key."""
         if side != "cm" and "asv_key" in self.sources:
             table = self.table("asv_key", "asv", key=True)
         elif "key" in self.sources:
@@ -226,15 +243,15 @@ class _Reading:
         return True, None if table is None else self.side_table(table, side, key=True)
 
     def side_table(self, table: Table, side: Side, *, key: bool) -> Table | None:
-        """What a table says about one side, or None where it lacks that."""
+        """Return the columns of one side, or None where the table lacks them."""
         try:
-            return one_side(table, side, key=key)
+            return side_columns(table, side, key=key)
         except InputError as error:
             self.problems.append(error.problem)
             return None
 
     def joined(self, side: Side, raw: Table) -> JoinedSide | None:
-        """The trials of one side with their labels."""
+        """Return the trials of one side with their labels."""
         scores = self.side_table(raw, side, key=False)
         keyed, key = self.key_table(side)
         tables = [table for table in (scores, key) if table is not None]
@@ -248,7 +265,7 @@ class _Reading:
         self.problems += problems
         if joined is None or problems:
             return None
-        unnamed = sum(table.unnamed for table in tables if isinstance(table, Utterances))
+        unnamed = sum(table.unnamed for table in tables if isinstance(table, UtteranceTable))
         if unnamed:
             joined = replace(joined, loosened=(*joined.loosened, RelaxedRule("no-attack", unnamed)))
         lacking = [kind for kind in KINDS[side] if not (joined.frame["key"] == kind).any()]
@@ -259,21 +276,21 @@ class _Reading:
         return joined
 
     def built(self, sides: dict[Side, JoinedSide]) -> LoadedTandem:
-        """The result; a countermeasure's speakers may be known from the verifier's protocol."""
+        """Return the result; a countermeasure's speakers may be known from the verifier's protocol."""
         if "cm" in sides and "asv" in sides and (sides["cm"].frame["speaker"] == "").all():
             sides = {**sides, "cm": with_speakers(sides["cm"], sides["asv"].frame)}
-        parts = {} if self.request.by is None else in_parts(sides)
+        parts = {} if self.request.by is None else divide(sides)
         return LoadedTandem(
-            _scores({side: one.frame for side, one in sides.items()}),
+            _scores({side: trials.frame for side, trials in sides.items()}),
             {name: table.format for name, table in self.tables.items() if table is not None},
-            self.request.phase if any(one.phased for one in sides.values()) else None,
-            tuple(replace(rule, side=side) for side, one in sides.items() for rule in one.loosened),
+            self.request.phase if any(trials.phased for trials in sides.values()) else None,
+            tuple(replace(rule, side=side) for side, trials in sides.items() for rule in trials.loosened),
             {value: _scores(frames) for value, frames in parts.items()},
         )
 
 
 def _scores(frames: Mapping[Side, pl.DataFrame]) -> TandemScores:
-    """The scores of each kind of trial."""
+    """Return the scores of each kind of trial."""
     return TandemScores(
         **{
             f"{side}_{kind}": _trial_scores(frame.filter(pl.col("key") == kind), kind)
@@ -284,12 +301,12 @@ def _scores(frames: Mapping[Side, pl.DataFrame]) -> TandemScores:
 
 
 def _trial_scores(frame: pl.DataFrame, kind: str) -> TrialScores:
-    def known(column: str) -> StrArray | None:
+    def values(column: str) -> StrArray | None:
         return None if (frame[column] == "").all() else frame[column].to_numpy().astype(str)
 
     return TrialScores(
         frame["score"].to_numpy(),
-        speakers=known("speaker"),
-        utterances=known("trial"),
-        attacks=known("attack") if kind == "spoof" else None,
+        speakers=values("speaker"),
+        utterances=values("trial"),
+        attacks=values("attack") if kind == "spoof" else None,
     )

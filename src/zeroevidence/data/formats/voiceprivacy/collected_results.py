@@ -1,6 +1,6 @@
-"""What the kits of 2020 and 2022 collected: ``results-<date>[.orig]/results.txt``.
+"""Collected results of the kits of 2020 and 2022: ``results-<date>[.orig]/results.txt``.
 
-The name of a comparison or of a set stands on a line, and below it, indented, what was measured there.
+The name of a comparison or of a set is on a line, and the measures follow, indented.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Entry = tuple[dict[str, str], dict[str, float], ThreatModel | None, Training | N
 _NAME = re.compile(r"(?:ASV|ASR)-\S+")
 _SET = re.compile(r"ASR-(?P<dataset>.+)_(?P<split>[^_-]+)_asr(?P<suffix>(?:_.*)?)")
 _NUMBER = r"([0-9.eE+-]+)"
-# What is looked for, and for each of its numbers the measure and what makes it a plain one.
+# Patterns, and for each number the measure and its unit.
 _ASV = (
     (re.compile(rf"EER: {_NUMBER}%"), (("eer", 100.0),)),
     (re.compile(rf"Cllr \(min/act\): {_NUMBER}/{_NUMBER}"), (("cllr_min", 1.0), ("cllr", 1.0))),
@@ -37,12 +37,12 @@ _KINDS = {"wer": "errors", "wer_insertions": "ins", "wer_deletions": "del", "wer
 
 
 def is_collected(line: str) -> bool:
-    """Whether a first line is that of such a file."""
+    """Return whether a first line is that of such a file."""
     return _NAME.fullmatch(line.strip()) is not None
 
 
-def collected(source: InputFile) -> Iterator[Entry]:
-    """Labels, measures, attacker, whose speech, and line of everything that was collected.
+def collected_results(source: InputFile) -> Iterator[Entry]:
+    """Yield labels, measures, attacker, kind of speech, and line of every result.
 
     Raises
     ------
@@ -50,47 +50,47 @@ def collected(source: InputFile) -> Iterator[Entry]:
         When a line is none of those that the kits write.
     """
     results = source.path.absolute().parent.name
-    name, start, found = "", 0, dict[str, float]()
+    name, start, measures = "", 0, dict[str, float]()
     for number, raw in text.numbered_lines(source.read()):
         line, wrong = text.decode(raw)
         if wrong:
             raise InputError(wrong, path=source.name, line=number)
-        words = " ".join(line.split())
-        if words and not line.startswith((" ", "\t")):
-            if found:
-                yield _comparison(name, results, found, start, source.name)
-            name, start, found = words, number, {}
-        elif words and name.startswith("ASV-"):
-            found |= _measures(words, source.name, number)
-        elif words and name.startswith("ASR-"):
-            yield _recognised(name, results, words, number, source.name)
-    if found:
-        yield _comparison(name, results, found, start, source.name)
+        content = " ".join(line.split())
+        if content and not line.startswith((" ", "\t")):
+            if measures:
+                yield _comparison(name, results, measures, start, source.name)
+            name, start, measures = content, number, {}
+        elif content and name.startswith("ASV-"):
+            measures |= _measures(content, source.name, number)
+        elif content and name.startswith("ASR-"):
+            yield _recognition(name, results, content, number, source.name)
+    if measures:
+        yield _comparison(name, results, measures, start, source.name)
 
 
-def _measures(words: str, file: str, number: int) -> dict[str, float]:
-    """The numbers of one line; words that are none of the known ones are refused."""
+def _measures(line: str, file: str, number: int) -> dict[str, float]:
+    """Return the measures of one line; other lines are refused."""
     for pattern, measures in _ASV:
-        if match := pattern.fullmatch(words):
-            values = [text.parse_score(one) for one in match.groups()]
-            if all(isinstance(one, float) for one in values):
-                return {name: float(one) / unit for one, (name, unit) in zip(values, measures, strict=True)}
+        if match := pattern.fullmatch(line):
+            values = [text.parse_score(token) for token in match.groups()]
+            if all(isinstance(value, float) for value in values):
+                return {name: float(value) / unit for value, (name, unit) in zip(values, measures, strict=True)}
     raise InputError(
-        f"{words!r}; expected EER, Cllr, ROCCH-EER, linkability, Population or Individual", path=file, line=number
+        f"{line!r}; expected EER, Cllr, ROCCH-EER, linkability, Population or Individual", path=file, line=number
     )
 
 
-def _comparison(name: str, results: str, found: dict[str, float], line: int, file: str) -> Entry:
+def _comparison(name: str, results: str, measures: dict[str, float], line: int, file: str) -> Entry:
     pair = challenge_pair(name, results)
     if pair is None:
         raise InputError(f"{name!r}; expected ASV-<enrolls>-<trials>", path=file, line=line)
-    return pair[0], found, pair[1], None, line
+    return pair[0], measures, pair[1], None, line
 
 
-def _recognised(name: str, results: str, words: str, number: int, file: str) -> Entry:
-    where, match = _SET.fullmatch(name), _WER.fullmatch(words)
+def _recognition(name: str, results: str, line: str, number: int, file: str) -> Entry:
+    where, match = _SET.fullmatch(name), _WER.fullmatch(line)
     if where is None or match is None or not int(match["words"]):
-        raise InputError(f"{name}: {words!r}; expected a line of %WER", path=file, line=number)
+        raise InputError(f"{name}: {line!r}; expected a line of %WER", path=file, line=number)
     speech: Training = "anonymised" if where["suffix"] else "original"
     labels = {
         "system": UNPROTECTED if speech == "original" else results_folder(results)[0],

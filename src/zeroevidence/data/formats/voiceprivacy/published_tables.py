@@ -1,9 +1,9 @@
 """Published tables of the VoicePrivacy Challenges: ``result_for_rank<suffix>`` and ``results<suffix>.csv``.
 
-Tables are read by their columns. The heading above says only whether the attacker was trained on anonymised
+Tables are read by their columns. The heading above them states only whether the attacker was trained on anonymised
 speech (``ASV_eval^anon``); which rows it lists differs from year to year (``ASV_eval`` lists original
-against original in 2024, anonymised against anonymised in 2026). A CSV file has no heading; the folder that it is in
-says it (``asv_anon<suffix>``). What the kits of 2020 and 2022 wrote is read by `collected`.
+against original in 2024, anonymised against anonymised in 2026). A CSV file has no heading; its folder
+states it (``asv_anon<suffix>``). Results of the kits of 2020 and 2022 are read by `collected_results`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
-from zeroevidence.data.formats.voiceprivacy.collected_results import collected, is_collected
+from zeroevidence.data.formats.voiceprivacy.collected_results import collected_results, is_collected
 from zeroevidence.data.formats.voiceprivacy.result_folders import dataset_and_sex
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
 from zeroevidence.errors import InputError
 
 _KEYS = ("dataset", "split")
 _PRIVACY, _SIDES = "EER", ("enrollment", "trial")
-_UTILITY = {"WER": ("wer", "asr"), "UAR": ("uar", "ser")}  # the measure, and the column that says whose speech it is
+_UTILITY = {"WER": ("wer", "asr"), "UAR": ("uar", "ser")}  # the measure, and the column for the kind of speech
 _OF_ONE_CLASS = "ACC_"
 _KITS = ("result_for_rank", "asr_results", "ser_results", "asv_results", "results")
 _SPEECH: dict[str, Training] = {
@@ -40,16 +40,15 @@ class SummaryRow:
     Parameters
     ----------
     labels
-        System, dataset, split and sex, as far as it says; ``emotion`` where the line is about one.
+        System, dataset, split and sex, where they are given; ``emotion`` where the line is about one.
     measures
-        What it says, rates as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion; of 2020 and 2022
-        more.
+        Its values, rates as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion; of 2020 and 2022 more.
     threat
         The attacker of an equal error rate.
     speech
-        Whose utility it is: of original or of anonymised speech.
+        Whether the utility is that of original or of anonymised speech.
     line
-        Where it stands.
+        Its line.
     """
 
     labels: dict[str, str]
@@ -61,7 +60,7 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The cells of a line by their columns, what the attacker was trained on, and the file."""
+    """The cells of a line by column, the training of the attacker, the system, and file and line."""
 
     cells: dict[str, str]
     training: Training
@@ -70,7 +69,7 @@ class _Line:
     number: int
 
     def rate(self, column: str, most: float = 100.0) -> float:
-        """A percentage as a fraction."""
+        """Return a percentage as a fraction."""
         value = text.parse_score(self.cells[column])
         if isinstance(value, str) or not 0 <= value <= most:
             expected = "a percentage from 0 to 100" if most == 100.0 else "a percentage"
@@ -78,16 +77,15 @@ class _Line:
         return value / 100
 
     def speech(self, column: str) -> Training:
-        """Whether a column says original or anonymised."""
-        found = _SPEECH.get(self.cells.get(column, ""))
-        if found is None:
-            reason = f"{column} {self.cells.get(column, '')!r}; expected original or anon"
-            raise InputError(reason, path=self.file, line=self.number)
-        return found
+        """Return whether a column is original or anonymised."""
+        cell = self.cells.get(column, "")
+        if cell not in _SPEECH:
+            raise InputError(f"{column} {cell!r}; expected original or anon", path=self.file, line=self.number)
+        return _SPEECH[cell]
 
 
 def is_summary(path: str | Path) -> bool:
-    """Whether a file is such a table, by its content; a damaged one that is named like one is, too."""
+    """Return whether a file is such a table, by its content, or by its name where it is damaged."""
     file = Path(path)
     try:
         if not file.is_file():
@@ -101,12 +99,12 @@ def is_summary(path: str | Path) -> bool:
     lines = head.split("\n")
     if is_collected(lines[0]):
         return True
-    # the keys spare looking at each line of a score file
+    # the search for keys avoids a look at each line of a score file
     return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
 
 
 def read_summary(path: str | Path) -> list[SummaryRow]:
-    r"""What a published table says: equal error rates, word error rates and recall of emotions, in its order.
+    r"""Return the rows of a published table: equal error rates, word error rates and recall of emotions, in its order.
 
     Raises
     ------
@@ -125,7 +123,7 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected text", path=source.name)
     if is_collected(_first_line(source)):
-        return [SummaryRow(*entry) for entry in collected(source)]
+        return [SummaryRow(*entry) for entry in collected_results(source)]
     rows = [row for line in _lines(source) for row in _rows(line)]
     if not rows:
         needed = "dataset split and EER, WER or UAR"
@@ -138,10 +136,14 @@ def _first_line(source: InputFile) -> str:
 
 
 def _columns(line: str) -> list[str]:
-    """The columns that a heading names; none where the line is no heading."""
-    cells = [cell.strip() for cell in line.split(",")] if "," in line else line.split()
+    """Return the columns that a heading names; none where the line is no heading."""
+    cells = _split(line)
     measured = {_PRIVACY, *_UTILITY} & set(cells)
     return cells if set(_KEYS) <= set(cells) and measured else []
+
+
+def _split(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split(",")] if "," in line else line.split()
 
 
 def _lines(source: InputFile) -> Iterator[_Line]:
@@ -152,33 +154,34 @@ def _lines(source: InputFile) -> Iterator[_Line]:
         line, wrong = text.decode(raw)
         if wrong:
             raise InputError(wrong, path=source.name, line=number)
-        words = [cell.strip() for cell in line.split(",")] if "," in line else line.split()
-        if not any(words) or words[0].startswith("----"):
+        cells = _split(line)
+        if not any(cells) or cells[0].startswith("----"):
             columns = []
-            training = "anonymised" if "^anon" in line else training if not any(words) else "original"
-        elif found := _columns(line):
-            columns = found
-        elif columns and not set(words) <= {"", "mean"}:  # the second line of a heading says how folds were averaged
-            yield _Line(_cells(words, columns, source.name, number), training, system, source.name, number)
+            training = "anonymised" if "^anon" in line else training if not any(cells) else "original"
+        elif heading := _columns(line):
+            columns = heading
+        elif columns and not set(cells) <= {"", "mean"}:  # the second line of a heading is about averages over folds
+            yield _Line(_by_column(cells, columns, source.name, number), training, system, source.name, number)
 
 
 def _system(name: str) -> str:
-    """The suffix of the anonymised speech, which is in the file's name."""
-    known = next((kit for kit in _KITS if name.startswith(kit)), "")
-    return name.removeprefix(known).removesuffix(".csv").removeprefix("_") if known else ""
+    """Return the suffix of the anonymised speech, which is in the file's name."""
+    prefix = next((kit for kit in _KITS if name.startswith(kit)), "")
+    return name.removeprefix(prefix).removesuffix(".csv").removeprefix("_") if prefix else ""
 
 
-def _cells(words: list[str], columns: list[str], name: str, number: int) -> dict[str, str]:
-    if columns[0] and words[0].isdigit():  # the index that pandas prints in front, without a heading
-        words = words[1:]
-    if len(words) != len(columns):
-        shown = " ".join(filter(None, columns))
-        raise InputError(f"{len(words)} columns; expected {len(columns)}: {shown}", path=name, line=number)
-    return dict(zip(columns, words, strict=True))
+def _by_column(cells: list[str], columns: list[str], name: str, number: int) -> dict[str, str]:
+    """Return the cells of a line by column."""
+    if columns[0] and cells[0].isdigit():  # the index that pandas prints in front, without a heading
+        cells = cells[1:]
+    if len(cells) != len(columns):
+        expected = " ".join(filter(None, columns))
+        raise InputError(f"{len(cells)} columns; expected {len(columns)}: {expected}", path=name, line=number)
+    return dict(zip(columns, cells, strict=True))
 
 
 def _rows(line: _Line) -> Iterator[SummaryRow]:
-    """What one line says; recall of each emotion is a row of its own."""
+    """Yield the rows of one line; the recall of each emotion is a row of its own."""
     sex, _, part = line.cells.get("gender", "").partition("_")
     people = dataset_and_sex(line.cells["dataset"], sex or None, part or None)
     data = {"dataset": people.pop("dataset"), "split": line.cells["split"], **people}
@@ -197,7 +200,7 @@ def _rows(line: _Line) -> Iterator[SummaryRow]:
         labels = {"system": system, **data} if system else data
         most = float("inf") if column == "WER" else 100.0
         yield SummaryRow(labels, {name: line.rate(column, most)}, None, speech, line.number)
-        for one in line.cells if column == "UAR" else ():
-            if one.startswith(_OF_ONE_CLASS):
-                emotion = {"emotion": one.removeprefix(_OF_ONE_CLASS)}
-                yield SummaryRow({**labels, **emotion}, {"recall": line.rate(one)}, None, speech, line.number)
+        for cell in line.cells if column == "UAR" else ():
+            if cell.startswith(_OF_ONE_CLASS):
+                emotion = {"emotion": cell.removeprefix(_OF_ONE_CLASS)}
+                yield SummaryRow({**labels, **emotion}, {"recall": line.rate(cell)}, None, speech, line.number)

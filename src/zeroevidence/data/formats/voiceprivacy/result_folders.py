@@ -1,4 +1,4 @@
-"""Result folders of the VoicePrivacy Challenges, found by their names.
+"""Score files in the result folders of the VoicePrivacy Challenges, recognised by the names of folders.
 
 2020 and 2022: ``exp/results-<date>[.orig]/ASV-<enrolls>[_anon]-<trials>[_anon]/scores``; ``.orig`` is the
 attacker trained on original speech. 2024 and 2026:
@@ -29,7 +29,21 @@ _LAYOUTS = "results-*/ASV-<enrolls>-<trials>/scores or asv_*/<enrolls>-<trials>/
 
 @dataclass(frozen=True, slots=True)
 class KitScores:
-    """One scores file, its key, what the folder names say about data and attacker, and ``utt2spk`` beside the key."""
+    """A score file of a kit.
+
+    Parameters
+    ----------
+    scores
+        The file.
+    key
+        Its key.
+    labels
+        System, data set, split and sex, from the names of folders.
+    threat
+        The attacker, from the names of folders.
+    speakers
+        ``utt2spk`` beside the key, None where there is none.
+    """
 
     scores: Path
     key: Path
@@ -39,7 +53,7 @@ class KitScores:
 
 
 def find_kit_scores(folder: str | Path, *, key: str | Path | None = None) -> list[KitScores]:
-    r"""The results under a folder: a project, its ``exp``, one results folder, or one scores folder.
+    r"""Return the score files under a folder: a project, its ``exp``, one results folder, or one scores folder.
 
     Parameters
     ----------
@@ -68,36 +82,36 @@ def find_kit_scores(folder: str | Path, *, key: str | Path | None = None) -> lis
     root = Path(folder)
     if not root.is_dir():
         raise InputError("no such folder; expected VoicePrivacy results", path=folder)
-    found: list[KitScores] = []
+    files: list[KitScores] = []
     problems: list[Problem] = []
     for scores in sorted(file for file in kit_files(root) if file.name == "scores"):
-        row = _row(scores, key)
-        if isinstance(row, KitScores):
-            found.append(row)
-        elif row is not None:
-            problems.append(row)
+        result = _recognise(scores, key)
+        if isinstance(result, KitScores):
+            files.append(result)
+        elif result is not None:
+            problems.append(result)
     if problems:
         raise InputError.of(problems)
-    if not found:
+    if not files:
         raise InputError(f"no VoicePrivacy results found; expected {_LAYOUTS}", path=folder)
-    return found
+    return files
 
 
 def dataset_and_sex(dataset: str, sex: str | None, part: str | None) -> dict[str, str]:
-    """Labels of a trial list; a part such as "common" belongs to the data set's name."""
+    """Return the labels of a trial list; a part such as "common" belongs to the data set's name."""
     labels = {"dataset": f"{dataset}_{part}" if part else dataset}
     if sex:
         labels["sex"] = sex
     return labels
 
 
-def kit_files(folder: Path, depth: int = _DEPTH, seen: set[Path] | None = None) -> Iterator[Path]:
-    """The files of a kit but its data, following links but never twice into the same folder."""
-    seen = set() if seen is None else seen
+def kit_files(folder: Path, depth: int = _DEPTH, visited: set[Path] | None = None) -> Iterator[Path]:
+    """Yield the files of a kit except its data, following links but never twice into the same folder."""
+    visited = set() if visited is None else visited
     real = folder.resolve()
-    if real in seen:
+    if real in visited:
         return
-    seen.add(real)
+    visited.add(real)
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -106,11 +120,11 @@ def kit_files(folder: Path, depth: int = _DEPTH, seen: set[Path] | None = None) 
         if entry.is_file():
             yield entry
         elif depth and entry.is_dir() and entry.name not in _SKIPPED and not entry.name.startswith("."):
-            yield from kit_files(entry, depth - 1, seen)
+            yield from kit_files(entry, depth - 1, visited)
 
 
-def _row(scores: Path, key: str | Path | None) -> KitScores | Problem | None:
-    """The row of one scores file; None when its folder is no VoicePrivacy result."""
+def _recognise(scores: Path, key: str | Path | None) -> KitScores | Problem | None:
+    """Return one score file with its key, or its problem; None when its folder is no VoicePrivacy result."""
     parts = scores.absolute().parent
     match = _FOLDER.fullmatch(parts.name)
     model = _model(parts, old=match["asv"] is not None) if match else None
@@ -122,8 +136,7 @@ def _row(scores: Path, key: str | Path | None) -> KitScores | Problem | None:
     if not match["asv"]:
         # In 2024 and later the suffix names the system; original speech belongs to none.
         system = (match["suffix"] or match["enrolment"] or system).removeprefix("_") or UNPROTECTED
-    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
-    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    labels = _labels(system, match)
     names = [match["trials"] + match["suffix"], match["trials"]]
     candidates = _candidates(scores, key, list(dict.fromkeys(names)))
     for file in candidates:
@@ -134,28 +147,32 @@ def _row(scores: Path, key: str | Path | None) -> KitScores | Problem | None:
     return Problem(str(scores), None, f"its key is missing; expected a file named trials in one of {searched}")
 
 
+def _labels(system: str, match: re.Match[str]) -> dict[str, str]:
+    """Return the labels of a comparison, in their usual order."""
+    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
+    return {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+
+
 def _side(suffix: str | None) -> Training:
     return "anonymised" if suffix else "original"
 
 
 def results_folder(name: str) -> tuple[str, Training]:
-    """The system of a results folder of 2020 or 2022, and what its attacker was trained on."""
+    """Return the system of a results folder of 2020 or 2022, and what its attacker was trained on."""
     return name.removesuffix(".orig"), "original" if name.endswith(".orig") else "anonymised"
 
 
 def challenge_pair(name: str, results: str) -> tuple[dict[str, str], ThreatModel] | None:
-    """Labels and attacker of a comparison ``ASV-<enrolls>-<trials>`` in a results folder; None for another name."""
+    """Return labels and attacker of a comparison ``ASV-<enrolls>-<trials>``; None for other names."""
     match = _FOLDER.fullmatch(name)
     if match is None or match["asv"] is None:
         return None
     system, training = results_folder(results)
-    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
-    labels = {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
-    return labels, threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
+    return _labels(system, match), threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
 
 
 def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
-    """The system, as far as the folders above name it, and what the attacker was trained on."""
+    """Return the system, as far as the folders above name it, and what the attacker was trained on."""
     if old:
         return results_folder(folder.parent.name)
     for above in list(folder.parents)[:2]:
@@ -167,7 +184,7 @@ def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
 
 
 def _candidates(scores: Path, key: str | Path | None, names: list[str]) -> list[Path]:
-    """Where the key may be, best first."""
+    """Return where the key may be, best first."""
     if key is None:
         data = [above / "data" for above in scores.absolute().parents]
     elif Path(key).is_dir():

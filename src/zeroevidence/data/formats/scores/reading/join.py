@@ -1,8 +1,8 @@
-"""Scores meet their key: on (enrolment, trial) identifiers, never by position.
+"""Join of scores with their key on (enrolment, trial) identifiers, never by position.
 
-Identifiers become whole numbers once, in order of first appearance in the key; everything after that compares numbers,
+Identifiers become whole numbers once, in order of first appearance in the key; after that only numbers are compared,
 by a table of all pairs where it is not much larger than the files. A trial without a score, a score without a trial, a
-pair that occurs twice and labels that contradict each other are problems unless the caller loosened the rule.
+pair that occurs twice and contradictory labels are problems unless the caller relaxed the rule.
 """
 
 from __future__ import annotations
@@ -25,14 +25,36 @@ from zeroevidence.errors import Problem
 Duplicates = Literal["error", "keep-last"]
 
 _Table: TypeAlias = NDArray[np.int32]
-_WORDS = ("nontarget", "target")
-_BLOCK = 1 << 16  # rows looked at together
-_ROOM = 3  # pairs that a table may have room for, for each that there is
+_LABELS = ("nontarget", "target")
+_BLOCK = 1 << 16  # rows that are processed together
+_ROOM = 3  # entries of a table of pairs, for each pair that there is, at most
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedTrials:
-    """One row per trial: score, label, where its identifiers stand in the lists, the rows it came from."""
+    """The joined trials.
+
+    Parameters
+    ----------
+    score
+        The score of each trial.
+    label
+        Whether it is a target.
+    enrolments
+        Distinct identifiers of enrolments.
+    trials
+        Distinct identifiers of trials.
+    enrol
+        Position of each trial's enrolment among the enrolments.
+    trial
+        Position of its trial identifier among the trials.
+    score_row
+        Its row of the score file.
+    key_row
+        Its row of the key.
+    loosened
+        The rules that were relaxed.
+    """
 
     score: FloatArray
     label: BoolArray
@@ -47,7 +69,19 @@ class JoinedTrials:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A table and, for each of its rows, the first row of the key that has the same pair (-1: none)."""
+    """A table and the pairs of its rows.
+
+    Parameters
+    ----------
+    table
+        The table.
+    slot
+        For each row the first row of the key that has the same pair, -1 for none.
+    again
+        Rows whose pair occurs before.
+    first
+        For these the row where it occurs first.
+    """
 
     table: Table
     slot: IntArray
@@ -61,7 +95,7 @@ class _Side:
         return self.table.frame["label"].cast(pl.Int64).fill_null(-1).to_numpy()
 
     def rows(self, *, last: bool) -> IntArray:
-        """One row per known pair in order of first appearance: its first row, or its last."""
+        """Return one row per pair of the key in order of first appearance: its first row, or its `last`."""
         keep = self.slot >= 0
         if not len(self.again):
             return np.flatnonzero(keep)
@@ -76,7 +110,19 @@ class _Side:
 def join(
     scores: Table, key: Table | None, duplicates: Duplicates, allow_missing: bool
 ) -> tuple[JoinedTrials | None, list[Problem]]:
-    """The joined trials, or the problems in the way (only the first, where they cannot be located)."""
+    """Return the joined trials, or the problems in the way (only the first, where they cannot be located).
+
+    Parameters
+    ----------
+    scores
+        The table of scores.
+    key
+        The table of the key; None where the scores have labels.
+    duplicates
+        What to do with a pair that occurs twice.
+    allow_missing
+        Whether trials that one of the tables lacks are left out.
+    """
     limit = None if scores.located and (key is None or key.located) else 1
     base = scores if key is None else key
     with ThreadPoolExecutor(2) as both:
@@ -95,7 +141,7 @@ def join(
         p for side in ([right] if key is None else [right, left]) for p in _repetitions(side, duplicates, limit)
     ]
     if key is not None and not problems and _one_to_one(left, right):
-        return _all_joined(left, right, (enrolments, trials), (enrol, trial)), []
+        return _join_all(left, right, (enrolments, trials), (enrol, trial)), []
     scored = np.full(len(pair), -1)  # the row of the score of each row of the key
     score_row = right.rows(last=True)
     scored[right.slot[score_row]] = score_row
@@ -121,7 +167,7 @@ def join(
 
 
 def _one_to_one(key: _Side, scores: _Side) -> bool:
-    """Whether every trial has one score, every score is of a trial, and only the key says what it is."""
+    """Return whether every trial has one score, every score is of a trial, and only the key has labels."""
     if len(key.again) or len(scores.again) or len(key.slot) != len(scores.slot) or scores.table.has("label"):
         return False
     if not key.table.has("label") or key.table.frame["label"].has_nulls():
@@ -129,10 +175,10 @@ def _one_to_one(key: _Side, scores: _Side) -> bool:
     return bool(scores.slot.min() >= 0)
 
 
-def _all_joined(
+def _join_all(
     key: _Side, scores: _Side, names: tuple[pl.Series, pl.Series], codes: tuple[IntArray, IntArray]
 ) -> JoinedTrials:
-    """Every row of the key with its score."""
+    """Return every row of the key with its score."""
     score, label = scores.table.frame["score"].to_numpy(), key.table.frame["label"].to_numpy()
     rows = key.slot  # their own numbers
     if scores.slot is not rows:
@@ -142,14 +188,14 @@ def _all_joined(
 
 
 def _put(places: IntArray, values: NDArray[Any]) -> NDArray[Any]:
-    """Values at their places, all of which are named once."""
+    """Return values at their positions, each of which occurs once."""
     placed = np.empty_like(values)
     placed[places] = values
     return placed
 
 
 def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
-    """The identifiers in order of first appearance, and where each row's stands among them."""
+    """Return the identifiers in order of first appearance, and the position of each row's among them."""
     ids, codes = _coded(ids)
     first = np.full(int(codes.max()) + 1, len(codes))
     for start in range(0, len(codes), _BLOCK):
@@ -163,27 +209,27 @@ def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
 
 
 def _coded(ids: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
-    """Identifiers as a Categorical, and its codes."""
+    """Return identifiers as a Categorical, and its codes."""
     if ids.dtype == pl.String():
         ids = ids.cast(pl.Categorical(pl.Categories.random()))
     return ids, ids.to_physical().to_numpy()
 
 
-def _places(ids: pl.Series, known: pl.Series) -> IntArray:
-    """Where each row's identifier stands in a list, -1 where it does not."""
+def _positions(ids: pl.Series, listed: pl.Series) -> IntArray:
+    """Return the position of each row's identifier in a list, -1 where it is not listed."""
     ids, codes = _coded(ids)
     some = np.zeros(int(codes.max()) + 1, dtype=np.int64)  # a row of each code
     for start in range(0, len(codes), _BLOCK):
         block = codes[start : start + _BLOCK]
         some[block] = np.arange(start, start + len(block))
     names = ids.gather(some).cast(pl.String)
-    places = names.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    found: IntArray = places[codes]
-    return found
+    by_code = names.cast(pl.Enum(listed), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    positions: IntArray = by_code[codes]
+    return positions
 
 
 def _table_of(pair: IntArray, most: int) -> _Table | None:
-    """For every pair that there may be its first row (-1: none), unless that is far too many; -1 is no pair."""
+    """Return the first row of every possible pair (-1: none), unless these are far too many; the pair -1 is none."""
     if most > _ROOM * len(pair) or len(pair) >= 2**31:
         return None
     table = np.full(most, -1, dtype=np.int32)
@@ -196,25 +242,25 @@ def _table_of(pair: IntArray, most: int) -> _Table | None:
 
 
 def _taken(table: _Table, places: IntArray) -> IntArray:
-    """Entries of a table too large for a cache, by two threads."""
-    found = np.empty(len(places), dtype=np.int64)
+    """Return entries of a table too large for a cache, read by two threads."""
+    entries = np.empty(len(places), dtype=np.int64)
 
     def take(start: int) -> None:
-        found[start : start + _BLOCK] = table[places[start : start + _BLOCK]]
+        entries[start : start + _BLOCK] = table[places[start : start + _BLOCK]]
 
     with ThreadPoolExecutor(2) as both:
         list(both.map(take, range(0, len(places), _BLOCK)))
-    return found
+    return entries
 
 
 def _first_rows(pair: IntArray, among: IntArray, table: _Table | None) -> IntArray:
-    """For each pair (-1 is none) the first row `among` others that has it, -1 where none has."""
+    """Return for each pair (-1 is none) the first row `among` others that has it, -1 where none has."""
     if table is not None:
-        known = pair >= 0
-        if among is pair and np.count_nonzero(table >= 0) == np.count_nonzero(known):  # none occurs twice
-            return np.where(known, np.arange(len(pair)), -1)
-        found = _taken(table, pair)
-        return found if known.all() else np.where(known, found, -1)
+        valid = pair >= 0
+        if among is pair and np.count_nonzero(table >= 0) == np.count_nonzero(valid):  # none occurs twice
+            return np.where(valid, np.arange(len(pair)), -1)
+        rows = _taken(table, pair)
+        return rows if valid.all() else np.where(valid, rows, -1)
     if among is pair and pl.Series(pair).n_unique() == len(pair):
         return np.arange(len(pair))
     others = pl.DataFrame({"pair": among, "row": np.arange(len(among))}).unique("pair", keep="first")
@@ -223,7 +269,7 @@ def _first_rows(pair: IntArray, among: IntArray, table: _Table | None) -> IntArr
 
 
 def _side(table: Table, slot: IntArray, first: IntArray | None = None) -> _Side:
-    """A table by the key row of each pair; `first` is the own first row of each, which the key's are themselves."""
+    """Return a table with the key row of each pair; `first` is the first row of the table itself, if not the key's."""
     first = slot if first is None else first
     again = np.flatnonzero((first != np.arange(len(first))) & (slot >= 0))
     return _Side(table, slot, again, first[again])
@@ -233,52 +279,53 @@ def _against(
     scores: Table,
     enrolments: pl.Series,
     trials: pl.Series,
-    wanted: IntArray,
+    key_pairs: IntArray,
     table: _Table | None,
     key: _Side,
 ) -> _Side:
-    """The scores, each with the key row of its pair."""
+    """Return the scores, each with the key row of its pair."""
     with ThreadPoolExecutor(2) as both:
-        enrol, trial = both.map(_places, scores.frame.select("enrol", "trial"), (enrolments, trials))
+        enrol, trial = both.map(_positions, scores.frame.select("enrol", "trial"), (enrolments, trials))
     pair = enrol * len(trials)
     pair += trial
     if enrol.min() < 0 or trial.min() < 0:
         pair[(enrol < 0) | (trial < 0)] = -1
-    if np.array_equal(pair, wanted):  # the usual case: both files in the same order
+    if np.array_equal(pair, key_pairs):  # the usual case: both files in the same order
         return _Side(scores, key.slot, key.again, key.first)
-    slot = _first_rows(pair, wanted, table)
-    if _each_once(slot, len(wanted)):
+    slot = _first_rows(pair, key_pairs, table)
+    if _each_once(slot, len(key_pairs)):
         return _Side(scores, slot, slot[:0], slot[:0])
-    return _side(scores, slot, _first_rows(slot, slot, _table_of(slot, len(wanted))))
+    return _side(scores, slot, _first_rows(slot, slot, _table_of(slot, len(key_pairs))))
 
 
 def _each_once(slot: IntArray, count: int) -> bool:
-    """Whether every row of the key is there once."""
+    """Return whether every row of the key is there once."""
     if len(slot) != count or slot.min() < 0:
         return False
-    seen = np.zeros(count, bool)
-    seen[slot] = True
-    return bool(seen.all())
+    present = np.zeros(count, bool)
+    present[slot] = True
+    return bool(present.all())
 
 
 def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list[Problem]:
+    """Return the problems of pairs that occur twice."""
     if not len(side.again):
         return []
     table, label, problems = side.table, side.label, ProblemList(side.table.name, limit)
     now, before = label[side.again], label[side.first]
     contradict = (now >= 0) & (before >= 0) & (now != before)
-    told = np.flatnonzero(contradict | (duplicates == "error"))
+    reported = np.flatnonzero(contradict | (duplicates == "error"))
 
     def reason(at: int) -> str:
-        i = told[at]
+        i = reported[at]
         row, line = int(side.again[i]), table.line(int(side.first[i]))
         earlier = "" if line is None else f" (first on line {line})"
         if contradict[i]:
-            words = f"is {_WORDS[now[i]]} here but {_WORDS[before[i]]} before"
-            return f"{table.pair(row)!r} {words}{earlier}; expected one label"
+            labels = f"is {_LABELS[now[i]]} here but {_LABELS[before[i]]} before"
+            return f"{table.pair(row)!r} {labels}{earlier}; expected one label"
         return f"duplicate of {table.pair(row)!r}{earlier}; expected each pair once"
 
-    problems.add_rows(table, side.again[told], reason)
+    problems.add_rows(table, side.again[reported], reason)
     return problems.all()
 
 
@@ -290,9 +337,10 @@ def _absent(
     allow_missing: bool,
     limit: int | None,
 ) -> list[Problem]:
+    """Return the problems of trials that scores or key lack."""
     scores, key = right.table, left.table
     if len(without_key) == len(right.slot):
-        # One sentence instead of one per line: the wrong key, or columns that were swapped.
+        # One message instead of one per line: the wrong key, or columns that were swapped.
         pairs = f"first here {scores.pair(0)!r}, first there {key.pair(0)!r}"
         reason = f"no trial of this file is in the key {key.name} ({pairs}); expected the same pairs in both"
         return [Problem(scores.name, scores.line(0), reason)]
@@ -313,7 +361,7 @@ def _absent(
 
 
 def _contradictions(left: _Side, right: _Side, limit: int | None) -> list[Problem]:
-    """Labels that both files give, and give differently."""
+    """Return the problems of labels that differ between the files."""
     if not right.table.has("label"):
         return []
     problems = ProblemList(right.table.name, limit)
@@ -323,16 +371,16 @@ def _contradictions(left: _Side, right: _Side, limit: int | None) -> list[Proble
     def reason(at: int) -> str:
         row = int(rows[at])
         where = left.table.where(int(right.slot[row]))
-        words = f"is {_WORDS[ours[row]]} here but {_WORDS[theirs[row]]} in {where}"
-        return f"{right.table.pair(row)!r} {words}; expected the same label"
+        labels = f"is {_LABELS[ours[row]]} here but {_LABELS[theirs[row]]} in {where}"
+        return f"{right.table.pair(row)!r} {labels}; expected the same label"
 
     problems.add_rows(right.table, rows, reason)
     return problems.all()
 
 
 def _compact(codes: IntArray, ids: pl.Series, left_out: int) -> tuple[IntArray, pl.Series]:
-    """Only the identifiers that are left, still in their order."""
+    """Return only the identifiers that are left, still in their order."""
     if not left_out:
         return codes, ids
-    kept, codes = np.unique(codes, return_inverse=True)
-    return codes.astype(np.int64), ids[kept]
+    used, codes = np.unique(codes, return_inverse=True)
+    return codes.astype(np.int64), ids[used]
