@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 from zeroevidence.uncertainty.bias import estimate_bias, is_biased
-from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
+from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
 
 
 def of_mean(sample):
     """The spread of a mean, by leaving values out."""
     left_out = np.array([np.delete(sample, i).mean() for i in range(len(sample))])
-    return spread_of(sample.mean(), left_out, np.full(len(sample), 1 / len(sample)), float(len(sample)))
+    return estimate_spread(sample.mean(), left_out, np.full(len(sample), 1 / len(sample)), float(len(sample)))
 
 
 def test_the_standard_error_of_a_mean_is_the_usual_one():
@@ -34,7 +34,7 @@ def test_without_room_for_the_unseen_limits_are_those_of_a_t_test():
 
 
 def test_no_error_seen_is_clopper_and_pearson():
-    found = spread_of(0.0, np.zeros(30), np.full(30, 1 / 30), 30.0, unknown_kind=1.0)
+    found = estimate_spread(0.0, np.zeros(30), np.full(30, 1 / 30), 30.0, unrecognised=1.0)
     exact = stats.binomtest(0, 30).proportion_ci(method="exact")
     assert found.limits(0.0) == pytest.approx((exact.low, exact.high))
 
@@ -44,7 +44,7 @@ def test_few_errors_are_near_clopper_and_pearson(errors):
     sample = np.zeros(30)
     sample[:errors] = 1.0
     left_out = (sample.sum() - sample) / 29
-    found = spread_of(sample.mean(), left_out, np.full(30, 1 / 30), 30.0, unknown_kind=1.0 - sample.mean())
+    found = estimate_spread(sample.mean(), left_out, np.full(30, 1 / 30), 30.0, unrecognised=1.0 - sample.mean())
     exact = stats.binomtest(errors, 30).proportion_ci(method="exact")
     assert found.limits(sample.mean())[1] == pytest.approx(exact.high, abs=0.03)
 
@@ -74,7 +74,7 @@ def test_the_p_value_is_the_level_at_which_the_limit_touches_zero():
 
 def test_two_sources_by_welch_and_satterthwaite():
     first, second = Spread(0.3, 20.0, 19.0, 0.0, 0.0), Spread(0.4, 8.0, 7.0, 0.0, 0.0)
-    both = first.beside(second)
+    both = first.combine(second)
     assert both.error == pytest.approx(0.5)
     assert both.freedom == pytest.approx(0.5**4 / (0.3**4 / 19 + 0.4**4 / 7))
 
@@ -86,20 +86,20 @@ def test_unequal_people_count_as_fewer():
 
 
 def test_nothing_to_leave_out_gives_no_spread():
-    assert spread_of(0.1, np.array([0.1]), np.ones(1), 1.0) is None
-    assert spread_of(0.1, np.array([np.nan, np.nan, 0.1]), np.full(3, 1 / 3), 3.0) is None
-    assert spread_of(np.inf, np.zeros(9), np.full(9, 1 / 9), 9.0) is None
+    assert estimate_spread(0.1, np.array([0.1]), np.ones(1), 1.0) is None
+    assert estimate_spread(0.1, np.array([np.nan, np.nan, 0.1]), np.full(3, 1 / 3), 3.0) is None
+    assert estimate_spread(np.inf, np.zeros(9), np.full(9, 1 / 9), 9.0) is None
 
 
 def test_two_groups_of_two_people_are_the_fewest():
     """The jackknife error of two values is half their distance, with one degree of freedom."""
-    found = spread_of(0.5, np.array([0.4, 0.7]), np.full(2, 0.5), 2.0)
+    found = estimate_spread(0.5, np.array([0.4, 0.7]), np.full(2, 0.5), 2.0)
     assert found.error == pytest.approx(0.15)
     assert (found.people, found.freedom) == (2.0, 1.0)
-    assert spread_of(0.5, np.array([0.4, np.nan, 0.7]), np.full(3, 1 / 3), 2.0).error == pytest.approx(0.15)
-    assert spread_of(0.5, np.array([0.4, 0.7]), np.full(2, 0.5), np.nextafter(2.0, 0.0)) is None
-    assert spread_of(0.5, np.array([0.4, np.nan]), np.full(2, 0.5), 9.0) is None
-    assert spread_of(np.nan, np.array([0.4, 0.7]), np.full(2, 0.5), 9.0) is None
+    assert estimate_spread(0.5, np.array([0.4, np.nan, 0.7]), np.full(3, 1 / 3), 2.0).error == pytest.approx(0.15)
+    assert estimate_spread(0.5, np.array([0.4, 0.7]), np.full(2, 0.5), np.nextafter(2.0, 0.0)) is None
+    assert estimate_spread(0.5, np.array([0.4, np.nan]), np.full(2, 0.5), 9.0) is None
+    assert estimate_spread(np.nan, np.array([0.4, 0.7]), np.full(2, 0.5), 9.0) is None
 
 
 @pytest.mark.parametrize("unknown", [None, -2.0, 3.0])
@@ -108,7 +108,7 @@ def test_room_for_people_of_unseen_kinds_by_hand(unknown):
     sample, people, more = np.array([0.0, 0.2, 0.3, 0.1, 1.4, 0.4]), 5.0, 0.1
     left_out = (sample.sum() - sample) / 5
     shares = np.array([0.1, 0.1, 0.2, 0.2, 0.2, 0.2])
-    found = spread_of(sample.mean(), left_out, shares, people, unknown, more_error=more)
+    found = estimate_spread(sample.mean(), left_out, shares, people, unknown, model_error=more)
     away = left_out.mean() - left_out
     error = np.sqrt(5 / 6 * (away**2).sum() + more**2)
     alone = away / np.maximum(shares, 1 / people)

@@ -1,4 +1,4 @@
-"""Cosine transforms of real values, in which smoothing that is reflected at both ends is a product."""
+"""Cosine transforms, in which smoothing with reflection at both ends is a product."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zeroevidence._typing import FloatArray, IntArray
 
 
 def to_cosines(values: FloatArray | IntArray) -> FloatArray:
-    """The spectrum along the last axis, of an even number of values (DCT-II): 2 sum of x_n cos(pi k (2n + 1) / 2N).
+    """Return the spectrum (DCT-II) of an even number of values on the last axis: 2 sum x_n cos(pi k (2n + 1) / 2N).
 
     Examples
     --------
@@ -32,7 +32,7 @@ def to_cosines(values: FloatArray | IntArray) -> FloatArray:
 
 
 def from_cosines(spectrum: FloatArray) -> FloatArray:
-    """The values of a spectrum along the last axis; undoes `to_cosines`.
+    """Return the values of a spectrum along the last axis; undoes `to_cosines`.
 
     Examples
     --------

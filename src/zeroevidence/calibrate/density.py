@@ -1,4 +1,4 @@
-"""Likelihood ratio without a shape: the share of mated pairs at each score, by kernel smoothing of ranks.
+"""Share of mated pairs at each score by kernel smoothing of ranks: a likelihood ratio of any shape.
 
 Scores become ranks in the balanced mixture of the two classes, where the mixture is uniform, so that one kernel width
 suits all of the axis and the estimate does not change under increasing maps of the scores.
@@ -45,14 +45,14 @@ def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:
 
 
 def atom_cells(counts: Counts) -> IntArray:
-    """The cell in which the middle of each atom lies."""
+    """Return the cell in which the middle of each atom lies."""
     mass = 0.5 * counts.target / counts.n_target + 0.5 * counts.nontarget / counts.n_nontarget
     middle = np.cumsum(mass) - 0.5 * mass
     return np.minimum((middle * _CELLS).astype(np.int64), _CELLS - 1)
 
 
 def split_folds(counts: IntArray, rng: np.random.Generator) -> IntArray:
-    """Deal each cell's scores to the folds at random; returns folds x cells."""
+    """Deal the scores of each cell to the folds at random; return counts, folds x cells."""
     return rng.multinomial(counts, np.full(FOLDS, 1.0 / FOLDS)).T
 
 
@@ -72,32 +72,32 @@ def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> lis
     spectrum[0] *= omega / n_target
     spectrum[1] /= n_nontarget
     # Kernels have a peak of 1, so that the smoothed counts are numbers of scores near the cell, and half a mated
-    # score's worth of no evidence is added to each class.
-    nothing = 0.5 / n_target
+    # score is added to each class.
+    added = 0.5 / n_target
     shares = []
     for width in widths:
         near = from_cosines(spectrum * _kernel(width))
         mated, other = np.maximum(near, 0.0, out=near)
-        mated += omega * nothing
-        other += nothing
+        mated += omega * added
+        other += added
         other += mated
         shares.append(np.divide(mated, other, out=mated))
     return shares
 
 
 def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
-    """The kernel width with the least held-out log-loss, from (class, fold, cell) counts, and the shares it gives.
+    """Return the kernel width with the least held-out log-loss, from (class, fold, cell) counts, and its shares.
 
     Shares are held out too, shape (fold, cell): those of a fold come from the others.
     """
-    others = folds.sum(axis=1, keepdims=True) - folds
+    training = folds.sum(axis=1, keepdims=True) - folds
     n_target, n_nontarget = folds.sum(axis=(1, 2))
     # Each score of the smaller class has a stretch of the axis to itself; a kernel that fits into it would learn
     # the labels from the spacing.
     widths = tuple(w for w in _WIDTHS if w * min(n_target, n_nontarget) >= _CELLS)
-    if not others.sum(axis=-1).all() or not widths:
+    if not training.sum(axis=-1).all() or not widths:
         widths = _WIDTHS[-1:]
-    shares = mated_shares(others, widths, omega)
+    shares = mated_shares(training, widths, omega)
     if len(widths) == 1:
         return widths[0], shares[0]
     target, nontarget = folds.reshape(2, -1)
@@ -112,7 +112,7 @@ def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
 
 
 def density_shares(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Scores from which on a share of mated pairs holds, and these shares, from all scores."""
+    """Return scores from which on a share of mated pairs holds, and these shares, from all scores."""
     rng = np.random.default_rng(seed)
     counts = np.stack(rank_cells(ranked.counts))
     folds = np.stack([split_folds(per_class, rng) for per_class in counts])

@@ -42,6 +42,10 @@ def fit_logistic(target: FloatArray, nontarget: FloatArray, *, l2: float = 0.0, 
 
     Parameters
     ----------
+    target
+        Target scores.
+    nontarget
+        Non-target scores.
     l2
         Adds ``l2 * weight**2 / 2`` to the summed loss; with 1.0 this is the default of scikit-learn.
     balanced
@@ -104,7 +108,7 @@ def newton(
             if new[0] <= loss - 1e-4 * scale * decrement or scale < 1e-10:
                 break
             scale *= 0.5
-        if not new[0] < loss:  # rounding has the last word
+        if not new[0] < loss:  # no progress beyond rounding
             break
         theta, (loss, gradient, curvature) = trial, new
     return theta

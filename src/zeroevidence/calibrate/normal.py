@@ -1,4 +1,4 @@
-"""The normal distribution: shares and quantiles by Python's own library; importing SciPy would take its time."""
+"""Normal distribution function and quantiles by the standard library, since importing SciPy is slow."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from zeroevidence._typing import FloatArray
 
 
 def normal_share(deviates: FloatArray) -> FloatArray:
-    """Share of a standard normal distribution below each of a few deviates.
+    """Return the share of a standard normal distribution below each of a few deviates.
 
     Examples
     --------
     >>> normal_share(np.array([-1.959963984540054, 0.0])).round(12).tolist()
     [0.025, 0.5]
     """
-    return np.array([0.5 * math.erfc(-one / math.sqrt(2.0)) for one in deviates.tolist()])
+    return np.array([0.5 * math.erfc(-deviate / math.sqrt(2.0)) for deviate in deviates.tolist()])
 
 
 def normal_quantile(shares: FloatArray | Sequence[float]) -> FloatArray:
-    """The deviate below which each share of a standard normal distribution lies; infinite for 0 and 1.
+    """Return the deviate below which each share of a standard normal distribution lies; infinite for 0 and 1.
 
     Examples
     --------
     >>> normal_quantile(np.array([0.025, 0.5, 1.0])).round(12).tolist()
     [-1.95996398454, 0.0, inf]
     """
-    given, inverse = np.asarray(shares, dtype=np.float64), NormalDist().inv_cdf
-    found = [inverse(one) if 0.0 < one < 1.0 else math.copysign(math.inf, one - 0.5) for one in given.ravel().tolist()]
-    return np.array(found).reshape(given.shape)
+    array, inverse = np.asarray(shares, dtype=np.float64), NormalDist().inv_cdf
+    deviates = [inverse(p) if 0.0 < p < 1.0 else math.copysign(math.inf, p - 0.5) for p in array.ravel().tolist()]
+    return np.array(deviates).reshape(array.shape)

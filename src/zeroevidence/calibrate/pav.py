@@ -18,7 +18,7 @@ import numpy as np
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 
 _THREADED_FROM = 1 << 15  # values to search
-_ROUNDS = 30  # of pooling before scipy is asked, which takes its time to be imported; most lists need about ten
+_ROUNDS = 30  # of pooling before scipy is asked, which is slow to import; most lists need about ten
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ def _interleave(few: FloatArray, many: FloatArray) -> tuple[IntArray, IntArray]:
     changes = few[1:] != few[:-1]
     first = np.arange(len(few)) if changes.all() else np.concatenate(([0], np.flatnonzero(changes) + 1))
     values = few if len(first) == len(few) else few[first]
-    left = searched(many, values)
+    left = searchsorted_in_threads(many, values)
     right = left
     # A second search costs as much as the first, so it is made only where something is tied.
     tied = np.flatnonzero(many[np.minimum(left, len(many) - 1)] == values)
@@ -122,8 +122,8 @@ def _runs(first: IntArray, left: IntArray, n_few: int, n_many: int) -> tuple[Int
     return few_counts[inside], many_counts[inside]
 
 
-def searched(many: FloatArray, values: FloatArray, side: Literal["left", "right"] = "left") -> IntArray:
-    """Where values belong among sorted scores; in two threads where it is worth it, for it waits for memory."""
+def searchsorted_in_threads(many: FloatArray, values: FloatArray, side: Literal["left", "right"] = "left") -> IntArray:
+    """Return `np.searchsorted(many, values, side)`, in two threads for many values since it waits for memory."""
     if len(values) < _THREADED_FROM:
         return np.searchsorted(many, values, side)
     half = len(values) // 2

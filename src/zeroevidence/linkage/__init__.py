@@ -1,4 +1,4 @@
-"""Embeddings to per-trial evidence, streamed in blocks; imports with NumPy alone.
+"""Search through embeddings: evidence of each trial, computed in blocks; imports with NumPy alone.
 
 The subpackage is not called `link`, so that `zeroevidence.link` is the function.
 """

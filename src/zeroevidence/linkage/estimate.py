@@ -1,4 +1,4 @@
-"""What a search will cost, before it starts."""
+"""Estimate of the memory and time of a search, before it starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AFTER = 1.5  # time with everything after the products, as a multiple of that o
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """Pairs, memory in bytes and time in seconds; the time is measured on a small product and scaled."""
+    """Pairs, memory in bytes and time in seconds; the time is that of a small product, scaled."""
 
     pairs: int
     memory: int
@@ -25,10 +25,10 @@ class CostEstimate:
         return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {format_duration(self.seconds)}"
 
 
-def estimate(plan: SearchPlan, engine: Engine, request: EngineSettings) -> CostEstimate:
-    """Estimate for a search by an engine on this machine."""
+def estimate(plan: SearchPlan, engine: Engine, settings: EngineSettings) -> CostEstimate:
+    """Estimate the cost of a search by an engine on this machine."""
     trials, identities, dim, itemsize = plan.trials, plan.identities, plan.trial.dim, plan.dtype.itemsize
-    on_device = engine.device_rate(dim, request)
+    on_device = engine.device_rate(dim, settings)
     rate = _cpu_rate(dim, itemsize) if on_device is None else on_device
     pairs = trials * identities
     run = min(trials * dim, 1 << 23) * (8 + itemsize)
@@ -58,7 +58,7 @@ def _size(count: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A time in the unit that suits it.
+    """Return a time in seconds, minutes or hours.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Optional parts, imported when an engine needs them."""
+"""Optional modules, imported when an engine needs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zeroevidence.errors import MissingExtra
 
 
 def optional(module: str, extra: str, needed_for: str) -> Any:
-    """An optional module, or an error with the line that installs it."""
+    """Import an optional module; where it is missing, an error names the line that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -19,14 +19,14 @@ def optional(module: str, extra: str, needed_for: str) -> Any:
 
 
 def present(module: str) -> bool:
-    """Whether a module can be imported, without importing it."""
+    """Return whether a module can be imported, without importing it."""
     return importlib.util.find_spec(module) is not None
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Let each of our threads multiply its own block: threads of BLAS would wait, spinning, while ours compare and sum.
+    """Limit BLAS to one thread for a block of code, in which threads of ours multiply blocks of their own.
 
-    Without threadpoolctl the answer is the same and comes later.
+    Threads of BLAS would spin while ours compare and sum. Without threadpoolctl the result is the same, but slower.
     """
     if not present("threadpoolctl"):
         return nullcontext()

@@ -1,4 +1,4 @@
-"""The result of a search that knows whose trials these are, so that an evaluation can be made from it alone."""
+"""Result of a search: evidence of its trials, their identities, and how it was calibrated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CalibrationMethod: TypeAlias = Literal["logistic", "given"]
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFacts:
-    """How the calibration of a search came about."""
+    """Method by which a search was calibrated."""
 
     method: CalibrationMethod  # fitted to pairs of other speakers, or given by the caller
     cross_fitted: bool = False  # each speaker's trials calibrated on those of the other speakers
@@ -29,7 +29,7 @@ class CalibrationFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identities:
-    """Whose trials these are; what is not known has its number for a name."""
+    """Names of trials and people; a trial or person without a name is called by its number."""
 
     mated: IntArray  # row of each trial's true identity
     ids: StrArray | None = None  # of the trials
@@ -37,8 +37,8 @@ class Identities:
     people: StrArray | None = None  # of the enrolled, one per row
 
     @classmethod
-    def known(cls, trial_vectors: Any, enrol_vectors: Any, mated: IntArray) -> Identities:
-        """What `Embeddings` say; of arrays and addresses nothing is known."""
+    def of(cls, trial_vectors: Any, enrol_vectors: Any, mated: IntArray) -> Identities:
+        """Return the names in `Embeddings`; arrays and addresses have none."""
         ids = speakers = people = None
         if isinstance(trial_vectors, Embeddings):
             ids, speakers = trial_vectors.ids, trial_vectors.speakers
@@ -51,70 +51,69 @@ class Identities:
         return np.arange(len(self.mated)).astype(np.str_) if self.ids is None else self.ids
 
     def speaker(self) -> StrArray:
-        """Person of each trial: as the trial has it, else as the enrolment names its true identity."""
+        """Speaker of each trial: as the trial has it, else as the enrolment names its true identity."""
         if self.speakers is not None:
             return self.speakers
         return self.mated.astype(np.str_) if self.people is None else self.people[self.mated]
 
 
-# without slots, because names and digest are worked out when first asked for, and kept
+# without slots, because names and digest are computed when first asked for, and kept
 @dataclass(frozen=True, eq=False)
 class LinkResult(TrialEvidence):
-    """Evidence of a whole search with everything that an evaluation has to know about it."""
+    """Evidence of a whole search with everything that an evaluation needs."""
 
-    who: Identities
+    names: Identities
     scoring: Scoring
     ddof: int
     calibration: CalibrationFacts
     not_enrolled: int  # trials left out because their speaker is not enrolled
-    data: Callable[[], str]  # works out the digest
+    data: Callable[[], str]  # computes the digest
 
     @classmethod
     def build(
         cls,
-        found: TrialEvidence,
+        evidence: TrialEvidence,
         plan: SearchPlan,
-        who: Identities,
+        names: Identities,
         *,
         scoring: Scoring,
         calibration: CalibrationFacts,
         not_enrolled: int = 0,
         data: Callable[[], str] | None = None,
     ) -> Self:
-        """A result with its search; the digest is of vectors, names and calibration unless `data` gives another."""
+        """Return the result of a search; unless `data` is passed, the digest is of vectors, names and calibration."""
         return cls(
-            identities=found.identities,
-            **{name: getattr(found, name) for name in ARRAYS},
-            who=who,
+            identities=evidence.identities,
+            **{name: getattr(evidence, name) for name in ARRAYS},
+            names=names,
             scoring=scoring,
             ddof=plan.ddof,
             calibration=calibration,
             not_enrolled=not_enrolled,
-            data=data or partial(_search_digest, plan, who),
+            data=data or partial(_search_digest, plan, names),
         )
 
     @classmethod
     def of(cls, other: LinkResult) -> Self:
-        """The same result in another class, one that adds methods."""
-        return cls(**{one.name: getattr(other, one.name) for one in fields(LinkResult)})
+        """Return the same result as an instance of a subclass that adds methods."""
+        return cls(**{field.name: getattr(other, field.name) for field in fields(LinkResult)})
 
     @cached_property
     def trial(self) -> StrArray:
         """Identifier of each trial, its number where none was given."""
-        return self.who.trial()
+        return self.names.trial()
 
     @cached_property
     def speaker(self) -> StrArray:
-        """Person of each trial, the number of its true identity where no name was given."""
-        return self.who.speaker()
+        """Speaker of each trial, the number of its true identity where no name was given."""
+        return self.names.speaker()
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 by which the search is known again; the vectors must still be what they were."""
+        """SHA-256 that identifies the search; the vectors must not have changed since."""
         return self.data()
 
 
-def _search_digest(plan: SearchPlan, who: Identities) -> str:
-    return array_digest(
-        plan.trial.vectors, plan.enrol.vectors, plan.mated, plan.weight, plan.bias, who.ids, who.speakers, who.people
-    )
+def _search_digest(plan: SearchPlan, names: Identities) -> str:
+    calibrated = plan.trial.vectors, plan.enrol.vectors, plan.mated, plan.weight, plan.bias
+    return array_digest(*calibrated, names.ids, names.speakers, names.people)

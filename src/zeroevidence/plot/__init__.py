@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from zeroevidence.plot.canvas import style
 from zeroevidence.plot.figures import draw, to_bytes, to_svg
-from zeroevidence.plot.kind import KINDS, FigureFunction, FigureKind, available, discover
+from zeroevidence.plot.kind import KINDS, FigureFunction, FigureKind, available
 from zeroevidence.plot.rows import choose_rows
 
 __all__ = ["KINDS", "FigureKind", "available", "choose_rows", "draw", "style", "to_bytes", "to_svg"]
-
-discover()
 
 
 def __getattr__(name: str) -> FigureFunction:

@@ -1,4 +1,4 @@
-"""What figures are drawn on: style, size, legends, and writing to a file or a string.
+"""Canvas of figures: style, size, legends, and writing to a file or a string.
 
 matplotlib is imported when something is drawn. No global state changes: `style` holds for its block only, and figures
 are made without pyplot.
@@ -84,6 +84,16 @@ class Look(NamedTuple):
     line: Any
     marker: str
 
+    @property
+    def curve(self) -> dict[str, Any]:
+        """Colour and line as matplotlib's parameters."""
+        return {"color": self.colour, "ls": self.line}
+
+    @property
+    def marked_curve(self) -> dict[str, Any]:
+        """The same with small markers."""
+        return {**self.curve, "marker": self.marker, "ms": 3.0}
+
 
 def look(number: int) -> Look:
     """Colour, line and marker of the n-th thing, n from 0; 28 pairs of colour and line before one comes back."""
@@ -129,8 +139,8 @@ def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     FigureCanvasAgg(figure)
-    made: Axes = figure.add_subplot()
-    return made
+    axes: Axes = figure.add_subplot()
+    return axes
 
 
 def parent_figure(ax: Axes) -> Figure:
@@ -239,7 +249,7 @@ def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     below = ax.transAxes + ScaledTranslation(0.0, -0.42, parent_figure(ax).dpi_scale_trans)
-    made = ax.legend(
+    drawn = ax.legend(
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=below,
@@ -248,7 +258,7 @@ def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
         title=title,
         alignment="left",
     )
-    for text in made.get_texts():
-        words = text.get_text()
-        room = max(8, _LINE * len(words) // max(1, text_width(words)))
-        text.set_text(textwrap.fill(words, room, subsequent_indent="  "))
+    for line in drawn.get_texts():
+        label = line.get_text()
+        room = max(8, _LINE * len(label) // max(1, text_width(label)))
+        line.set_text(textwrap.fill(label, room, subsequent_indent="  "))

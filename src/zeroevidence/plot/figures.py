@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import FORMATS, ROWS, WIDTH, file_bytes, need_matplotlib, parent_figure, style, svg_text
-from zeroevidence.plot.kind import FigureKind, find, rows_with
+from zeroevidence.plot.kind import KINDS, FigureKind, rows_with
 from zeroevidence.plot.names import label_of, row_names, shortened
 from zeroevidence.plot.rows import Results
 
@@ -47,26 +47,28 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     >>> draw("det", result).axes[0].get_xlabel()
     'false-alarm rate (%)'
     """
-    found = find(kind)
-    given = {name: value for name, value in options.items() if value is not None}
-    found.check(given)
-    rows = rows_with(kind, results, given.get("name"))
-    if hide and "hide" in found.options:
-        given["hide"] = True
+    figure_kind = KINDS.find(kind)
+    options = {name: value for name, value in options.items() if value is not None}
+    figure_kind.check(options)
+    rows = rows_with(kind, results, options.get("name"))
+    if hide and "hide" in figure_kind.options:
+        options["hide"] = True
     need_matplotlib()
-    if found.together:
-        panels = _groups(rows, found.most, given) if found.most is not None and len(rows) > found.most else []
+    if not figure_kind.together:
+        panels = _panels(figure_kind, rows, options)
+    elif figure_kind.most is not None and len(rows) > figure_kind.most:
+        panels = _groups(rows, figure_kind.most, options)
     else:
-        panels = _panels(found, rows, given)
+        panels = []
     if len(panels) < 2:
-        figure = parent_figure(found.function(rows, **given))
+        figure = parent_figure(figure_kind.function(rows, **options))
         lines = _legend_lines(figure.axes[0]) if len(rows) > 1 else 0
         # Wider figures grow less in height; a long legend below gets room of its own.
         scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
-        more = found.per_row * max(0, len(rows) - ROWS)
-        figure.set_size_inches(width or WIDTH, found.height * scale + 0.13 * lines + more)
+        more = figure_kind.per_row * max(0, len(rows) - ROWS)
+        figure.set_size_inches(width or WIDTH, figure_kind.height * scale + 0.13 * lines + more)
         return figure
-    return _paneled(found, panels, width)
+    return _draw_panels(figure_kind, panels, width)
 
 
 class _Panel(NamedTuple):
@@ -81,7 +83,7 @@ def _groups(rows: Sequence[Evaluation], most: int, options: dict[str, Any]) -> l
         groups: dict[str, list[Evaluation]] = {}
         for row in rows:
             groups.setdefault(shortened(label_of(row, label), 40), []).append(row)
-        panels = [_Panel(*part, options) for name, own in groups.items() for part in _cut(name, own, most)]
+        panels = [_Panel(*part, options) for name, group in groups.items() for part in _cut(name, group, most)]
         if len(groups) > 1 and len(panels) <= _FEW_PANELS:
             return panels
     return [_Panel(*part, options) for part in _cut("", rows, most)]
@@ -109,7 +111,7 @@ def _panels(kind: FigureKind, rows: Sequence[Evaluation], options: dict[str, Any
     return panels
 
 
-def _paneled(kind: FigureKind, panels: Sequence[_Panel], width: float | None) -> Figure:
+def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -152,7 +154,7 @@ def to_svg(kind: str, results: Results, *, hide: bool = False, **options: Any) -
     '<svg'
     """
     figure = draw(kind, results, hide=hide, **options)
-    return svg_text(figure, name=kind, title=find(kind).title)
+    return svg_text(figure, name=kind, title=KINDS[kind].title)
 
 
 def to_bytes(

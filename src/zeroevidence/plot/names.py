@@ -1,4 +1,4 @@
-"""What rows and numbers are called in a figure."""
+"""Names of rows, classes and measures in a figure."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ def row_names(rows: Sequence[Evaluation]) -> list[str]:
     """Short names, made of labels, that tell rows apart; rows with the same labels are numbered."""
     if len(rows) == 1:
         return [label_of(rows[0], "system") or "these scores"]
-    others = sorted({label for row in rows for label in row.labels} - set(_LABELS))
+    further = sorted({label for row in rows for label in row.labels} - set(_LABELS))
     chosen: list[str] = []
-    for label in (*_LABELS, *others):
-        if _told_apart(rows, [*chosen, label]) > _told_apart(rows, chosen):
+    for label in (*_LABELS, *further):
+        if _count_distinct(rows, [*chosen, label]) > _count_distinct(rows, chosen):
             chosen.append(label)
-        if _told_apart(rows, chosen) == len(rows):
+        if _count_distinct(rows, chosen) == len(rows):
             break
-    names = _joined(rows, chosen)
-    for label in sorted(chosen, key=lambda one: -max(len(label_of(row, one)) for row in rows)):
-        rest = [one for one in chosen if one != label]
-        if max(map(len, names)) > _LONG and _told_apart(rows, rest) == _told_apart(rows, chosen):
-            chosen, names = rest, _joined(rows, rest)
+    names = _join_labels(rows, chosen)
+    for label in sorted(chosen, key=lambda label: -max(len(label_of(row, label)) for row in rows)):
+        rest = [other for other in chosen if other != label]
+        if max(map(len, names)) > _LONG and _count_distinct(rows, rest) == _count_distinct(rows, chosen):
+            chosen, names = rest, _join_labels(rows, rest)
     return [
         name if name and names.count(name) == 1 else f"{name} ({number})".strip()
         for number, name in enumerate(names, 1)
     ]
 
 
-def _told_apart(rows: Sequence[Evaluation], labels: Sequence[str]) -> int:
+def _count_distinct(rows: Sequence[Evaluation], labels: Sequence[str]) -> int:
     return len({tuple(label_of(row, label) for label in labels) for row in rows})
 
 
-def _joined(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
+def _join_labels(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
     parts = ([label_of(row, label) for label in labels] for row in rows)
     return [", ".join(filter(None, part)) or label_of(row, "system") for part, row in zip(parts, rows, strict=True)]
 
 
 def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
-    """What target and non-target scores are of: pairs of one person and of two, or classes of an attribute."""
+    """Names of target and non-target scores: mated and non-mated pairs, or classes of an attribute."""
     if not all("attribute" in row.labels for row in rows):
         return "mated", "non-mated"
     named = {(row.labels.get("class") or row.about.target_class, row.about.other_class) for row in rows}
-    one, other = named.pop() if len(named) == 1 else (None, None)
-    if one is None:
+    target, other = named.pop() if len(named) == 1 else (None, None)
+    if target is None:
         return "one class", "other class"
-    return shortened(one, 40), "other classes" if other is None else shortened(other, 40)
+    return shortened(target, 40), "other classes" if other is None else shortened(other, 40)
 
 
 def text_width(text: str) -> int:
@@ -78,14 +78,14 @@ def label_of(row: Evaluation, label: str) -> str:
     return shortened(threat.name if label == "attacker" and threat is not None else row.labels.get(label, ""), 60)
 
 
-def measured(row: Evaluation, name: str) -> float | None:
+def measure_value(row: Evaluation, name: str) -> float | None:
     """A measure as a number, None where the row has no such number."""
     return row.metrics[name].number if name in row.metrics else None
 
 
-def written(row: Evaluation, name: str) -> str:
+def measure_text(row: Evaluation, name: str) -> str:
     """A measure with its title and unit, "" where the row has none."""
-    value = measured(row, name)
+    value = measure_value(row, name)
     if value is None:
         return ""
     entry = MEASURES[name]
@@ -102,8 +102,8 @@ def axis_title(name: str) -> str:
     return f"{entry.title}{unit}"
 
 
-def joined(*parts: str) -> str:
+def join_parts(*parts: str) -> str:
     """Parts that are not empty, with a colon after the first and commas between the others."""
     first, *rest = parts
-    said = ", ".join(part for part in rest if part)
-    return f"{first}: {said}" if first and said else first or said
+    details = ", ".join(part for part in rest if part)
+    return f"{first}: {details}" if first and details else first or details

@@ -1,4 +1,4 @@
-"""What a painter says about itself: the options it takes, and the signature and documentation of its figure.
+"""Options of a painter, and the signature and documentation of its figure.
 
 A painter draws rows on Axes: ``paint(rows, ax, *, option=default)``. Its keyword-only parameters are the options of the
 figure, annotated with their type and meaning: ``Annotated[Literal["a", "b"], "Which of the two to draw."]``.
@@ -17,7 +17,7 @@ from zeroevidence.errors import UsageError
 
 Painter = Callable[..., None]
 
-_WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "a string"}
+_TYPE_NAMES = {bool: "True or False", int: "a whole number", float: "a number", str: "a string"}
 _WIDTH = 110
 
 
@@ -54,25 +54,42 @@ class FigureOption:
             if value not in self.choices:
                 raise UsageError(f"{self.name}: expected one of {', '.join(self.choices)}, got {value!r}")
         elif not isinstance(value, (int, float) if self.type is float else self.type):
-            raise UsageError(f"{self.name}: expected {_WORDS.get(self.type, self.type.__name__)}, got {value!r}")
+            raise UsageError(f"{self.name}: expected {_TYPE_NAMES.get(self.type, self.type.__name__)}, got {value!r}")
 
 
 def read_options(paint: Painter) -> dict[str, FigureOption]:
     """The options of a painter by name, in the order of its signature."""
-    own = [one for one in inspect.signature(paint).parameters.values() if one.kind is one.KEYWORD_ONLY]
-    # Only theirs: the annotation of the Axes cannot be looked up without matplotlib.
-    written = SimpleNamespace(__annotations__={one.name: one.annotation for one in own})
-    hints = get_type_hints(written, paint.__globals__, include_extras=True)
+    parameters = [item for item in inspect.signature(paint).parameters.values() if item.kind is item.KEYWORD_ONLY]
+    # Only of these: the annotation of the Axes cannot be looked up without matplotlib.
+    annotated = SimpleNamespace(__annotations__={item.name: item.annotation for item in parameters})
+    hints = get_type_hints(annotated, paint.__globals__, include_extras=True)
     options = {}
-    for one in own:
-        hint = hints[one.name]
-        kind, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
-        options[one.name] = FigureOption(one.name, kind, one.default, meaning)
+    for parameter in parameters:
+        hint = hints[parameter.name]
+        annotation, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
+        options[parameter.name] = FigureOption(parameter.name, annotation, parameter.default, meaning)
     return options
 
 
-def public_signature(options: Mapping[str, FigureOption], *, from_scores: bool) -> inspect.Signature:
-    """The signature of the function that draws results."""
+def publish(
+    function: Any,
+    paint: Painter,
+    options: Mapping[str, FigureOption],
+    *,
+    needs: str,
+    together: bool,
+    from_scores: bool,
+) -> None:
+    """Give the function that draws results the name of its painter, and a signature and documentation of its own."""
+    function.__name__ = function.__qualname__ = paint.__name__
+    function.__module__ = paint.__module__
+    signature = function.__signature__ = _signature(options, from_scores=from_scores)
+    function.__doc__ = _documentation(paint, options, needs=needs, together=together, from_scores=from_scores)
+    function.__annotations__ = {item.name: item.annotation for item in signature.parameters.values()}
+    function.__annotations__["return"] = signature.return_annotation
+
+
+def _signature(options: Mapping[str, FigureOption], *, from_scores: bool) -> inspect.Signature:
     either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     results = "Evaluation | Sequence[Evaluation]"
     annotation = f"{results} | ArrayLike" if from_scores else results
@@ -81,16 +98,17 @@ def public_signature(options: Mapping[str, FigureOption], *, from_scores: bool) 
         parameters.append(inspect.Parameter("nontarget", either, default=None, annotation="ArrayLike | None"))
     parameters.append(inspect.Parameter("ax", keyword, default=None, annotation="Axes | None"))
     parameters += [
-        inspect.Parameter(one.name, keyword, default=one.default, annotation=one.annotation) for one in options.values()
+        inspect.Parameter(option.name, keyword, default=option.default, annotation=option.annotation)
+        for option in options.values()
     ]
     return inspect.Signature(parameters, return_annotation="Axes")
 
 
-def public_doc(
+def _documentation(
     paint: Painter, options: Mapping[str, FigureOption], *, needs: str, together: bool, from_scores: bool
 ) -> str:
-    """The documentation of that function: what the painter's says, what is needed, parameters, examples."""
-    said, _, examples = inspect.cleandoc(paint.__doc__ or "").partition("\n\nExamples\n--------\n")
+    """The painter's docstring with what is needed, the parameters, and the examples at the end."""
+    description, _, examples = inspect.cleandoc(paint.__doc__ or "").partition("\n\nExamples\n--------\n")
     results = "A result of `evaluate`, or several to share the axes" if together else "A result of `evaluate`"
     parameters = {
         "results": f"{results}; or target scores, together with `nontarget`." if from_scores else f"{results}."
@@ -98,21 +116,11 @@ def public_doc(
     if from_scores:
         parameters["nontarget"] = "Non-target scores: a list, or an array of NumPy, polars, pandas or torch."
     parameters["ax"] = "Axes to draw on; a new figure, one column of a paper wide, unless given."
-    parameters |= {one.name: one.meaning for one in options.values()}
-    lines = [said, "", f"Needs {needs}.", "", "Parameters", "----------"]
+    parameters |= {option.name: option.meaning for option in options.values()}
+    lines = [description, "", f"Needs {needs}.", "", "Parameters", "----------"]
     for name, meaning in parameters.items():
         lines += [name, textwrap.fill(meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ")]
     lines += ["", "Returns", "-------", "Axes", "    The Axes drawn on."]
     if examples:
         lines += ["", "Examples", "--------", examples.rstrip()]
     return "\n".join(lines) + "\n"
-
-
-def publish(function: Any, paint: Painter, signature: inspect.Signature, doc: str) -> None:
-    """Give the function that draws results the name of its painter and its own signature and documentation."""
-    function.__name__ = function.__qualname__ = paint.__name__
-    function.__module__ = paint.__module__
-    function.__doc__ = doc
-    function.__signature__ = signature
-    function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
-    function.__annotations__["return"] = signature.return_annotation

@@ -1,4 +1,4 @@
-"""Which rows a figure is of: results, two arrays of scores, and a choice among them by number and label."""
+"""Rows of a figure: results or two arrays of scores, and a choice among them by number and label."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def evaluate_scores(target: ArrayLike, nontarget: ArrayLike) -> Evaluation:
 
 
 def as_rows(results: Any, nontarget: Any = None) -> list[Evaluation]:
-    """What was handed to a figure as a list of rows."""
+    """Return the argument of a figure as a list of rows."""
     if nontarget is not None:
-        if any(_holds_results(given) for given in (results, nontarget)):
+        if any(_holds_results(argument) for argument in (results, nontarget)):
             raise UsageError("expected several results as one list, as in ece([a, b])")
         return [evaluate_scores(results, nontarget)]
     if isinstance(results, Evaluation):
@@ -35,10 +35,9 @@ def as_rows(results: Any, nontarget: Any = None) -> list[Evaluation]:
     return rows
 
 
-def _holds_results(given: Any) -> bool:
-    return isinstance(given, Evaluation) or (
-        isinstance(given, Sequence) and any(isinstance(one, Evaluation) for one in given)
-    )
+def _holds_results(argument: Any) -> bool:
+    items = argument if isinstance(argument, Sequence) else [argument]
+    return any(isinstance(item, Evaluation) for item in items)
 
 
 def choose_rows(
@@ -51,7 +50,7 @@ def choose_rows(
     rows
         Rows to choose from.
     numbers
-        Which ones, in the order wanted; all unless given.
+        Numbers of the rows, in the order of the result; all rows unless given.
     where
         Labels and the value that each must have; attackers can also be chosen by the name of their threat model.
 
@@ -65,14 +64,14 @@ def choose_rows(
     beyond = [number for number in numbers if not 1 <= number <= len(rows)]
     if beyond:
         raise UsageError(f"there is no row {beyond[0]}; the results have {len(rows)}")
-    kept = [rows[number - 1] for number in numbers] if numbers else list(rows)
+    chosen = [rows[number - 1] for number in numbers] if numbers else list(rows)
     for label, value in where:
-        known = sorted({row.labels[label] for row in kept if label in row.labels})
-        kept = [row for row in kept if label_matches(row, label, value)]
-        if not kept:
-            there = f"it is {', '.join(map(repr, known))}" if known else "no row has that label"
+        values = sorted({row.labels[label] for row in chosen if label in row.labels})
+        chosen = [row for row in chosen if label_matches(row, label, value)]
+        if not chosen:
+            there = f"it is {', '.join(map(repr, values))}" if values else "no row has that label"
             raise UsageError(f"no row has {label}={value}; {there}")
-    return kept
+    return chosen
 
 
 def label_matches(row: Evaluation, label: str, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a measure shows too much of because there are few people, from its values on halves of them.
+"""Bias of measures on few people, estimated from their values on halves of the people.
 
 Measures after oracle calibration (D_ECE, min Cllr, linkability, ...) flatter the attacker, because they fit the scores
 they are judged on. With PAV the bias falls with the number n of people faster than the n^(-2/3) of isotonic regression,
@@ -24,15 +24,15 @@ def is_biased(rule: IntervalRule) -> bool:
 
 
 def estimate_bias(value: float, halves: FloatArray, rule: IntervalRule) -> float:
-    """By how much a value is too large, from its values on halves of the people; 0 where the rule knows of none.
+    """Return by how much a value is too large, from its values on halves of the people; 0 for rules without a bias.
 
     Examples
     --------
     >>> round(estimate_bias(1.0, np.array([1.2, 1.4]), "entropy"), 6)
     0.3
     """
-    known = halves[np.isfinite(halves)]
-    if rule not in _RATES or len(known) == 0 or not np.isfinite(value):
+    finite = halves[np.isfinite(halves)]
+    if rule not in _RATES or len(finite) == 0 or not np.isfinite(value):
         return 0.0
     growth: float = 2.0 ** _RATES[rule] - 1.0
-    return float(known.mean() - value) / growth
+    return float(finite.mean() - value) / growth

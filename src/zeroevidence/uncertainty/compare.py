@@ -1,4 +1,4 @@
-"""Paired comparison of systems from values without the same people."""
+"""Differences between systems, paired by leaving the same people out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.level import LEVEL
-from zeroevidence.uncertainty.spread import Spread, spread_of
+from zeroevidence.uncertainty.spread import Spread, estimate_spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +37,34 @@ def difference(
 
     Parameters
     ----------
+    first
+        Value of the first system.
+    second
+        Value of the second system.
     left_out
         The values of both systems without each group of people.
-    shares, people
-        The share of the data that each group brings, and the effective number of people.
+    shares
+        The share of the data that each group contributes.
+    people
+        The effective number of people.
+    level
+        Confidence level of the interval.
     """
     value = first - second
     with np.errstate(invalid="ignore"):
-        drawn = left_out[0] - left_out[1]
-    found = spread_of(value, drawn, shares, people)
-    if found is None:
+        differences = left_out[0] - left_out[1]
+    spread = estimate_spread(value, differences, shares, people)
+    if spread is None:
         return Difference(value, float("nan"), float("nan"), 1.0)
-    low, high = found.limits(value, level)
+    low, high = spread.limits(value, level)
     # rounding must not make two equal systems differ
     alike = abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
-    return Difference(value, low, high, 1.0 if alike else found.p_value(value))
+    return Difference(value, low, high, 1.0 if alike else spread.p_value(value))
 
 
-def unpaired_difference(first: float, second: float, one: Spread, other: Spread, level: float = LEVEL) -> Difference:
+def unpaired_difference(
+    first: float, second: float, first_spread: Spread, second_spread: Spread, level: float = LEVEL
+) -> Difference:
     """Difference of a measure between two systems of which only the spreads are known.
 
     What their trials have in common does not cancel, so the interval is wider than that of a paired difference.
@@ -62,18 +72,19 @@ def unpaired_difference(first: float, second: float, one: Spread, other: Spread,
     Examples
     --------
     >>> spread = Spread(error=0.1, people=30.0, freedom=29.0, below=0.0, above=0.0)
-    >>> found = unpaired_difference(1.0, 0.5, spread, spread)
-    >>> found.value, round(found.low, 2), round(found.high, 2), round(found.p_value, 4)
+    >>> difference = unpaired_difference(1.0, 0.5, spread, spread)
+    >>> difference.value, round(difference.low, 2), round(difference.high, 2), round(difference.p_value, 4)
     (0.5, 0.22, 0.78, 0.0008)
     """
     value = first - second
-    both = one.beside(replace(other, below=other.above, above=other.below))
+    opposite = replace(second_spread, below=second_spread.above, above=second_spread.below)
+    both = first_spread.combine(opposite)
     low, high = both.limits(value, level)
     return Difference(value, low, high, both.p_value(value))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for their number, so that one level holds for all conclusions together [Holm 1979]."""
+    """Return p-values corrected for their number, so that one level holds for all conclusions together [Holm 1979]."""
     order = np.argsort(p_values, kind="stable")
     adjusted = np.empty(len(p_values))
     highest = 0.0

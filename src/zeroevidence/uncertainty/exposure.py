@@ -1,4 +1,4 @@
-"""How many people like these may be exposed, from how many of the measured ones are.
+"""Shares of people whose exposure exceeds a level, with upper limits for people like these.
 
 Nothing is assumed about how exposure is distributed: each person is above a level or not, so the limit is that of
 Clopper and Pearson for a rate, over people and not over recordings.
@@ -16,7 +16,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.uncertainty.level import LEVEL
 
-_MANY = 300  # people of whom limits are left to scipy
+_MANY = 300  # people; limits of more are computed by SciPy
 _HALVINGS, _STEPS = 20, 4
 
 
@@ -31,7 +31,7 @@ class ExposureShares:
     share
         Share of these people above the level.
     bound
-        Share of people like these that is above it at most, with 95 % confidence at any one level.
+        Upper limit of the share of people like these above it, at the confidence level, for any one exposure.
     """
 
     level: FloatArray
@@ -39,8 +39,8 @@ class ExposureShares:
     bound: FloatArray
 
 
-def upper_share_limit(seen: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
-    """Upper limit of the share of people of a kind, if so many of those who were looked at are.
+def upper_share_limit(observed: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
+    """Return the upper limit of the share of people of a kind, given how many of a sample are.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def upper_share_limit(seen: FloatArray | int, people: int, level: float = LEVEL)
     >>> float(upper_share_limit(30, 30))
     1.0
     """
-    count = np.asarray(seen, dtype=np.float64)
+    count = np.asarray(observed, dtype=np.float64)
     if people > _MANY or (count % 1.0).any():
         from scipy.special import betaincinv  # slow to import
 
-        others = np.maximum(people - count, 1.0)
-        return np.asarray(np.where(count >= people, 1.0, betaincinv(count + 1.0, others, level)))
+        rest = np.maximum(people - count, 1.0)
+        return np.asarray(np.where(count >= people, 1.0, betaincinv(count + 1.0, rest, level)))
     return np.asarray(_limits(people, 1.0 - level)[np.minimum(count, people).astype(np.int64)])
 
 
@@ -84,28 +84,28 @@ def _tails(share: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]
     with np.errstate(divide="ignore", under="ignore"):
         odds, none = np.log(share)[:, None], np.log1p(-share)[:, None]
         chance = np.exp(ways + number * odds + number[::-1] * none)
-        seen = np.arange(people)
-        slope = np.exp(ways[:-1] + np.log(people - seen) + seen * odds[:, 0] + (people - 1 - seen) * none[:, 0])
-    return np.where(number <= seen[:, None], chance, 0.0).sum(axis=1), slope
+        most = np.arange(people)
+        slope = np.exp(ways[:-1] + np.log(people - most) + most * odds[:, 0] + (people - 1 - most) * none[:, 0])
+    return np.where(number <= most[:, None], chance, 0.0).sum(axis=1), slope
 
 
 def exposure_shares(
     exposure: FloatArray, choose: Callable[[int], IntArray] | None = None, *, confidence: float = LEVEL
 ) -> ExposureShares:
-    """Shares of people above each level, seen and at most, from the exposure of each person.
+    """Return the shares of people above each level, and their upper limits, from the exposure of each person.
 
-    `choose` says which of so many levels are wanted; all are unless it is given.
+    `choose` selects among so many levels; all are kept without it.
 
     Examples
     --------
-    >>> found = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
-    >>> found.level.tolist(), found.share.tolist(), found.bound.round(2).tolist()
+    >>> shares = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
+    >>> shares.level.tolist(), shares.share.tolist(), shares.bound.round(2).tolist()
     ([0.1, 0.2, 3.0], [0.75, 0.25, 0.0], [0.99, 0.75, 0.53])
     """
     level, counts = np.unique(exposure, return_counts=True)
     above = len(exposure) - np.cumsum(counts)
     if choose is not None:
-        wanted = choose(len(level))
-        level, above = level[wanted], above[wanted]
+        selected = choose(len(level))
+        level, above = level[selected], above[selected]
     bound = upper_share_limit(above.astype(np.float64), len(exposure), confidence)
     return ExposureShares(level, above / len(exposure), bound)

@@ -7,7 +7,7 @@ LEAST_PEOPLE = 10  # fewer give no interval: benchmarks/validity.py shows down t
 
 
 def alpha(level: float) -> float:
-    """How often a conclusion at this level may be wrong where nothing leaks.
+    """Return how often a conclusion at this level may be wrong where nothing leaks.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def alpha(level: float) -> float:
 
 
 def percent(level: float) -> str:
-    """The level as people write it.
+    """Return the level as a percentage.
 
     Examples
     --------

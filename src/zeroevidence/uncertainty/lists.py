@@ -1,10 +1,10 @@
-"""Lists of single comparisons in which people are on both sides: do they tell anything, and what would they if not?
+"""Test against chance, and simulated null, of lists of comparisons with people on both sides.
 
 Labels of such a list cannot be exchanged: trials of one person are alike, and most pairs were never compared. So the
 test takes the area under the ROC less one half, leaves one person out at a time on both sides, and refers the quotient
-to a t distribution for the effective number of people. What a measure shows where nothing leaks comes from simulated
-scores with the same people behind them: effects of people, pairs of people, recordings and chance, as large as in the
-list, and none of being the same person.
+to a t distribution for the effective number of people. The null of a measure comes from simulated scores of the same
+people: effects of people, pairs of people, recordings and chance, as large as in the list, and none of being the same
+person.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from zeroevidence.calibrate.cosines import from_cosines, to_cosines
 from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.uncertainty.numerics.nonnegative import nonnegative
+from zeroevidence.uncertainty.numerics.nonnegative import nonnegative_least_squares
 from zeroevidence.uncertainty.numerics.student import t_tail
 from zeroevidence.uncertainty.resampling.cells import CELLS, ScoreCells
 from zeroevidence.uncertainty.resampling.clusters import Clusters, compact_codes, number_codes
 from zeroevidence.uncertainty.spread import effective_number
 
-_LEAST_P = 1e-12  # tails of a t distribution that far out are a matter of faith
+_LEAST_P = 1e-12  # no smaller tail of a t distribution is credible
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
 _EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
 _PART = 1 << 15  # scores that are drawn at a time
@@ -37,14 +37,14 @@ _REACH = 6.5  # standard deviations on either side that cells cover
 
 @dataclass(frozen=True, slots=True)
 class PeopleTest:
-    """The area under the ROC, and how often chance alone gives as much."""
+    """Area under the ROC, and how often chance alone gives as much."""
 
     area: float
     p_value: float
 
 
 def people_test(placed: ScoreCells, clusters: Clusters) -> PeopleTest:
-    """Whether targets score higher than non-targets by more than the people on both sides explain."""
+    """Test whether targets score higher than non-targets by more than the people on both sides explain."""
     n = len(clusters.names)
     target, nontarget = placed.counts.target, placed.counts.nontarget
     below = _share_below(nontarget)
@@ -73,10 +73,10 @@ def people_test(placed: ScoreCells, clusters: Clusters) -> PeopleTest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PairSums:
-    """How many scores of one class are of each pair of clusters, and the sums of something that they have."""
+    """Number of scores of one class, and sum of their values, for each pair of clusters."""
 
-    one: IntArray
-    other: IntArray
+    first: IntArray
+    second: IntArray
     numbers: FloatArray
     sums: FloatArray
     total: float
@@ -84,56 +84,51 @@ class _PairSums:
 
     @classmethod
     def of(cls, pairs: Pairs, values: FloatArray, n: int) -> _PairSums:
-        """The values of these pairs of `n` clusters."""
+        """Sum the values of these pairs of `n` clusters."""
         used, index = number_codes(pairs.enrolment * n + pairs.trial, n * n)
         numbers = np.bincount(index, minlength=len(used)).astype(np.float64)
         sums = np.bincount(index, values, len(used)).astype(np.float64)
-        some = np.flatnonzero(numbers)
-        one, other = np.divmod(used[some], n)
-        return cls(one, other, numbers[some], sums[some], float(len(values)), n)
+        occurring = np.flatnonzero(numbers)
+        first, second = np.divmod(used[occurring], n)
+        return cls(first, second, numbers[occurring], sums[occurring], float(len(values)), n)
 
     def by_cluster(self, of_pairs: FloatArray) -> FloatArray:
-        """Sums over the pairs that each cluster is in, once where it is on both sides."""
-        apart = np.where(self.one != self.other, of_pairs, 0.0)
-        sums = np.bincount(self.one, of_pairs, self.clusters) + np.bincount(self.other, apart, self.clusters)
+        """Return sums over the pairs that each cluster is in, once where it is on both sides."""
+        apart = np.where(self.first != self.second, of_pairs, 0.0)
+        sums = np.bincount(self.first, of_pairs, self.clusters) + np.bincount(self.second, apart, self.clusters)
         return sums.astype(np.float64)
 
 
 def _of_pairs(parts: Sequence[_PairSums], n: int) -> float:
-    """Sum of squares of what each pair of two people adds to the area."""
-    codes = np.concatenate([_pair_codes(part.one, part.other, n) for part in parts])
-    terms = [np.where(part.one != part.other, part.sums / part.total, 0.0) for part in parts]
+    """Return the sum of squares of what each pair of two people adds to the area."""
+    codes = np.concatenate([_pair_codes(part.first, part.second, n) for part in parts])
+    terms = [np.where(part.first != part.second, part.sums / part.total, 0.0) for part in parts]
     sums = np.bincount(number_codes(codes, n * n)[1], weights=np.concatenate(terms))
     return float((sums**2).sum())
 
 
-def _pair_codes(one: IntArray, other: IntArray, n: int) -> IntArray:
-    """A number for each pair of two out of `n`, whichever comes first."""
-    codes: IntArray = np.minimum(one, other) * n + np.maximum(one, other)
+def _pair_codes(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """Return a number for each unordered pair of two out of `n`."""
+    codes: IntArray = np.minimum(first, second) * n + np.maximum(first, second)
     return codes
 
 
-def _share_below(others: CountArray) -> FloatArray:
-    """Share of the others that lie below each cell, those in the same cell in equal parts."""
-    share: FloatArray = (np.cumsum(others) - 0.5 * others) / others.sum()
+def _share_below(counts: CountArray) -> FloatArray:
+    """Return the share of scores below each cell, those in the same cell counting half."""
+    share: FloatArray = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
     return share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedScores:
-    """Scores of a simulated list as counts, and one by one where they were not counted in cells."""
+    """Counts of a simulated list, and its single scores where they were not counted in cells."""
 
     counts: Counts
     scores: tuple[FloatArray, FloatArray] | None = None
 
-    @classmethod
-    def of(cls, target: FloatArray, nontarget: FloatArray) -> SimulatedScores:
-        """Scores one by one."""
-        return cls(count(target, nontarget), (target, nontarget))
-
 
 class ListSimulator:
-    """Scores with the people of a list behind them that tell nothing about who is who."""
+    """Simulator of lists with the same people but without evidence about who is who."""
 
     def __init__(self, scores: Scores, clusters: Clusters, placed: ScoreCells) -> None:
         people = _joined(clusters.target, clusters.nontarget)
@@ -148,36 +143,36 @@ class ListSimulator:
         self.deviations = self._deviations(placed)
 
     def _deviations(self, placed: ScoreCells) -> FloatArray:
-        """Standard deviations of the effects and of chance, by moments: products of scores that share an effect.
+        """Estimate the standard deviations of effects and chance by moments: products of scores that share an effect.
 
-        They hold for any scores of the list, so that of a long one some are enough.
+        They hold for any scores of the list, so that a part of a long one is enough.
         """
-        some = np.arange(self.n)
+        sample = np.arange(self.n)
         if self.n > _MOMENTS:
-            some = np.sort(np.random.default_rng(self.n).choice(self.n, _MOMENTS, replace=False, shuffle=False))
-        targets = int(np.searchsorted(some, self.n_target))
+            sample = np.sort(np.random.default_rng(self.n).choice(self.n, _MOMENTS, replace=False, shuffle=False))
+        targets = int(np.searchsorted(sample, self.n_target))
         # ranks within either class: what targets have in common must not pass for an effect of people
         counts = placed.counts
-        deviates = [normal_quantile(_share_below(one)) for one in (counts.target, counts.nontarget)]
-        cells = placed.target[some[:targets]], placed.nontarget[some[targets:] - self.n_target]
+        deviates = [normal_quantile(_share_below(of_class)) for of_class in (counts.target, counts.nontarget)]
+        cells = placed.target[sample[:targets]], placed.nontarget[sample[targets:] - self.n_target]
         z = np.concatenate([of_class[cell] for of_class, cell in zip(deviates, cells, strict=True)])
-        effects = [effect.on(some) for effect in self.effects]
+        effects = [effect.on(sample) for effect in self.effects]
         moments = [*(effect.sum_of_squares(z) for effect in effects), float(z @ z)]
         size = len(moments)
         shared = np.empty((size, size))
-        for a, one in enumerate(effects):
+        for a, effect in enumerate(effects):
             for b, other in enumerate(effects[: a + 1]):
-                shared[a, b] = shared[b, a] = one.shared_with(other)
-            shared[a, -1] = shared[-1, a] = one.shared_with_itself()
+                shared[a, b] = shared[b, a] = effect.shared_with(other)
+            shared[a, -1] = shared[-1, a] = effect.shared_with_itself()
         shared[-1, -1] = float(len(z))
         scale = np.diag(shared)
-        found = nonnegative(shared / scale[:, None], np.array(moments) / scale)
-        deviations: FloatArray = np.sqrt(found if found.any() else np.eye(size)[-1])
+        variances = nonnegative_least_squares(shared / scale[:, None], np.array(moments) / scale)
+        deviations: FloatArray = np.sqrt(variances if variances.any() else np.eye(size)[-1])
         return deviations
 
     def draw(self, rng: np.random.Generator, lists: int, *, one_by_one: bool = False) -> list[SimulatedScores]:
-        """Several lists; long ones are counted in cells of an even grid unless scores are wanted `one_by_one`."""
-        # a row for each thing that has an effect, with a column for each list
+        """Draw several lists; long ones are counted in cells of an even grid unless `one_by_one`."""
+        # a row for each level of an effect, with a column for each list
         drawn = [
             (effect, rng.standard_normal((effect.number, lists), dtype=np.float32) * np.float32(deviation))
             for effect, deviation in zip(self.effects, self.deviations, strict=False)
@@ -185,17 +180,18 @@ class ListSimulator:
         ]
         chance = float(self.deviations[-1])
         if self.n <= _EXACT or one_by_one:
-            scores = _summed(drawn, slice(0, self.n), lists)
+            scores = _sum_effects(drawn, slice(0, self.n), lists)
             scores += rng.standard_normal(scores.shape, dtype=np.float32) * np.float32(chance)
-            return [SimulatedScores.of(one[: self.n_target], one[self.n_target :]) for one in scores.T]
+            classes = ((values[: self.n_target], values[self.n_target :]) for values in scores.T)
+            return [SimulatedScores(count(*both), both) for both in classes]
         ends = (0, self.n_target, self.n)
-        classes = [_counted(drawn, first, last, lists) for first, last in itertools.pairwise(ends)]
-        counted = np.array([[_scattered(one, chance, rng) for one in of_class] for of_class in classes])
-        return [SimulatedScores(Counts(*one[:, one.any(axis=0)])) for one in counted.transpose(1, 0, 2)]
+        effects = [_count_effects(drawn, first, last, lists) for first, last in itertools.pairwise(ends)]
+        counts = np.array([[_scatter(of_list, chance, rng) for of_list in of_class] for of_class in effects])
+        return [SimulatedScores(Counts(*of_list[:, of_list.any(axis=0)])) for of_list in counts.transpose(1, 0, 2)]
 
 
-def _summed(drawn: _Drawn, span: slice, lists: int) -> NDArray[np.float32]:
-    """The sum of all effects on some scores, shape (scores, lists)."""
+def _sum_effects(drawn: _Drawn, span: slice, lists: int) -> NDArray[np.float32]:
+    """Return the sum of all effects on some scores, shape (scores, lists)."""
     sums = np.zeros((span.stop - span.start, lists), dtype=np.float32)
     for effect, values in drawn:
         for place in effect.places:
@@ -203,14 +199,14 @@ def _summed(drawn: _Drawn, span: slice, lists: int) -> NDArray[np.float32]:
     return sums
 
 
-def _counted(drawn: _Drawn, first: int, last: int, lists: int) -> IntArray:
-    """Scores in each cell by the sum of their effects alone, shape (lists, cells)."""
+def _count_effects(drawn: _Drawn, first: int, last: int, lists: int) -> IntArray:
+    """Return the number of scores in each cell by their effects alone, shape (lists, cells)."""
     counted = np.zeros(lists * CELLS, dtype=np.int64)
     if not drawn:
         counted[CELLS // 2 :: CELLS] = last - first
         return counted.reshape(lists, CELLS)
     for start in range(first, last, _PART):
-        scores = _summed(drawn, slice(start, min(start + _PART, last)), lists)
+        scores = _sum_effects(drawn, slice(start, min(start + _PART, last)), lists)
         scores += np.float32(_REACH)
         scores *= np.float32(CELLS / (2.0 * _REACH))
         cells = np.clip(scores, 0.0, CELLS - 1.0, out=scores).astype(np.int64)
@@ -219,11 +215,11 @@ def _counted(drawn: _Drawn, first: int, last: int, lists: int) -> IntArray:
     return counted.reshape(lists, CELLS)
 
 
-def _scattered(counts: IntArray, chance: float, rng: np.random.Generator) -> IntArray:
-    """Scores in each cell after chance has moved each of them.
+def _scatter(counts: IntArray, chance: float, rng: np.random.Generator) -> IntArray:
+    """Return the number of scores in each cell after chance has moved each of them.
 
     They are drawn from the smoothed shares of all cells. This lets their effects vary by chance once more, which in a
-    list of that length is next to nothing, and spares a random number for each score.
+    list of that length is negligible, and saves a random number for each score.
     """
     width = chance * CELLS / (2.0 * _REACH)
     if width < 1.0:
@@ -233,40 +229,39 @@ def _scattered(counts: IntArray, chance: float, rng: np.random.Generator) -> Int
     return rng.multinomial(int(counts.sum()), shares / shares.sum())
 
 
-def _joined(one: Pairs, other: Pairs) -> tuple[IntArray, IntArray]:
-    """Both sides of the pairs of both classes."""
-    return np.concatenate((one.enrolment, other.enrolment)), np.concatenate((one.trial, other.trial))
+def _joined(first: Pairs, second: Pairs) -> tuple[IntArray, IntArray]:
+    """Concatenate enrolments, and trials, of two classes of pairs."""
+    return np.concatenate((first.enrolment, second.enrolment)), np.concatenate((first.trial, second.trial))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Effect:
-    """What scores have in common: for each score the effect that it has, and a second one where it has two."""
+    """A random effect: the level of each score, and a second one where it has two (the people on both sides)."""
 
     places: tuple[IntArray, ...]
     number: int
 
-    def on(self, some: IntArray) -> _Effect:
-        """The same of some of the scores; only effects that any of them has are numbered."""
-        index = np.concatenate([place[some] for place in self.places])
+    def on(self, sample: IntArray) -> _Effect:
+        """Return the effect on some of the scores; only levels that occur are numbered."""
+        index = np.concatenate([place[sample] for place in self.places])
         used, index = compact_codes(index, self.number)
         return _Effect(tuple(index.reshape(len(self.places), -1)), len(used))
 
     def sum_of_squares(self, values: FloatArray) -> float:
-        """Squares of the sums of the values that have each effect in common, summed up."""
+        """Return the sum over levels of the squared sum of their values."""
         sums = sum(np.bincount(place, values, self.number) for place in self.places)
         return float(np.square(sums).sum())
 
     def shared_with(self, other: _Effect) -> float:
-        """Pairs of scores that have both an effect and one of another kind in common."""
-        codes = np.concatenate(
-            [one * other.number + another for one, another in itertools.product(self.places, other.places)]
-        )
+        """Return the number of pairs of scores that share a level of this effect and one of another."""
+        products = itertools.product(self.places, other.places)
+        codes = np.concatenate([level * other.number + level_of_other for level, level_of_other in products])
         limit = self.number * other.number
         times = np.bincount(codes) if limit <= len(codes) else np.unique(codes, return_counts=True)[1]
         return float((times**2).sum())
 
     def shared_with_itself(self) -> float:
-        """The same of scores with themselves: one for each effect, and four where both of a score are one."""
+        """Return the same of scores with themselves: one for each level, four where both levels are equal."""
         if len(self.places) == 1:
             return float(len(self.places[0]))
         twice = np.count_nonzero(self.places[0] == self.places[1])

@@ -1,10 +1,10 @@
-"""What a measure shows when there is nothing to show: the same scores with the truth exchanged.
+"""Nulls of measures: values of the same scores under permutation of the labels.
 
 Where the scores form rows, or a list in which everybody was compared with everybody, speakers are permuted: all trials
 of a person are given the identity of another, which keeps everything that trials of one person and comparisons with one
 enrolment have in common. In a cross-validation people are exchanged within each fold, independently of other folds.
 Where a score belongs to one person and to no comparison (an attribute: all scores of a person are of one class),
-classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where nobody said who was compared,
+classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where speakers are not known,
 labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -106,8 +106,8 @@ class PooledLabels:
         return Counts(target[keep], nontarget[keep])
 
 
-class _Counted(PairView):
-    """Scores of which counts are known, and the scores themselves where the settings ask for them."""
+class _CountView(PairView):
+    """Counts of scores, and the scores themselves where the settings need them."""
 
     def __init__(
         self, counts: Counts, settings: PairSettings, scores: tuple[FloatArray, FloatArray] | None = None
@@ -116,15 +116,16 @@ class _Counted(PairView):
         self.scores = scores
 
     def class_means(self, name: str) -> tuple[float, float] | None:  # noqa: ARG002 (no such measure has a null)
-        """Nothing: what scores mean as LLRs does not depend on who is who."""
+        """None: measures of scores as LLRs have no null."""
         return None
 
     def linkability(self) -> float:
         """Linkability, with the model fitted again."""
-        how = self.settings
+        settings = self.settings
+        options: Any = {"method": settings.linkability, "omega": settings.omega, "seed": settings.seed}
         if self.scores is not None:
-            return linkability(*self.scores, method=how.linkability, omega=how.omega, seed=how.seed)
-        return linkability_of_counts(self.counts, self.blocks, method=how.linkability, omega=how.omega, seed=how.seed)
+            return linkability(*self.scores, **options)
+        return linkability_of_counts(self.counts, self.blocks, **options)
 
 
 def _needs_scores(settings: PairSettings) -> bool:
@@ -144,17 +145,29 @@ class PairNull:
         people: tuple[IntArray, IntArray] | None = None,
         clusters: Clusters | None = None,
     ) -> None:
-        """Exchange what `rows`, `people` or `clusters` say, or else labels.
+        """Exchange the speakers of `rows`, `people` or `clusters`, or else labels.
 
-        `people`: whose each target and each non-target is, as numbers from 0, where nobody has both. `clusters`: the
-        people on both sides of a list in which everybody was compared with everybody.
+        Parameters
+        ----------
+        target
+            Target scores.
+        nontarget
+            Non-target scores.
+        rows
+            The scores as a search, or as one in each fold.
+        settings
+            Settings of the measures.
+        people
+            The person of each target and each non-target, as numbers from 0, where nobody has both.
+        clusters
+            The people on both sides of a list in which everybody was compared with everybody.
         """
         self.settings = settings or PairSettings()
         self.parts = () if rows is None else rows.parts
         self.exchanged: tuple[IntArray, IntArray, int] | None = None
         if clusters is not None:
             self.exchanged = _on_both_sides(clusters)
-        by_people = any(one is not None for one in (rows, people, clusters))
+        by_people = any(units is not None for units in (rows, people, clusters))
         self.unit: NullUnit = "speaker" if by_people else "label"
         self.people: IntArray | None = None
         if people is not None:
@@ -164,10 +177,10 @@ class PairNull:
             self.n_target = len(target)
             self.pooled = np.concatenate((target, nontarget))
         else:
-            # Scores outside the rows (trials of strangers, incomplete rows) are others whatever the permutation.
+            # Scores outside the rows (trials of strangers, incomplete rows) are non-targets in every permutation.
             inside = np.concatenate([part.scores.ravel() for part in rows.parts])
-            others = np.concatenate([_others(part) for part in rows.parts])
-            strangers = _without(np.sort(nontarget), np.sort(others))
+            impostors = np.concatenate([_nontargets(part) for part in rows.parts])
+            strangers = _without(np.sort(nontarget), np.sort(impostors))
             self.pooled = np.concatenate((inside, strangers.astype(inside.dtype)))
         self.labels = PooledLabels(self.pooled)
 
@@ -186,23 +199,23 @@ class PairNull:
             before += rows * columns
         return np.concatenate(targets)
 
-    def _permuted(self, targets: IntArray) -> _Counted:
+    def _permuted(self, targets: IntArray) -> _CountView:
         scores = None
         if _needs_scores(self.settings):
             is_target = np.zeros(len(self.pooled), dtype=bool)
             is_target[targets] = True
             scores = self.pooled[is_target], self.pooled[~is_target]
-        return _Counted(self.labels.counts(targets), self.settings, scores)
+        return _CountView(self.labels.counts(targets), self.settings, scores)
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.settings.seed, 1, batch)
         measures = measures_with_null("one-to-one")
-        values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
+        values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
             view = self._permuted(self._targets(rng))
-            for one in measures:
-                values[one.name][r] = one.compute(view)
+            for measure in measures:
+                values[measure.name][r] = measure.compute(view)
         return values
 
 
@@ -215,7 +228,7 @@ class ListNull:
         self, scores: Scores, clusters: Clusters, placed: ScoreCells, settings: PairSettings | None = None
     ) -> None:
         self.settings = settings or PairSettings()
-        self.simulated = ListSimulator(scores, clusters, placed)
+        self.simulator = ListSimulator(scores, clusters, placed)
         self.p_value = people_test(placed, clusters).p_value
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
@@ -223,10 +236,11 @@ class ListNull:
         rng = generator(self.settings.seed, 1, batch)
         exact = _needs_scores(self.settings)
         views = [
-            _Counted(one.counts, self.settings, one.scores if exact else None)
-            for one in self.simulated.draw(rng, size, one_by_one=exact)
+            _CountView(drawn.counts, self.settings, drawn.scores if exact else None)
+            for drawn in self.simulator.draw(rng, size, one_by_one=exact)
         ]
-        return {one.name: np.array([one.compute(view) for view in views]) for one in measures_with_null("one-to-one")}
+        measures = measures_with_null("one-to-one")
+        return {measure.name: np.array([measure.compute(view) for view in views]) for measure in measures}
 
 
 def pair_null(
@@ -249,13 +263,13 @@ def pair_null(
 
 
 def _on_both_sides(clusters: Clusters) -> tuple[IntArray, IntArray, int]:
-    """For every score the numbers of its people among those who have targets; -1 and -2 for the others."""
-    known = np.unique(clusters.target.enrolment)
+    """Return for every score the numbers of its people among those with targets; -1 and -2 for the others."""
+    with_targets = np.unique(clusters.target.enrolment)
     code = np.full(len(clusters.names), -1)
-    code[known] = np.arange(len(known))
+    code[with_targets] = np.arange(len(with_targets))
     enrolment = np.concatenate((clusters.target.enrolment, clusters.nontarget.enrolment))
     trial = np.concatenate((clusters.target.trial, clusters.nontarget.trial))
-    return code[enrolment], np.where(code[trial] < 0, -2, code[trial]), len(known)
+    return code[enrolment], np.where(code[trial] < 0, -2, code[trial]), len(with_targets)
 
 
 def _is_exchangeable(clusters: Clusters) -> bool:
@@ -275,45 +289,50 @@ def _is_exchangeable(clusters: Clusters) -> bool:
 
 
 def measures_with_null(family: Family) -> list[Measure]:
-    """The measures of a family whose null is reported."""
-    return [one for one in measures_of(family) if one.null]
+    """Return the measures of a family whose null is reported."""
+    return [measure for measure in measures_of(family) if measure.null]
 
 
-def _others(rows: ScoreMatrix) -> FloatArray:
+def _nontargets(rows: ScoreMatrix) -> FloatArray:
+    """Return the scores of all identities but the true ones."""
     mask = np.ones(rows.scores.shape, dtype=bool)
     mask[np.arange(len(rows.mated)), rows.mated] = False
-    others: FloatArray = rows.scores[mask]
-    return others
+    scores: FloatArray = rows.scores[mask]
+    return scores
 
 
 def _without(many: FloatArray, some: FloatArray) -> FloatArray:
-    """Sorted values less other sorted values, each taken away once."""
+    """Return sorted values less other sorted values, each removed once."""
     if len(many) == len(some):
         return many[:0]
     values, counts = np.unique(many, return_counts=True)
-    taken, times = np.unique(some, return_counts=True)
-    at = np.searchsorted(values, taken)
-    known = (at < len(values)) & (values[np.minimum(at, len(values) - 1)] == taken)
-    counts[at[known]] -= times[known]
+    removed, times = np.unique(some, return_counts=True)
+    at = np.searchsorted(values, removed)
+    present = (at < len(values)) & (values[np.minimum(at, len(values) - 1)] == removed)
+    counts[at[present]] -= times[present]
     return np.repeat(values, np.maximum(counts, 0))
 
 
 def permute_mated(mated: IntArray, identities: int, rng: np.random.Generator) -> IntArray:
-    """Every trial's mated column after a permutation of all identities."""
+    """Return the mated column of every trial after a permutation of all identities."""
     exchanged: IntArray = rng.permutation(identities)[mated]
     return exchanged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HypotheticalEvidence:
-    """What each trial of a search, or of one fold of it, would show if somebody else were the true one.
+    """Evidence of each trial of a search, or of one fold of it, for each identity as if it were the true one.
 
     Parameters
     ----------
     mated
         The column of the true identity of each trial.
-    lid, greater, equal
-        Trials x identities: disclosure in bits, and identities above and beside, for each as if it were the true one.
+    lid
+        Disclosure in bits, trials x identities.
+    greater
+        Number of identities that score higher than each.
+    equal
+        Number of other identities that score the same as each.
     """
 
     mated: IntArray
@@ -323,7 +342,7 @@ class HypotheticalEvidence:
 
     @classmethod
     def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> HypotheticalEvidence:
-        """Ranks of every identity of a matrix beside its LID."""
+        """Return the evidence of a matrix with the LID of every identity."""
         ordered = np.sort(rows.scores, axis=1)
         n = rows.scores.shape[1]
         greater, equal = (np.empty(rows.scores.shape, dtype=np.int32) for _ in range(2))
@@ -334,7 +353,7 @@ class HypotheticalEvidence:
         return cls(rows.mated, lid, greater, equal)
 
     def evidence(self, mated: IntArray, identities: int) -> RowEvidence:
-        """What the search learns if these are the true ones."""
+        """Return the evidence of the search if these are the true identities."""
         at = np.arange(len(mated))
         greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
         return RowEvidence(self.lid[at, mated], greater, equal, identities)
@@ -343,20 +362,20 @@ class HypotheticalEvidence:
 class SearchNull:
     """One-to-N measures under permuted speakers, the calibration kept."""
 
-    def __init__(self, supposed: Sequence[HypotheticalEvidence], identities: int, seed: int = 0) -> None:
-        """`supposed` has an entry for each fold of people, within which they are exchanged."""
-        self.supposed, self.identities, self.seed = supposed, identities, seed
+    def __init__(self, folds: Sequence[HypotheticalEvidence], identities: int, seed: int = 0) -> None:
+        """Exchange people within each of the folds."""
+        self.folds, self.identities, self.seed = folds, identities, seed
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
         rng = generator(self.seed, 1, batch)
         measures = measures_with_null("search")
-        values: dict[str, FloatArray] = {one.name: np.empty(size) for one in measures}
+        values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
-            found = [
-                one.evidence(permute_mated(one.mated, one.lid.shape[1], rng), self.identities) for one in self.supposed
+            evidence = [
+                fold.evidence(permute_mated(fold.mated, fold.lid.shape[1], rng), self.identities) for fold in self.folds
             ]
-            view = search_view(join_evidence(found))
-            for one in measures:
-                values[one.name][r] = one.compute(view)[0]
+            view = search_view(join_evidence(evidence))
+            for measure in measures:
+                values[measure.name][r] = measure.compute(view)[0]
         return values

@@ -1,4 +1,4 @@
-"""How wide intervals will be with more people, and how many people bring a limit below a bound.
+"""Number of people for which an upper limit lies below a bound.
 
 Everything here is about a measure that rises with what attackers learn, and about its one-sided upper limit; of a
 measure that falls, callers pass the negative.
@@ -18,7 +18,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.spread import Spread
 
-MOST_PEOPLE = 10_000  # further out, the form of the curve is all that speaks
+MOST_PEOPLE = 10_000  # beyond, the answer would rest on the form of the curve alone
 _SIZES = np.unique(np.geomspace(LEAST_PEOPLE, MOST_PEOPLE, 700).round())
 _REDRAWN = 400
 _PURPOSE = 8  # keeps what is drawn here apart from other draws of a seed
@@ -33,8 +33,12 @@ class PeopleNeeded:
 
     Parameters
     ----------
-    people, low, high
-        The number, and its range; None where no number up to `MOST_PEOPLE` does.
+    people
+        The number; None where no number up to `MOST_PEOPLE` does.
+    low
+        The low end of its range.
+    high
+        The high end of its range.
     unreachable
         Why there is no number; None where there is one.
     """
@@ -55,10 +59,20 @@ def needed_from_spread(
 
     Parameters
     ----------
-    value, spread, people
-        Value, spread and number of people of the pilot.
+    value
+        Value of the pilot.
+    spread
+        Spread of the pilot.
+    people
+        Number of people of the pilot.
+    bound
+        The upper limit to reach.
+    power
+        Probability of reaching it.
+    level
+        Confidence level of the limit.
     """
-    wrong = 1.0 / np.sqrt(2.0 * spread.freedom)
+    relative_error = 1.0 / np.sqrt(2.0 * spread.freedom)
 
     def first(truth: float, error: float) -> int | None:
         assumed = replace(spread, error=error)
@@ -68,10 +82,10 @@ def needed_from_spread(
                 return int(n)
         return None
 
-    about = first(value, spread.error)
-    low = first(value - spread.error, spread.error * (1.0 - wrong))
-    high = first(value + spread.error, spread.error * (1.0 + wrong))
-    return PeopleNeeded(about, low, high, None if about is not None else "never" if value >= bound else "beyond")
+    expected = first(value, spread.error)
+    low = first(value - spread.error, spread.error * (1.0 - relative_error))
+    high = first(value + spread.error, spread.error * (1.0 + relative_error))
+    return PeopleNeeded(expected, low, high, None if expected is not None else "never" if value >= bound else "beyond")
 
 
 def needed_from_limits(
@@ -102,30 +116,32 @@ def needed_from_limits(
         below = true + _reach(sizes, drawn, power) <= bound
         return float(_SIZES[below.argmax()]) if below.any() else np.inf
 
-    about = first(excess)
+    expected = first(excess)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(_PURPOSE,)))
-    again = [first([rng.choice(one, len(one)) for one in excess]) for _ in range(_REDRAWN)]
+    again = [first([rng.choice(sample, len(sample)) for sample in excess]) for _ in range(_REDRAWN)]
     low, high = np.quantile(again, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="nearest")
     above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
-    why: Unreachable | None = None if np.isfinite(about) else "never" if above.all() else "beyond"
-    return PeopleNeeded(_whole(about), _whole(min(low, about)), _whole(max(high, about)), why)
+    why: Unreachable | None = None if np.isfinite(expected) else "never" if above.all() else "beyond"
+    return PeopleNeeded(_whole(expected), _whole(min(low, expected)), _whole(max(high, expected)), why)
 
 
 def _reach(sizes: FloatArray, excess: list[FloatArray], power: float) -> FloatArray:
     """How far above the truth a share `power` of the limits stays, at all numbers of people."""
-    n = np.repeat(sizes, [len(one) for one in excess])
+    n = np.repeat(sizes, [len(sample) for sample in excess])
     away = np.concatenate(excess)
     (slow, fast), _ = nnls(np.stack((np.ones_like(n), n**-0.5), axis=1), np.sqrt(n) * away)
-    parted = [one - slow / np.sqrt(size) - fast / size for size, one in zip(sizes, excess, strict=True)]
-    scatter = np.array([np.sqrt((one**2).mean()) for one in parted])
-    known = scatter > 0.0
-    falls, level = 0.5, -np.inf
-    if known.any():
-        x, y = np.log(sizes[known]), np.log(scatter[known])
-        if known.sum() > 1:
-            falls = float(np.clip(-np.polyfit(x, y, 1)[0], 0.5, 1.0))
-        level = float((y + falls * x).mean())
-    reach: FloatArray = slow / np.sqrt(_SIZES) + fast / _SIZES + float(ndtri(power)) * np.exp(level) * _SIZES**-falls
+    residuals = [sample - slow / np.sqrt(size) - fast / size for size, sample in zip(sizes, excess, strict=True)]
+    scatter = np.array([np.sqrt((residual**2).mean()) for residual in residuals])
+    positive = scatter > 0.0
+    exponent, log_scale = 0.5, -np.inf
+    if positive.any():
+        x, y = np.log(sizes[positive]), np.log(scatter[positive])
+        if positive.sum() > 1:
+            exponent = float(np.clip(-np.polyfit(x, y, 1)[0], 0.5, 1.0))
+        log_scale = float((y + exponent * x).mean())
+    reach: FloatArray = (
+        slow / np.sqrt(_SIZES) + fast / _SIZES + float(ndtri(power)) * np.exp(log_scale) * _SIZES**-exponent
+    )
     return reach
 
 

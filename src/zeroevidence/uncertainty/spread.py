@@ -1,6 +1,6 @@
-"""How far a value may be from the one that more people like these would give.
+"""Spread of a value over other people like these.
 
-Three things are added up. The standard error comes from values without one person at a time (both as enrolled and as
+Three things are combined. The standard error comes from values without one person at a time (both as enrolled and as
 heard), with a t quantile for the number of people. That number is an effective one: a few people who speak most of
 the time count as few. And people of a kind that nobody in the sample is are allowed for, as Clopper and Pearson do for
 rates: if none of n people is of that kind, up to 1 - tail^(1/n) of all people may be. So where no error was seen, the
@@ -23,12 +23,13 @@ _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6
 _NEAR = 1e-14  # of a quantile
+_UNSEEN_TAIL = 0.025
 _LARGE = 1e60  # fourth powers of more would not be numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What the limits of a value are made of.
+    """Spread of a value, from which its limits follow.
 
     Parameters
     ----------
@@ -38,13 +39,15 @@ class Spread:
         Effective number of people.
     freedom
         Degrees of freedom of the standard error.
-    below, above
-        How much lower, and higher, the value may be of people of a kind that was not seen.
+    below
+        How much lower the value may be for people of a kind that is not in the sample.
+    above
+        How much higher it may be for such people.
 
     Examples
     --------
-    >>> seen_no_error = Spread(error=0.0, people=30.0, freedom=29.0, below=0.0, above=1.0)
-    >>> [round(limit, 3) for limit in seen_no_error.limits(0.0)]
+    >>> no_error = Spread(error=0.0, people=30.0, freedom=29.0, below=0.0, above=1.0)
+    >>> [round(limit, 3) for limit in no_error.limits(0.0)]
     [0.0, 0.116]
     """
 
@@ -55,23 +58,23 @@ class Spread:
     above: float
 
     def limits(self, value: float, level: float = LEVEL) -> tuple[float, float]:
-        """Two-sided limits."""
+        """Return two-sided limits of a value."""
         tail = (1.0 - level) / 2.0
         return value - self._reach(self.below, tail), value + self._reach(self.above, tail)
 
     def at_least(self, value: float, level: float = LEVEL) -> float:
-        """One-sided lower limit."""
+        """Return the one-sided lower limit of a value."""
         return value - self._reach(self.below, 1.0 - level)
 
     def at_most(self, value: float, level: float = LEVEL) -> float:
-        """One-sided upper limit."""
+        """Return the one-sided upper limit of a value."""
         return value + self._reach(self.above, 1.0 - level)
 
     def of_people(self, people: float) -> Spread:
-        """What it would be with another number of people like these, recorded in the same way.
+        """Return the spread for another number of people like these, recorded in the same way.
 
-        The standard error falls with the square root, and the quantiles follow the number of people. How much people of
-        a kind that was not seen would change is kept, which is on the safe side: it falls a little too.
+        The standard error falls with the square root, and the quantiles follow the number of people. The
+        allowance for unseen kinds of people is kept, which is conservative: it falls a little too.
 
         Examples
         --------
@@ -83,7 +86,7 @@ class Spread:
         return Spread(error, people, max(self.freedom + people - self.people, 1.0), self.below, self.above)
 
     def people_for(self, reach: float, level: float = LEVEL) -> int | None:
-        """How many people like these bring the upper limit so near to the value; None where a million do not.
+        """Return how many people bring the upper limit within `reach` of the value; None where a million do not.
 
         Examples
         --------
@@ -101,7 +104,7 @@ class Spread:
         return int(many)
 
     def p_value(self, value: float) -> float:
-        """Two-sided p-value of the hypothesis that the value is 0: the level at which a limit touches it."""
+        """Return the two-sided p-value of the hypothesis that the value is 0: the level at which a limit touches it."""
         unseen = self.below if value > 0.0 else self.above
         if value == 0.0 or not np.isfinite(value):
             return 1.0
@@ -118,8 +121,8 @@ class Spread:
         # The reach rises with the quantile, of which the tail is a function that is quick to compute.
         return 2.0 * t_tail(_root(gap, 0.0, most), self.freedom)
 
-    def beside(self, other: Spread) -> Spread:
-        """Both sources of spread together, by Welch and Satterthwaite."""
+    def combine(self, other: Spread) -> Spread:
+        """Return both sources of spread together, by Welch and Satterthwaite."""
         first, second = self.error**2, other.error**2
         both = first + second
         freedom = both**2 / (first**2 / self.freedom + second**2 / other.freedom) if both > 0.0 else self.freedom
@@ -135,7 +138,7 @@ class Spread:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function is 0, which it is between two arguments, by false position with halved weights."""
+    """Return the zero of a rising function between two arguments, by false position with halved weights."""
     below, above = rising(low), rising(high)
     moved = 0
     while high - low > _NEAR * high:
@@ -154,7 +157,7 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
 
 
 def effective_number(sizes: FloatArray) -> float:
-    """How many people of equal size would count as much as these [Kish 1965].
+    """Return how many people of equal size would count as much as these [Kish 1965].
 
     Examples
     --------
@@ -167,54 +170,63 @@ def effective_number(sizes: FloatArray) -> float:
     return total**2 / float((sizes**2).sum()) if total > 0.0 else 0.0
 
 
-def spread_of(
+def unseen_share(people: float) -> float:
+    """Return the largest share of a kind of people that a sample of so many may well lack (Clopper and Pearson)."""
+    return float(1.0 - _UNSEEN_TAIL ** (1.0 / max(people, 1.0)))
+
+
+def estimate_spread(
     value: float,
     left_out: FloatArray,
     shares: FloatArray,
     people: float,
-    unknown_kind: float | None = None,
+    unrecognised: float | None = None,
     *,
-    more_error: float = 0.0,
+    model_error: float = 0.0,
 ) -> Spread | None:
-    """The spread of a value, from what it is without each person or group; None where that tells nothing.
+    """Return the spread of a value from its values without each person or group; None where these are too few.
 
     Parameters
     ----------
-    left_out, shares
-        The value without each group, and the share of the data that each group brings.
+    value
+        The value of everybody.
+    left_out
+        The value without each group.
+    shares
+        The share of the data that each group contributes.
     people
         Effective number of people.
-    unknown_kind
-        The value would be by so much another, per share of people, if there were people who are not recognised at all.
-    more_error
-        Standard error of what leaving people out does not move: a model that was not fitted again.
+    unrecognised
+        Change of the value, per share of people, if there were people who are not recognised at all.
+    model_error
+        Standard error of a model that is not fitted again when people are left out.
     """
-    known = np.isfinite(left_out)
-    groups = int(known.sum())
+    finite = np.isfinite(left_out)
+    groups = int(finite.sum())
     if groups < 2 or people < 2.0 or not np.isfinite(value):
         return None
-    values, shares = left_out[known], shares[known]
+    values, shares = left_out[finite], shares[finite]
     with np.errstate(over="ignore"):
-        moved = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
-    error = float(np.hypot(moved, more_error))
+        jackknife = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
+    error = float(np.hypot(jackknife, model_error))
     if not np.isfinite(error):
         return None  # values so large that their squares are not numbers
-    # What each group is by itself, as far from the value as a group of usual size would show it.
-    own = (values.mean() - values) / np.maximum(shares, 1.0 / people)
-    kinds = [float(own.min()), float(own.max()), 0.0 if unknown_kind is None else unknown_kind]
-    few = _rests_on_few(values)
+    # The value of each group by itself, less that of all, as a group of usual size would show it.
+    deviations = (values.mean() - values) / np.maximum(shares, 1.0 / people)
+    kinds = [float(deviations.min()), float(deviations.max()), 0.0 if unrecognised is None else unrecognised]
+    few = _concentration(values)
     unseen = [max(0.0, -min(kinds)), max(0.0, max(kinds))]
     # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
-    weights = [max(few, min(1.0, one / people / error)) if error > 0.0 else 1.0 for one in unseen]
-    below, above = (weight * one for weight, one in zip(weights, unseen, strict=True))
+    weights = [max(few, min(1.0, change / people / error)) if error > 0.0 else 1.0 for change in unseen]
+    below, above = (weight * change for weight, change in zip(weights, unseen, strict=True))
     return Spread(error, people, min(people, groups) - 1.0, below, above)
 
 
-def _rests_on_few(values: FloatArray) -> float:
-    """How far a standard error rests on few people: 1 where one or two decide, near 0 where very many differ alike.
+def _concentration(values: FloatArray) -> float:
+    """Return how far a standard error rests on few people: 1 where one or two decide, near 0 for many alike.
 
-    Where many people differ a little, the standard error tells how much others will; where one makes up all of it, or
-    nobody differs, it does not.
+    Where many people differ a little, the standard error predicts how much others will; where one makes up all of it,
+    or nobody differs, it does not.
     """
     largest = float(np.abs(values).max())
     if largest > _LARGE:

@@ -1,7 +1,4 @@
-"""A page on this machine: drop score and key files, or a result, and read the problems or the report.
-
-Nothing here is imported before the page is asked for, except by the page itself.
-"""
+"""Local web page: upload score and key files, or a result, and read the problems or the report."""
 
 MAX_BYTES = 200_000_000  # the most that one upload may hold
 TIMEOUT = 600.0  # seconds after which work is stopped

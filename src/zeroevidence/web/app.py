@@ -1,7 +1,8 @@
-"""The application: a form, jobs with their progress, and what comes out of them."""
+"""The application: a form, jobs with their progress, and their reports."""
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Sequence
@@ -22,7 +23,7 @@ from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, TIMEOUT
 from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
-from zeroevidence.web.job_process import MOST_PROBLEMS, JobRequest, ProblemList, Upload
+from zeroevidence.web.job_process import FLAGS, MOST_PROBLEMS, JobRequest, ProblemList, Upload
 from zeroevidence.web.jobs import JobQueue, ReportJob
 
 _HERE = Path(__file__).parent / "templates"
@@ -31,7 +32,7 @@ _FORM_SLACK = 1 << 16  # bytes of a form beside its files
 
 
 def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT) -> Starlette:
-    """The page; files are kept under `home`, which is deleted when the application shuts down.
+    """Return the page; files are kept under `home`, which is deleted when the application shuts down.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class _Page:
             + "; connect-src 'self'; frame-ancestors 'none'"
         )
 
-    def _rendered(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
+    def _render(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
         from markupsafe import Markup
 
         text = self._templates.get_template(name).render(
@@ -99,7 +100,7 @@ class _Page:
 
     async def index(self, _: Request) -> Response:
         """The form."""
-        return self._rendered("index.html", title="How much do these voices give away?")
+        return self._render("index.html", title="How much do these voices disclose?")
 
     async def upload(self, request: Request) -> Response:
         """Take the files and begin a job."""
@@ -114,7 +115,7 @@ class _Page:
             if length.isdigit() and int(length) > limit:
                 raise TooLarge
             async with Request(request.scope, body.receive).form(max_files=_MOST_FILES, max_fields=_MOST_FILES) as form:
-                return await self._begun(form)
+                return await self._begin(form)
         except ClientDisconnect:  # the page was closed in the middle of an upload; nobody reads the answer
             return Response(status_code=400)
         except TooSlow:
@@ -123,58 +124,37 @@ class _Page:
             await body.drain()
             raise HTTPException(413, f"These files are larger than {self.max_bytes / 1e6:g} MB together.") from None
 
-    async def _begun(self, form: FormData) -> Response:
-        given = {name: _files(form, name) for name in ("scores", "keys", "speakers", "dev", "dev_keys")}
-        if not given["scores"]:
+    async def _begin(self, form: FormData) -> Response:
+        fields = {name: _files(form, name) for name in ("scores", "keys", "speakers", "dev", "dev_keys")}
+        if not fields["scores"]:
             raise HTTPException(400, "No score file or result was chosen.")
-        if len(given["speakers"]) > 1:
-            raise HTTPException(400, "Expected one file that says who speaks.")
+        if len(fields["speakers"]) > 1:
+            raise HTTPException(400, "Expected one file with the speakers.")
         folder = self.jobs.folder()
         stored: dict[str, tuple[Upload, ...]] = {}
-        number = 0
+        number = itertools.count()
         try:
-            for name, files in given.items():
-                kept = []
-                for file in files:
-                    place = folder / f"{number}.upload"
-                    with place.open("xb") as stream:
-                        while part := await file.read(1 << 20):
-                            stream.write(part)
-                    kept.append(Upload(str(place), Path(file.filename or f"file {number}").name))
-                    number += 1
-                stored[name] = tuple(kept)
-            work = JobRequest(
-                scores=stored["scores"],
-                keys=stored["keys"],
-                speakers=stored["speakers"][0] if stored["speakers"] else None,
-                dev=stored["dev"],
-                dev_keys=stored["dev_keys"],
+            for name, files in fields.items():
+                stored[name] = tuple([await _store(file, folder, next(number)) for file in files])
+            speakers = stored.pop("speakers")
+            request = JobRequest(
+                **stored,
+                speakers=speakers[0] if speakers else None,
                 title=str(form.get("title", ""))[:200].strip(),
-                hide="hide" in form,
-                allow_missing="allow_missing" in form,
-                keep_last="keep_last" in form,
-                negate="negate" in form,
-                log10="log10" in form,
-                infinite="infinite" in form,
+                **{flag: flag in form for flag in FLAGS},
             )
-            job = self.jobs.start(folder, work, ", ".join(upload.name for upload in work.scores))
+            job = self.jobs.start(folder, request, ", ".join(upload.name for upload in request.scores))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return RedirectResponse(f"/job/{job.token}", 303)
 
     async def job(self, request: Request) -> Response:
-        """Progress, problems, or the way to the report."""
+        """The progress, the problems, or links to the report."""
         job = self._job(request)
-        found = job.problems() if job.state == "problems" else ProblemList()
-        return self._rendered(
-            "job.html",
-            title=job.title,
-            job=job,
-            problems=found.problems,
-            count=found.count,
-            most=MOST_PROBLEMS,
-        )
+        listed = job.problems() if job.state == "problems" else ProblemList()
+        facts = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
+        return self._render("job.html", title=job.title, job=job, **facts)
 
     async def state(self, request: Request) -> Response:
         """Progress for the script of the page."""
@@ -206,14 +186,14 @@ class _Page:
         return RedirectResponse("/", 303)
 
     async def refused(self, _: Request, error: Exception) -> Response:
-        """An answer in words to what cannot be done."""
+        """Answer a request that cannot be met."""
         assert isinstance(error, HTTPException)
-        return self._rendered("refused.html", error.status_code, title="That did not work", words=error.detail)
+        return self._render("refused.html", error.status_code, title="That did not work", message=error.detail)
 
     async def broken(self, _: Request, error: Exception) -> Response:  # noqa: ARG002
-        """An answer to a fault of ours, without its details."""
-        return self._rendered(
-            "refused.html", 500, title="That did not work", words="Something went wrong on this page."
+        """Answer after an error of the page, without its details."""
+        return self._render(
+            "refused.html", 500, title="That did not work", message="Something went wrong on this page."
         )
 
     def _job(self, request: Request) -> ReportJob:
@@ -227,6 +207,15 @@ class _Page:
             raise HTTPException(403, "This form is from an earlier run of the page; open the page again.")
 
 
+async def _store(file: UploadFile, folder: Path, number: int) -> Upload:
+    """Write an uploaded file under a generated name."""
+    path = folder / f"{number}.upload"
+    with path.open("xb") as stream:
+        while part := await file.read(1 << 20):
+            stream.write(part)
+    return Upload(str(path), Path(file.filename or f"file {number}").name)
+
+
 def _files(form: FormData, name: str) -> Sequence[UploadFile]:
-    """Files that were chosen in a field; browsers send an empty one where nothing was."""
+    """Files that were chosen in a field; browsers send an empty one where none was chosen."""
     return [file for file in form.getlist(name) if isinstance(file, UploadFile) and (file.filename or file.size)]

@@ -1,4 +1,4 @@
-"""What guards every request: who may ask, how much may be sent, and the headers of every answer."""
+"""Checks of every request: its origin, its size, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Guard:
 
 
 def refusal(headers: Headers, method: str) -> str:
-    """Why a request is not answered; empty where it is."""
+    """Return why a request is not answered, "" where it is."""
     host = headers.get("host", "")
     if _host(f"http://{host}") not in _NAMES or len(headers.getlist("host")) != 1:
         return "this page answers to 127.0.0.1 and localhost only"
@@ -81,7 +81,7 @@ class TooLarge(Exception):
 
 
 class TooSlow(Exception):
-    """So little was sent in so long a time that nobody should wait for the rest."""
+    """Too little was sent in a long time."""
 
 
 class Body:
@@ -89,10 +89,14 @@ class Body:
 
     Parameters
     ----------
-    receive, limit
-        Where parts come from, and how many bytes they may be.
-    patience, least_rate
-        Seconds after which a sender must have sent so many bytes in each of them, or is cut off.
+    receive
+        Source of the parts.
+    limit
+        How many bytes they may be.
+    patience
+        Seconds without a part after which the sender is cut off.
+    least_rate
+        Bytes per second that a sender must reach after `patience` seconds.
     """
 
     def __init__(self, receive: Receive, limit: int, *, patience: float = 30.0, least_rate: float = 8192.0) -> None:

@@ -1,4 +1,4 @@
-"""What one job does, in a process of its own: read the files, say what is wrong with them or write the report.
+"""Process of one job: read the files, list the problems with them or write the report.
 
 Run as ``python -m zeroevidence.web.job_process FOLDER``. The folder holds ``request.json`` and the uploaded files under
 generated names. Progress goes to standard output, a JSON object per line; the outcome to ``report.html`` or
@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from zeroevidence.data.files.errors import reading_file
@@ -32,7 +32,7 @@ MOST_PROBLEMS = 500
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file: where it lies, and what the user calls it."""
+    """One file: its path, and the name that the user gave it."""
 
     path: str
     name: str
@@ -40,7 +40,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class ProblemList:
-    """What is wrong with the files: how much in all, and the first of it by file, line and reason."""
+    """Problems with the files: their number, and the first of them by file, line and reason."""
 
     count: int = 0
     problems: tuple[Problem, ...] = ()
@@ -48,7 +48,7 @@ class ProblemList:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What was asked for."""
+    """Files and settings of a job."""
 
     scores: tuple[Upload, ...]
     keys: tuple[Upload, ...] = ()
@@ -77,23 +77,26 @@ class JobRequest:
         with reading_file(path, "a request"):
             return typed(cls, load_json(path), "request")
 
-    def problems(self, found: Sequence[Problem]) -> ProblemList:
-        """Problems with the names that the user knows in the place of ours."""
-        told = (
-            Problem(self.named(one.path), one.line, on_the_page(self.named(one.reason)))
-            for one in found[:MOST_PROBLEMS]
+    def problems(self, problems: Sequence[Problem]) -> ProblemList:
+        """Return problems with the user's names of files and the fields of the page."""
+        listed = (
+            Problem(self.with_names(problem.path), problem.line, on_the_page(self.with_names(problem.reason)))
+            for problem in problems[:MOST_PROBLEMS]
         )
-        return ProblemList(len(found), tuple(told))
+        return ProblemList(len(problems), tuple(listed))
 
-    def named(self, text: str) -> str:
-        """Text in which files have the names that the user gave them."""
+    def with_names(self, text: str) -> str:
+        """Return text in which files have the names that the user gave them."""
         for upload in self.uploads():
             text = text.replace(upload.path, upload.name)
         return text
 
 
+FLAGS = tuple(field.name for field in fields(JobRequest) if field.default is False)
+
+
 def main(folder: str) -> int:
-    """Do the job of a folder."""
+    """Do the job of a folder, and return the exit code."""
     threading.Thread(target=_end_with_server, daemon=True).start()
     _limit_memory()
     home = Path(folder)
@@ -101,7 +104,7 @@ def main(folder: str) -> int:
     try:
         problems = _problems(request)
         if not problems:
-            _tell("drawing the report", 0, 0)
+            _report_progress("drawing the report")
             (home / "report.html").write_text(_report(request), encoding="utf-8")
             return 0
     except InputError as error:
@@ -115,7 +118,7 @@ def main(folder: str) -> int:
 
 
 def _limit_memory() -> None:
-    """Refuse what one job alone would take from everything else on the machine."""
+    """Limit the memory of this process."""
     try:
         import resource
     except ImportError:
@@ -129,8 +132,8 @@ def _end_with_server() -> None:
     os._exit(1)
 
 
-def _tell(words: str, done: int, total: int) -> None:
-    print(json.dumps({"words": words, "done": done, "total": total}), flush=True)
+def _report_progress(message: str, done: int = 0, total: int = 0) -> None:
+    print(json.dumps({"message": message, "done": done, "total": total}), flush=True)
 
 
 def _is_result(upload: Upload) -> bool:
@@ -141,9 +144,8 @@ def _is_result(upload: Upload) -> bool:
 
 def _sources(request: JobRequest) -> tuple[list[Upload], list[Upload]]:
     """Finished results, and score files."""
-    results = [one for one in request.scores if _is_result(one)]
-    raw = [one for one in request.scores if one not in results]
-    return results, raw
+    results = [upload for upload in request.scores if _is_result(upload)]
+    return results, [upload for upload in request.scores if upload not in results]
 
 
 def _score_files(request: JobRequest) -> list[ScoreFile]:
@@ -152,13 +154,17 @@ def _score_files(request: JobRequest) -> list[ScoreFile]:
     if not raw:
         return []
     return score_files(
-        [one.path for one in raw],
-        [one.path for one in request.keys],
+        _paths(raw),
+        _paths(request.keys),
         speakers=None if request.speakers is None else request.speakers.path,
         systems=_titles(raw),
-        dev=[one.path for one in request.dev],
-        dev_keys=[one.path for one in request.dev_keys],
+        dev=_paths(request.dev),
+        dev_keys=_paths(request.dev_keys),
     )
+
+
+def _paths(uploads: Sequence[Upload]) -> list[str]:
+    return [upload.path for upload in uploads]
 
 
 def _reading(request: JobRequest) -> Reading:
@@ -172,15 +178,15 @@ def _reading(request: JobRequest) -> Reading:
 
 
 def _problems(request: JobRequest) -> list[Problem]:
-    """Everything that is wrong with the score files and keys, as `doctor` says it."""
+    """Return all problems with the score files and keys, as `doctor` lists them."""
     files = _score_files(request)
     # Several score files may share a development file.
-    development = {one.dev.scores: one.dev for one in files if one.dev is not None}
-    found = []
+    development = {file.dev.scores: file.dev for file in files if file.dev is not None}
+    problems: list[Problem] = []
     for file in (*files, *development.values()):
-        _tell(f"reading {request.named(file.scores)}", 0, 0)
-        found += _reading(request).problems(file)
-    return found
+        _report_progress(f"reading {request.with_names(file.scores)}")
+        problems += _reading(request).problems(file)
+    return problems
 
 
 def _report(request: JobRequest) -> str:
@@ -190,16 +196,16 @@ def _report(request: JobRequest) -> str:
         material.add_result(upload.path)
 
     def progress(number: int) -> Progress:
-        return lambda done, total: _tell(f"measuring {raw[number].name}", done, total)
+        return lambda done, total: _report_progress(f"measuring {raw[number].name}", done, total)
 
     rows = evaluate_files(_score_files(request), _reading(request), progress=progress)
-    material.add_rows([replace(row, flags=tuple(map(_flag, row.flags))) for row in rows])
-    _tell("drawing the report", 0, 0)
+    material.add_rows([replace(row, flags=tuple(map(_for_page, row.flags))) for row in rows])
+    _report_progress("drawing the report")
     return document(material, title=request.title or None, hide=request.hide)
 
 
-def _flag(one: Flag) -> Flag:
-    return replace(one, sentence=on_the_page(one.sentence))
+def _for_page(flag: Flag) -> Flag:
+    return replace(flag, sentence=on_the_page(flag.sentence))
 
 
 def _titles(uploads: Sequence[Upload]) -> list[str]:

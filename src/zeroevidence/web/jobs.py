@@ -1,4 +1,4 @@
-"""Jobs of the page: one at a time, each in a process and a folder of its own, under a name that nobody can guess."""
+"""Jobs of the page: one at a time, each in a process and a folder of its own, under a random name."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MOST_JOBS = 16
 
 @dataclass(slots=True)
 class ReportJob:
-    """One upload and what became of it."""
+    """One upload, its progress and its outcome."""
 
     token: str
     folder: Path
     title: str
     state: State = "waiting"
-    words: str = "waiting for other work to finish"
+    message: str = "waiting for other jobs to finish"
     done: int = 0
     total: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -36,21 +36,21 @@ class ReportJob:
 
     @property
     def over(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the job has ended."""
         return self.state not in ("waiting", "running")
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page polls."""
-        return {"state": self.state, "words": self.words, "done": self.done, "total": self.total, "over": self.over}
+        """Return the progress that the page polls."""
+        return {"state": self.state, "message": self.message, "done": self.done, "total": self.total, "over": self.over}
 
     def problems(self) -> ProblemList:
-        """What is wrong with the files."""
+        """Return what is wrong with the files."""
         path = self.folder / "problems.json"
         return typed(ProblemList, load_json(path), path.name)
 
 
 class JobQueue:
-    """All jobs; at most one works at a time, and only the latest are kept."""
+    """All jobs; at most one runs at a time, and only the latest are kept."""
 
     def __init__(self, home: Path, timeout: float) -> None:
         self.home = home
@@ -59,18 +59,18 @@ class JobQueue:
         self._turn = asyncio.Semaphore(1)
 
     def folder(self) -> Path:
-        """A new private folder for uploads."""
-        place = self.home / secrets.token_hex(16)
-        place.mkdir(mode=0o700)
-        return place
+        """Return a new private folder for uploads."""
+        folder = self.home / secrets.token_hex(16)
+        folder.mkdir(mode=0o700)
+        return folder
 
     @property
     def full(self) -> bool:
-        """Whether so many jobs wait that no other is taken."""
+        """Whether so many jobs wait that no further one is accepted."""
         return sum(not job.over for job in self._jobs.values()) >= MOST_JOBS
 
     def find(self, token: str) -> ReportJob | None:
-        """The job of that name."""
+        """Return the job of that name."""
         return self._jobs.get(token)
 
     def start(self, folder: Path, request: JobRequest, title: str) -> ReportJob:
@@ -95,7 +95,7 @@ class JobQueue:
         job.task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await job.task
-        job.state, job.words = "cancelled", "cancelled"
+        job.state, job.message = "cancelled", "cancelled"
 
     async def close(self) -> None:
         """Stop everything and delete every file."""
@@ -106,19 +106,19 @@ class JobQueue:
 
     async def _run(self, job: ReportJob) -> None:
         async with self._turn:
-            job.state, job.words, job.started = "running", "starting", time.monotonic()
+            job.state, job.message, job.started = "running", "starting", time.monotonic()
             try:
                 async with asyncio.timeout(self.timeout):
                     code = await self._work(job)
             except TimeoutError:
-                job.state, job.words = "timed-out", f"stopped: it took longer than {self.timeout:g} seconds"
+                job.state, job.message = "timed-out", f"stopped: it took longer than {self.timeout:g} seconds"
                 return
         if code == 0 and (job.folder / "report.html").is_file():
-            job.state, job.words = "done", "the report is ready"
+            job.state, job.message = "done", "the report is ready"
         elif (job.folder / "problems.json").is_file():
-            job.state, job.words = "problems", "there are problems with these files"
+            job.state, job.message = "problems", "there are problems with these files"
         else:
-            job.state, job.words = "failed", "the work ended unexpectedly; run it with `zeroevidence report` to see why"
+            job.state, job.message = "failed", "the job ended unexpectedly; `zeroevidence report` shows why"
 
     async def _work(self, job: ReportJob) -> int:
         # -P: no folder is put on the import path, so an uploaded file can never be imported.
@@ -132,8 +132,9 @@ class JobQueue:
         try:
             async for line in process.stdout:
                 with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError, OverflowError):
-                    told = json.loads(line)
-                    job.words, job.done, job.total = str(told["words"]), int(told["done"]), int(told["total"])
+                    progress = json.loads(line)
+                    job.done, job.total = int(progress["done"]), int(progress["total"])
+                    job.message = str(progress["message"])
             return await process.wait()
         finally:
             if process.returncode is None:

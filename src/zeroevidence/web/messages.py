@@ -1,11 +1,11 @@
-"""What messages call an option of the command line, and what the page has in its place."""
+"""Messages that name options of the command line, reworded for the page."""
 
 from __future__ import annotations
 
 import re
 
 # The longer spelling of an option first.
-PLACES = {
+FIELDS = {
     "--key KEY": "the field “Key”",
     "--key": "the field “Key”",
     "--dev-key": "the field “Key of the development scores”",
@@ -20,16 +20,16 @@ PLACES = {
     "--llr-base 10": "so with the box for log10 likelihood ratios, under “More about the data”",
     "--llr-base 2": "so by multiplying them with ln 2",
 }
-_OPTION = re.compile("|".join(map(re.escape, sorted(PLACES, key=len, reverse=True))) + r"(?![a-z-])")
+_OPTION = re.compile("|".join(map(re.escape, sorted(FIELDS, key=len, reverse=True))) + r"(?![a-z-])")
 _COMMAND = re.compile(r" \(and (\d+) more; `zeroevidence [a-z -]+` lists them\)")
 
 
 def on_the_page(text: str) -> str:
-    """A message for somebody who sees the page and no command line.
+    """Return a message in which fields of the page stand for options of the command line.
 
     Examples
     --------
     >>> on_the_page("no labels; expected a key (--key KEY) or a label column")
     'no labels; expected a key (the field “Key”) or a label column'
     """
-    return _COMMAND.sub(r" (and \1 more)", _OPTION.sub(lambda found: PLACES[found[0]], text))
+    return _COMMAND.sub(r" (and \1 more)", _OPTION.sub(lambda match: FIELDS[match[0]], text))

@@ -1,4 +1,4 @@
-"""The page on 127.0.0.1, until it is stopped."""
+"""Server of the page on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def serve(
     timeout: float = TIMEOUT,
     ready: Callable[[str], None] = lambda address: None,  # noqa: ARG005
 ) -> None:
-    """Answer on this machine until Ctrl-C, which is a KeyboardInterrupt; then every file is deleted.
+    """Serve the page on this machine until Ctrl-C, which is a KeyboardInterrupt; then every file is deleted.
 
     Parameters
     ----------

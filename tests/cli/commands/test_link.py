@@ -159,7 +159,7 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
             "share 40 speaker",
         ),
         (["--enrol", "penrol.npz", "--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is nan"),
-        (["--enrol", "penrol.npz", "--trial", "nobody.npz"], 3, "speakers are not known"),
+        (["--enrol", "penrol.npz", "--trial", "nobody.npz"], 3, "trials without speakers"),
         (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--engine", "numpy"], 2, "triton"),
     ],
 )
@@ -238,7 +238,7 @@ def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
     (out / "blocks" / ".trials-x.1").write_bytes(b"half")
     code, _, err = run(*arguments, "-o", out)
     assert code == 0, err
-    assert "going on: 7 of 12 blocks are there" in err
+    assert "continuing: 7 of 12 blocks are there" in err
     assert content(out)[0] == content(tmp_path / "whole")[0]
     assert content(out)[1].equals(content(tmp_path / "whole")[1])
 

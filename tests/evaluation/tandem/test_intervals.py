@@ -7,7 +7,7 @@ from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.tandem.classes import ALL, trial_classes
 from zeroevidence.evaluation.tandem.intervals import tandem_spreads
 from zeroevidence.measure.tandem.cost import CostModel, cm_eer
-from zeroevidence.uncertainty.spread import spread_of
+from zeroevidence.uncertainty.spread import estimate_spread
 
 MODEL = CostModel.preset("2021")
 
@@ -43,9 +43,9 @@ def test_the_spread_of_attacks_is_added_to_that_of_speakers():
     alone = spreads(countermeasure(6, unlabelled=1)).spreads[ALL]["cm_eer"]
     bonafide, spoof = scores.cm_bonafide.scores, scores.cm_spoof.scores
     without = np.array([cm_eer(bonafide, spoof[np.arange(800) % 6 != attack]) for attack in range(6)])
-    attacks = spread_of(0.0, without, np.full(6, 1 / 6), 6.0)
+    attacks = estimate_spread(0.0, without, np.full(6, 1 / 6), 6.0)
     assert found.error == pytest.approx(np.hypot(alone.error, attacks.error))
-    assert found.freedom == pytest.approx(alone.beside(attacks).freedom)
+    assert found.freedom == pytest.approx(alone.combine(attacks).freedom)
     assert found.people == 6.0
 
 

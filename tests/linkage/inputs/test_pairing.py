@@ -46,7 +46,7 @@ def test_enrolled_without_speakers_are_people_by_their_identifiers():
 
 def test_what_cannot_be_paired_is_refused():
     enrol = drawn(["ada", "bob"], 1, 0)
-    with pytest.raises(InputError, match="speakers are not known"):
+    with pytest.raises(InputError, match="trials without speakers"):
         pair(Embeddings(np.eye(6)), enrol)
     with pytest.raises(InputError, match="no trial has its speaker"):
         pair(drawn(["eve"], 2, 1), enrol)

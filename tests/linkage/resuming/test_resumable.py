@@ -35,18 +35,18 @@ class Counting(NumpyEngine):
     def __init__(self):
         self.trials = []
 
-    def linker(self, plan, request):
-        linker = super().linker(plan, request)
+    def linker(self, plan, settings):
+        linker = super().linker(plan, settings)
         work = linker.rows
         linker.rows = lambda rows: self.trials.extend(rows.tolist()) or work(rows)
         return linker
 
 
 @pytest.fixture
-def counting(monkeypatch):
-    engine = Counting()
-    monkeypatch.setitem(ENGINES, engine.name, engine)
-    return engine
+def counting():
+    engine = ENGINES.add(Counting())
+    yield engine
+    ENGINES.remove(engine.name)
 
 
 class Interruption(Exception):
@@ -73,7 +73,7 @@ def test_what_was_done_before_an_interruption_is_not_done_again(search, counting
     )
     assert counting.trials == list(range(59))
     assert said[0].startswith("59 trials x 20 identities, counting: 1.18e+03 pairs")
-    assert said[1] == "going on: 4 of 6 blocks are there"
+    assert said[1] == "continuing: 4 of 6 blocks are there"
     assert seen == [(5, 6), (6, 6)]
     fit = calibrate_search(search)
     whole = link(

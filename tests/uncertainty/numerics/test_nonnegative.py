@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from zeroevidence.uncertainty.numerics.nonnegative import nonnegative
+from zeroevidence.uncertainty.numerics.nonnegative import nonnegative_least_squares
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -15,15 +15,15 @@ def test_solutions_are_those_of_scipy(seed):
     rows, size = int(rng.integers(5, 9)), int(rng.integers(1, 6))
     matrix = rng.random((rows, size)) * 10.0 ** rng.uniform(-3.0, 3.0, size)
     values = rng.normal(size=rows) + 0.5
-    np.testing.assert_allclose(nonnegative(matrix, values), nnls(matrix, values)[0], rtol=1e-8)
+    np.testing.assert_allclose(nonnegative_least_squares(matrix, values), nnls(matrix, values)[0], rtol=1e-8)
 
 
 def test_of_equal_columns_the_first_is_used():
     matrix = np.array([[1.0, 0.3, 0.3], [0.3, 1.0, 1.0], [0.3, 1.0, 1.0]])
-    found = nonnegative(matrix, matrix @ np.array([1.0, 2.0, 0.0]))
+    found = nonnegative_least_squares(matrix, matrix @ np.array([1.0, 2.0, 0.0]))
     assert found == pytest.approx([1.0, 2.0, 0.0])
 
 
 def test_values_that_nothing_explains():
-    assert nonnegative(np.array([[1.0], [2.0]]), np.array([-1.0, -1.0])).tolist() == [0.0]
-    assert nonnegative(np.zeros((2, 1)), np.array([1.0, 1.0])).tolist() == [0.0]
+    assert nonnegative_least_squares(np.array([[1.0], [2.0]]), np.array([-1.0, -1.0])).tolist() == [0.0]
+    assert nonnegative_least_squares(np.zeros((2, 1)), np.array([1.0, 1.0])).tolist() == [0.0]

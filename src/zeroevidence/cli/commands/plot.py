@@ -15,7 +15,7 @@ from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import to_bytes
-from zeroevidence.plot.kind import KINDS, available, find, rows_with
+from zeroevidence.plot.kind import KINDS, available, rows_with
 from zeroevidence.plot.painter import FigureOption
 from zeroevidence.plot.rows import choose_rows
 
@@ -98,7 +98,7 @@ def command(
     if kind is None:
         raise UsageError("expected a KIND of figure and a RESULT; `zeroevidence plot --list` lists the kinds")
     given = {name: value for name, value in options.items() if value is not None}
-    find(kind).check(given)
+    KINDS.find(kind).check(given)
     if not results:
         raise UsageError("expected a RESULT: a JSON file, a folder of `audit` or `link`, or demo")
     file_format = _format(output)

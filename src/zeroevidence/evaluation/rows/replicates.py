@@ -14,7 +14,7 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import IntervalRule
 from zeroevidence.uncertainty.bias import estimate_bias, is_biased
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import spread_of
+from zeroevidence.uncertainty.spread import estimate_spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,14 +103,14 @@ class Replicates:
         value, estimate = float(result), None
         if is_biased(rule):
             estimate = float(np.clip(value - self.bias(name, value, rule), *measure_range(name, people.most_bits)))
-        spread = spread_of(
+        spread = estimate_spread(
             value,
             self.left_out[name],
             people.shares,
             people.effective,
             self.unrecognised.get(name),
             # What is left of the bias of a density is of the order of the correction.
-            more_error=float(np.hypot(self._refitted(name), value - estimate))
+            model_error=float(np.hypot(self._refitted(name), value - estimate))
             if estimate is not None and rule == "kernel"
             else 0.0,
         )

@@ -19,7 +19,7 @@ from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.views import SimilarityView
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups
-from zeroevidence.uncertainty.spread import spread_of
+from zeroevidence.uncertainty.spread import estimate_spread
 
 _DRAWN_SPEAKERS = 100  # more cells than that are no picture
 _DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
@@ -88,7 +88,7 @@ def _with_interval(
     result: MeasureResult, name: str, without: Sequence[float | None], shares: FloatArray, level: float
 ) -> MeasureResult:
     left_out = np.array([np.nan if value is None else value for value in without])
-    spread = spread_of(float(result), left_out, shares, float(len(shares)))
+    spread = estimate_spread(float(result), left_out, shares, float(len(shares)))
     return with_limits(result, name, spread, level, bound=False, method="interval by speaker")
 
 

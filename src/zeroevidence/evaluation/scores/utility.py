@@ -23,7 +23,7 @@ from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups
-from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
+from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
 
 _KINDS = {"substitute": 0, "delete": 1, "insert": 2}
 
@@ -258,7 +258,7 @@ def _spreads(
     values: Mapping[str, float], without: Sequence[Mapping[str, float]], shares: FloatArray, people: float
 ) -> dict[str, Spread]:
     spreads = {
-        name: spread_of(value, np.array([values.get(name, np.nan) for values in without]), shares, people)
+        name: estimate_spread(value, np.array([values.get(name, np.nan) for values in without]), shares, people)
         for name, value in values.items()
     }
     return {name: spread for name, spread in spreads.items() if spread is not None}

@@ -16,7 +16,7 @@ from zeroevidence.measure.tandem.cost import CostModel
 from zeroevidence.measure.tandem.view import TandemView
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups, generator
-from zeroevidence.uncertainty.spread import Spread, effective_number, spread_of
+from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
 
 _LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
 
@@ -107,7 +107,7 @@ def _spreads(whole: Mapping[str, float], values: Sequence[Mapping[str, float]], 
     spreads = {}
     for name, value in whole.items() if groups.clusters >= LEAST_PEOPLE else ():
         left_out = np.array([replicate.get(name, np.nan) for replicate in values])
-        spread = spread_of(value, left_out, groups.shares, groups.people)
+        spread = estimate_spread(value, left_out, groups.shares, groups.people)
         if spread is not None:
             spreads[name] = spread
     return spreads
@@ -136,8 +136,8 @@ def _widened(spreads: Mapping[str, Spread], without: Sequence[Mapping[str, float
     joined = {}
     for name, spread in spreads.items():
         values = np.array([part.get(name, np.nan) for part in without])
-        attacks = spread_of(0.0, values, shares, float(len(without)))
-        joined[name] = spread if attacks is None else spread.beside(attacks)
+        attacks = estimate_spread(0.0, values, shares, float(len(without)))
+        joined[name] = spread if attacks is None else spread.combine(attacks)
     return joined
 
 

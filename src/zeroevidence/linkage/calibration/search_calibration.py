@@ -1,4 +1,4 @@
-"""The calibration of a search: given, fitted on other people, or cross-fitted over the speakers of the trials."""
+"""Calibration of a search: a fixed weight, fitted on other people, or cross-fitted over the speakers of the trials."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from zeroevidence.linkage.result import CalibrationFacts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchCalibration:
-    """Weight, bias and threshold of each trial, and how they came about."""
+    """Weight, bias and threshold of each trial, and the method of calibration."""
 
     weight: FloatArray
     bias: FloatArray
-    threshold: FloatArray | None  # of singling out; None where nothing tells it
+    threshold: FloatArray | None  # of singling out; None where it cannot be fitted
     facts: CalibrationFacts
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything as arrays, as checkpoints take it."""
+        """Return all fields as arrays, as checkpoints take them."""
         arrays: dict[str, NDArray[Any]] = {"weight": self.weight, "bias": self.bias}
         if self.threshold is not None:
             arrays["threshold"] = self.threshold
@@ -36,7 +36,7 @@ class SearchCalibration:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> SearchCalibration:
-        """The same again."""
+        """Return the calibration that `to_arrays` wrote."""
         facts = CalibrationFacts(arrays["method"].item(), arrays["cross_fitted"].item())
         return cls(arrays["weight"], arrays["bias"], arrays.get("threshold"), facts)
 
@@ -50,7 +50,7 @@ def calibrate_search(
     ddof: int = 0,
     seed: int = 0,
 ) -> SearchCalibration:
-    """Weight, bias and threshold of each trial.
+    """Return weight, bias and threshold of each trial.
 
     Parameters
     ----------
@@ -60,39 +60,41 @@ def calibrate_search(
         A search among other people to fit on; without one, each speaker's trials are calibrated on those of the other
         speakers, which is a second pass over all pairs.
     weight
-        Taken as it is instead; nothing is fitted, and no threshold is known.
-    scoring, ddof
-        As in `link`.
+        Use this weight and fit nothing; there is no threshold then.
+    scoring
+        Scoring of the search, as in `link`.
+    ddof
+        The divisor of the row variance is N - `ddof`.
     seed
-        Of the folds of speakers.
+        Seed of the folds of speakers.
     """
     if weight is not None:
         trials = len(search.trial)
         return SearchCalibration(np.full(trials, weight), np.zeros(trials), None, CalibrationFacts("given"))
     if development is None:
-        return _cross_fitted(search, scoring, ddof, seed)
+        return _cross_fit(search, scoring, ddof, seed)
     check_other_people(search, development)
-    return _developed(search, development, scoring, ddof)
+    return _fit_development(search, development, scoring, ddof)
 
 
-def _developed(search: Pairing, development: Pairing, scoring: Scoring, ddof: int) -> SearchCalibration:
-    """One fit for all; the threshold is the score that one pair in N exceeds, N being the identities of the search."""
+def _fit_development(search: Pairing, development: Pairing, scoring: Scoring, ddof: int) -> SearchCalibration:
+    """Return one fit for all; one pair in N exceeds the threshold, N being the identities of the search."""
     trials, identities = len(search.trial), len(search.enrol)
-    wanted = len(development.trial) * len(development.enrol) // identities
+    above = len(development.trial) * len(development.enrol) // identities  # pairs above the threshold
     (part,) = pair_statistics(
-        development.trial, development.enrol, development.mated, scoring=scoring, ddof=ddof, top=wanted + 1
+        development.trial, development.enrol, development.mated, scoring=scoring, ddof=ddof, top=above + 1
     )
     fit = part.fit()
     return SearchCalibration(
         np.full(trials, fit.weight),
         np.full(trials, fit.bias - fit.prior_log_odds),
-        np.full(trials, part.threshold(wanted)) if wanted else None,
+        np.full(trials, part.threshold(above)) if above else None,
         CalibrationFacts("logistic"),
     )
 
 
-def _cross_fitted(search: Pairing, scoring: Scoring, ddof: int, seed: int) -> SearchCalibration:
-    """For each fold of speakers the fit and the threshold of the other folds."""
+def _cross_fit(search: Pairing, scoring: Scoring, ddof: int, seed: int) -> SearchCalibration:
+    """Return, for each fold of speakers, the fit and the threshold of the other folds."""
     # needs SciPy, which this package is imported without
     from zeroevidence.calibrate.rows import speaker_folds
 
@@ -103,9 +105,9 @@ def _cross_fitted(search: Pairing, scoring: Scoring, ddof: int, seed: int) -> Se
         search.trial, search.enrol, search.mated, scoring=scoring, ddof=ddof, folds=folds, top=trials + 1
     )
     for index, rows in enumerate(folds):
-        wanted = trials - len(rows)
-        rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=wanted + 1)
+        above = trials - len(rows)
+        rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)
         fit = rest.fit()
         weight[rows], bias[rows] = fit.weight, fit.bias - fit.prior_log_odds
-        threshold[rows] = rest.threshold(wanted)
+        threshold[rows] = rest.threshold(above)
     return SearchCalibration(weight, bias, threshold, CalibrationFacts("logistic", cross_fitted=True))

@@ -1,4 +1,4 @@
-"""Calibration fitted by streaming: statistics of pairs that add up over blocks and folds, then Newton's method.
+"""Logistic calibration fitted by streaming: statistics of pairs that add up over blocks and folds, and the fit.
 
 Standardised scores of other identities are kept as counts and means of narrow bins once there are many; those of true
 identities are kept as they are. Up to a million pairs nothing is binned and the fit is exact.
@@ -16,7 +16,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic, newton
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.plan import plan_search
-from zeroevidence.linkage.evidence.score_rows import centred, held_rows
+from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.inputs.scoring import Scoring
 
 _EXACT_BELOW = 1 << 20
@@ -38,7 +38,7 @@ class PairStatistics:
 
     @staticmethod
     def merge(parts: Sequence[PairStatistics], *, top: int = 0) -> PairStatistics:
-        """All pairs of several parts."""
+        """Return the statistics of all pairs of several parts."""
         if not parts:
             raise InputError("no pairs to fit a calibration on")
         largest = np.concatenate([part.largest for part in parts])
@@ -52,7 +52,7 @@ class PairStatistics:
         )
 
     def threshold(self, count: int) -> float:
-        """The score that `count` of all scores exceed, ties aside; `largest` must hold one more than that."""
+        """Return the score that `count` of all scores exceed, ties aside; `largest` must hold one more than that."""
         largest = np.sort(self.largest)[::-1]
         return float(largest[count]) if count < len(largest) else -np.inf
 
@@ -90,7 +90,7 @@ class PairStatistics:
 
 
 class _Collector:
-    """Takes in blocks of rows of one fold."""
+    """Collects blocks of rows of one fold."""
 
     def __init__(self, exact: bool, top: int) -> None:
         self.exact, self.top = exact, top
@@ -102,12 +102,12 @@ class _Collector:
         self.low, self.high = np.inf, -np.inf
 
     def add_scores(self, scores: FloatArray) -> None:
-        """Remember the largest raw scores."""
+        """Collect the largest raw scores."""
         if not self.top:
             return
-        found = scores[scores > self.floor]
-        self.largest.append(found)
-        self.pending += len(found)
+        above = scores[scores > self.floor]
+        self.largest.append(above)
+        self.pending += len(above)
         if self.pending > 4 * self.top + 65536:
             self._prune()
 
@@ -119,7 +119,7 @@ class _Collector:
         self.largest, self.pending = [together], len(together)
 
     def add(self, z: FloatArray, mated: IntArray) -> None:
-        """Take in standardised rows."""
+        """Collect standardised rows."""
         index = np.arange(len(z))
         self.target.append(z[index, mated])
         keep = np.ones(z.shape, bool)
@@ -138,7 +138,7 @@ class _Collector:
         self.total += np.bincount(bins, weights=others, minlength=_BINS)
 
     def statistics(self) -> PairStatistics:
-        """What was taken in."""
+        """Return the statistics of what was collected."""
         used = self.count > 0.0
         single = np.concatenate(self.points) if self.points else np.zeros(0)
         if self.top:
@@ -163,9 +163,9 @@ def pair_statistics(
     folds: Sequence[IntArray] | None = None,
     top: int = 0,
 ) -> list[PairStatistics]:
-    """Statistics of all pairs, one for each fold of trials (one in all unless given).
+    """Statistics of all pairs, one for each fold of trials (all trials together unless given).
 
-    `top` asks for that many of the largest raw scores of each fold, which set the threshold of singling out.
+    `top` asks for that many of the largest raw scores of each fold, which determine the threshold of singling out.
 
     Examples
     --------
@@ -175,28 +175,20 @@ def pair_statistics(
     >>> whole.target.round(2).tolist(), int(whole.counts.sum()), whole.threshold(3)
     ([1.4, -1.22, 1.34], 6, 0.5)
     """
-    plan = plan_search(
-        trial_vectors,
-        enrol_vectors,
-        mated,
-        weight=1.0,
-        scoring=scoring,
-        ddof=ddof,
-        dtype=np.float64,
-        moments=lambda _: None,
-    )
+    options: dict[str, Any] = {"scoring": scoring, "ddof": ddof, "dtype": np.float64, "moments": lambda _: None}
+    plan = plan_search(trial_vectors, enrol_vectors, mated, weight=1.0, **options)
     folds = [np.arange(plan.trials)] if folds is None else folds
     exact = plan.trials * plan.identities < _EXACT_BELOW
-    found = []
+    statistics = []
     for fold in folds:
         collector = _Collector(exact, top)
-        for part, scores in held_rows(plan, fold):
+        for part, scores in score_rows(plan, fold):
             collector.add_scores(scores)
             _, deviation = centred(scores, ddof)
             scores /= np.where(deviation > 0.0, deviation, np.inf)[:, None]
             collector.add(scores, plan.mated[fold[part]])
-        found.append(collector.statistics())
-    return found
+        statistics.append(collector.statistics())
+    return statistics
 
 
 def fit_link(

@@ -1,21 +1,21 @@
 """Engine `dask`: runs of trials as tasks on many machines.
 
-A task carries addresses, or vectors that were sent to the workers once; results are a few numbers per trial. A worker
-that dies takes nothing with it: its tasks are done again elsewhere, and since a task's answer depends on nothing but
-the plan, the merged result is the same. A worker does as many tasks at once as it has threads, so a task takes one
-thread unless the caller says otherwise.
+A task carries addresses, or vectors that were sent to the workers once; results are a few numbers per trial. The tasks
+of a worker that dies are done again elsewhere, and since the result of a task depends on nothing but the search, the
+merged result is the same. A worker does as many tasks at once as it has threads, so a task takes one thread unless the
+caller chooses otherwise.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from zeroevidence.errors import ZeroEvidenceError
-from zeroevidence.linkage.engines.engine import Engine, EngineSettings, Linker, Requirements, best, register
+from zeroevidence.linkage.engines.engine import Engine, EngineSettings, Linker, Requirements, Runs, best, register
 from zeroevidence.linkage.evidence.plan import SearchPlan
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.optional import optional
@@ -35,25 +35,22 @@ class DaskEngine(Engine):
     extra = "cluster"
     functions = True
 
-    def run(
-        self, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
-    ) -> Iterator[tuple[int, TrialEvidence]]:
-        """Results of runs of trials with their place in `runs`, in the order in which they are done."""
+    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+        """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
         distributed = optional("distributed", "cluster", "the engine dask")
-        scheduler = request.scheduler
-        given = hasattr(scheduler, "submit")
-        client = scheduler if given else distributed.Client(scheduler) if scheduler else distributed.Client()
+        scheduler = settings.scheduler
+        is_client = hasattr(scheduler, "submit")
+        client = scheduler if is_client else distributed.Client(scheduler) if scheduler else distributed.Client()
+        of_task = EngineSettings(settings.dtype, threads=settings.threads or 1)
         try:
-            yield from _run(
-                distributed, client, plan, runs, EngineSettings(request.dtype, threads=request.threads or 1)
-            )
+            yield from _run(distributed, client, plan, runs, of_task)
         finally:
-            if not given:
+            if not is_client:
                 client.close()
 
 
 def _run(
-    distributed: Any, client: Any, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
+    distributed: Any, client: Any, plan: SearchPlan, runs: Runs, settings: EngineSettings
 ) -> Iterator[tuple[int, TrialEvidence]]:
     token = f"plan-{np.random.default_rng().integers(2**62)}"
     left = set(range(len(runs)))
@@ -61,7 +58,7 @@ def _run(
         # every worker gets a copy, so that the loss of one loses nothing
         shared = client.scatter(plan, broadcast=True, hash=False)
         futures = {
-            client.submit(work, shared, token, request, *runs[index], retries=3, pure=False): index
+            client.submit(compute_run, shared, token, settings, *runs[index], retries=3, pure=False): index
             for index in sorted(left)
         }
         for future in distributed.as_completed(list(futures)):
@@ -84,13 +81,13 @@ def _error(future: Any) -> BaseException | None:
     return error
 
 
-def work(plan: SearchPlan, token: str, request: EngineSettings, start: int, stop: int) -> TrialEvidence:
-    """One task, on a worker: with its GPU where it has one, else with its processors."""
+def compute_run(plan: SearchPlan, token: str, settings: EngineSettings, start: int, stop: int) -> TrialEvidence:
+    """Return the evidence of one run: a task, which a worker does on its GPU where it has one."""
     with _ONE_AT_A_TIME:  # several tasks of a worker begin at once
         linker = _LINKERS.get(token)
         if linker is None:
             requirements = Requirements(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
-            linker = best(requirements, request).linker(plan, request)
+            linker = best(requirements, settings).linker(plan, settings)
             _LINKERS.clear()
             _LINKERS[token] = linker
     return linker.rows(np.arange(start, stop))

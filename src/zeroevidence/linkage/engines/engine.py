@@ -1,7 +1,7 @@
-"""Engines: what works out the evidence of runs of trials. Each registers itself, and a search asks here for one.
+"""Engines: classes that compute the evidence of runs of trials, and the choice of one for a search.
 
-A module of `zeroevidence.linkage.engines` is imported with the package. A class from anywhere else becomes an engine
-as well once `register` has seen it: `link` and the command line then know its name.
+A module of this package registers its engine with `register`. A class from anywhere else becomes an engine in the same
+way: `link` and the command line then know its name.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from zeroevidence.linkage.evidence.plan import SearchPlan
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.optional import present
+from zeroevidence.registry import Registry
 
 EngineName: TypeAlias = str  # of a registered engine, or AUTO
+Runs: TypeAlias = Sequence[tuple[int, int]]  # of trials: from, up to
 AUTO = "auto"
 _RUN_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a search needs of an engine."""
+    """Properties of a search that an engine must be able to handle."""
 
     dim: int
     double: bool  # single precision would lose digits of the vectors, or double was asked for
@@ -37,7 +39,7 @@ class Requirements:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What the caller asks of an engine; None leaves it to the engine."""
+    """Settings of an engine that the caller may choose; None leaves the choice to the engine."""
 
     dtype: np.dtype[Any] | None = None  # of the products' inputs
     device: str | None = None
@@ -46,14 +48,14 @@ class EngineSettings:
 
 
 class Linker(Protocol):
-    """Works out runs of trials of one plan; what it prepared is kept between calls."""
+    """Computes runs of trials of one search, and keeps between calls what it prepared."""
 
     def rows(self, rows: IntArray) -> TrialEvidence:
-        """Results of some trials."""
+        """Return the evidence of some trials."""
 
 
 class Engine(ABC):
-    """One way to work out a search."""
+    """One way to compute a search."""
 
     name: ClassVar[EngineName]
     needs: ClassVar[str] = "nothing"  # in words, for tables
@@ -64,71 +66,65 @@ class Engine(ABC):
     functions: ClassVar[bool] = False  # whether it takes any scoring function
 
     def available(self) -> bool:
-        """Whether what it imports is installed here."""
+        """Return whether the modules that it imports are installed."""
         return all(present(module) for module in self.modules)
 
-    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
-        """Moments of the enrolment, where this engine wants them worked out; None if it does without."""
+    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
+        """Moments of the enrolment, computed where this engine needs them; None if it does without."""
         return enrolment_moments(enrol)
 
     def run_trials(self, dim: int) -> int:
-        """Trials worked out together unless the caller says: their vectors fit a modest memory."""
+        """Trials computed together unless the caller chooses: their vectors fit a modest memory."""
         return max(1024, _RUN_BYTES // (8 * dim))
 
-    def device_rate(self, dim: int, request: EngineSettings) -> float | None:  # noqa: ARG002
+    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:  # noqa: ARG002
         """Operations per second of products on a device, None where the processor multiplies."""
         return None
 
     @abstractmethod
-    def run(
-        self, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
-    ) -> Iterator[tuple[int, TrialEvidence]]:
-        """Results of runs of trials with their place in `runs`, in the order in which they are done."""
+    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+        """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
 
 
 class LocalEngine(Engine):
-    """An engine of this machine, which works out one run of trials after the other."""
+    """An engine of this machine, which computes one run of trials after the other."""
 
     @abstractmethod
     def priority(self, requirements: Requirements) -> int:
-        """How fast it is for such a search on this machine, beside other engines; 0: only if named."""
+        """Rank among the engines of this machine for such a search, the fastest highest; 0: only if named."""
 
     @abstractmethod
-    def linker(self, plan: SearchPlan, request: EngineSettings) -> Linker:
-        """What works out the runs of one plan."""
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+        """Return the linker of one search."""
 
-    def run(
-        self, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
-    ) -> Iterator[tuple[int, TrialEvidence]]:
-        """Results of runs of trials, in their order."""
-        linker = self.linker(plan, request)
+    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+        """Yield the evidence of runs of trials, in their order."""
+        linker = self.linker(plan, settings)
         for index, (start, stop) in enumerate(runs):
             yield index, linker.rows(np.arange(start, stop))
 
 
-ENGINES: dict[EngineName, Engine] = {}
+ENGINES: Registry[Engine] = Registry("engine", package="zeroevidence.linkage.engines", order=lambda engine: engine.name)
 _E = TypeVar("_E", bound=type[Engine])
 
 
 def register(engine: _E) -> _E:
-    """Enter an engine under its name; a decorator of its class."""
-    ENGINES[engine.name] = engine()
+    """Register an engine; a decorator of its class."""
+    ENGINES.add(engine())
     return engine
 
 
 def engine_names() -> tuple[EngineName, ...]:
-    """What may be asked for: "auto", or an engine by name."""
-    return AUTO, *sorted(ENGINES)
+    """Names that may be asked for: "auto", or that of an engine."""
+    return AUTO, *ENGINES
 
 
-def choose(name: EngineName, requirements: Requirements, request: EngineSettings) -> Engine:
-    """The engine of that name, or the best one here; an error says what it lacks for this search."""
+def choose(name: EngineName, requirements: Requirements, settings: EngineSettings) -> Engine:
+    """Return the engine of that name, or the best one here; an error says why it cannot do this search."""
     if name == AUTO:
-        return best(requirements, request)
-    if name not in ENGINES:
-        raise UsageError(f"unknown engine {name!r}; expected one of {', '.join(engine_names())}")
-    engine = ENGINES[name]
-    reason = refusal(engine, requirements, request)
+        return best(requirements, settings)
+    engine = ENGINES.find(name)
+    reason = refusal(engine, requirements, settings)
     if reason is not None:
         raise UsageError(reason)
     if not engine.available():
@@ -138,30 +134,29 @@ def choose(name: EngineName, requirements: Requirements, request: EngineSettings
     return engine
 
 
-def best(requirements: Requirements, request: EngineSettings) -> LocalEngine:
-    """The fastest engine of this machine that keeps the precision."""
-    able = [
-        engine
-        for engine in ENGINES.values()
-        if isinstance(engine, LocalEngine) and refusal(engine, requirements, request) is None and engine.available()
-    ]
-    priority = {engine: engine.priority(requirements) for engine in able}
-    found = max(able, key=priority.__getitem__, default=None)
-    if found is not None and priority[found] > 0:
-        return found
-    reasons = (refusal(engine, requirements, request) for engine in ENGINES.values())
-    raise UsageError(next((one for one in reasons if one), "no engine of this machine suits this search; name one"))
+def best(requirements: Requirements, settings: EngineSettings) -> LocalEngine:
+    """Return the fastest engine of this machine that keeps the precision."""
+    refusals = {name: refusal(engine, requirements, settings) for name, engine in ENGINES.items()}
+    priorities = {
+        engine: engine.priority(requirements)
+        for name, engine in ENGINES.items()
+        if isinstance(engine, LocalEngine) and refusals[name] is None and engine.available()
+    }
+    engine = max(priorities, key=priorities.__getitem__, default=None)
+    if engine is not None and priorities[engine] > 0:
+        return engine
+    raise UsageError(next(filter(None, refusals.values()), "no engine of this machine suits this search; name one"))
 
 
-def refusal(engine: Engine, requirements: Requirements, request: EngineSettings) -> str | None:
-    """Why an engine cannot do such a search wherever it runs, None if it can."""
+def refusal(engine: Engine, requirements: Requirements, settings: EngineSettings) -> str | None:
+    """Return why an engine cannot do such a search on any machine, None if it can."""
     if requirements.function and not engine.functions:
-        able = " and ".join(name for name, other in sorted(ENGINES.items()) if other.functions)
+        able = " and ".join(name for name, other in ENGINES.items() if other.functions)
         return f"a scoring function works with the engines {able}, not {engine.name}"
-    if request.dtype is None or request.dtype.name in engine.precisions:
+    if settings.dtype is None or settings.dtype.name in engine.precisions:
         return None
-    able = " or ".join(name for name, other in sorted(ENGINES.items()) if request.dtype.name in other.precisions)
+    able = " or ".join(name for name, other in ENGINES.items() if settings.dtype.name in other.precisions)
     if able:
-        return f"products of {request.dtype} inputs need the engine {able}"
-    known = sorted({one for other in ENGINES.values() for one in other.precisions})
-    return f"expected products of {' or '.join(known)} inputs, got {request.dtype}"
+        return f"products of {settings.dtype} inputs need the engine {able}"
+    precisions = sorted({precision for other in ENGINES.values() for precision in other.precisions})
+    return f"expected products of {' or '.join(precisions)} inputs, got {settings.dtype}"

@@ -1,6 +1,6 @@
-"""Powers of two in single precision, in place, by the fastest way that this processor has.
+"""Powers of two in single precision, in place, by the fastest method on this processor.
 
-NumPy has vector instructions for them on x86. Elsewhere it works out one at a time, and torch, where it is installed,
+NumPy has vector instructions for them on x86. Elsewhere it computes one at a time, and torch, where it is installed,
 is faster. (A polynomial in NumPy, in blocks that stay in cache, was tried: its fourteen passes gain next to nothing.)
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.linkage.optional import optional, present
 
-LARGEST_ERROR = 4e-6  # relative, for numbers from -60 to 60, of any of these ways
+LARGEST_ERROR = 4e-6  # relative, for numbers from -60 to 60, of any of these methods
 _LN2 = np.float32(np.log(2.0))
 _TORCH_BLOCK = 1 << 14  # few enough for torch not to start threads of its own
 _PAYS = 1 << 30  # exponentials that are worth importing torch
@@ -22,18 +22,18 @@ _PAYS = 1 << 30  # exponentials that are worth importing torch
 
 def _features() -> set[str]:
     """Vector instructions that NumPy uses on this processor."""
-    found: Any = np.show_config(mode="dicts")
-    known = found.get("SIMD Extensions", {}) if isinstance(found, dict) else {}
-    return {*known.get("baseline", ()), *known.get("found", ())}
+    config: Any = np.show_config(mode="dicts")
+    extensions = config.get("SIMD Extensions", {}) if isinstance(config, dict) else {}
+    return {*extensions.get("baseline", ()), *extensions.get("found", ())}
 
 
-_FOUND = _features()
-_HAS_EXP2 = bool(_FOUND & {"AVX512_SKX", "X86_V4"})  # two names of one set, before and since NumPy 2.4
-_HAS_EXP = bool(_FOUND & {"AVX2", "X86_V3"})
+_FEATURES = _features()
+_HAS_EXP2 = bool(_FEATURES & {"AVX512_SKX", "X86_V4"})  # two names of one set, before and since NumPy 2.4
+_HAS_EXP = bool(_FEATURES & {"AVX2", "X86_V3"})
 
 
 def powers_of_two(count: float) -> Callable[[FloatArray], None]:
-    """What replaces single-precision numbers of a contiguous array by powers of two; `count` are expected in all.
+    """Return a function that replaces the numbers of a contiguous array by powers of two; `count` are expected in all.
 
     The choice depends on processor, installed packages and `count` alone, so that the same search gives the same
     digits.

@@ -1,7 +1,7 @@
 """Engine `numpy`: products by BLAS, then everything else while they are in cache, by threads over blocks of trials.
 
 Each thread multiplies its block of trials with a run of enrolment vectors; groups of rows of the products, small enough
-for a cache, are then compared, counted, exponentiated and summed. What is kept is a handful of numbers per trial.
+for a cache, are then compared, counted, exponentiated and summed. Only a few numbers per trial remain.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,8 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.engine import EngineSettings, Linker, LocalEngine, Requirements, register
 from zeroevidence.linkage.engines.exponentials import by_exp2, powers_of_two
 from zeroevidence.linkage.engines.whole_rows import WholeRowLinker
-from zeroevidence.linkage.evidence.plan import SearchPlan, finish, row_terms
+from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.row_terms import OtherIdentities, finish, row_terms
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.optional import one_blas_thread
@@ -31,7 +31,7 @@ _LEAST = 1 << 20  # products of a part: smaller ones cost more each
 _COLUMNS = 8160  # identities multiplied at once, about
 _LINE = 16  # numbers in single precision of a line of the cache, with which rows of products begin alike
 _PREPARED = 512  # enrolment vectors that a thread centres at once
-_ANCHORED = 128  # true identities' products worked out at once
+_ANCHORED = 128  # true identities' products computed at once
 _SAMPLED = 64  # vectors looked at for the number of their digits
 _LOW_BITS = np.uint32(0xFFF)  # of a number in single precision
 _GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a second-level cache
@@ -41,7 +41,7 @@ _SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by byt
 
 
 class NumpyLinker:
-    """Works out runs of trials of one plan; its answer does not depend on the number of threads."""
+    """Computes runs of trials of one search; the result does not depend on the number of threads."""
 
     def __init__(self, plan: SearchPlan, *, threads: int | None = None) -> None:
         self.plan = plan
@@ -50,9 +50,9 @@ class NumpyLinker:
         self._kept: dict[int, FloatArray] = {}
 
     def rows(self, rows: IntArray) -> TrialEvidence:
-        """Results of some trials."""
+        """Return the evidence of some trials."""
         plan = self.plan
-        own = threading.local()
+        local = threading.local()
         width = _even(plan.identities, _COLUMNS, _LINE)
         step = _even(len(rows), _ROWS)
         share = min(_ROWS, max(-(-_LEAST // width), -(-len(rows) // (_SHARES * self.threads))))
@@ -65,11 +65,11 @@ class NumpyLinker:
             return block
 
         def add(first: int, panel: FloatArray, part: tuple[NumpyBlock, slice]) -> None:
-            if not hasattr(own, "buffer"):
-                own.buffer = np.empty(share * width, plan.dtype)
+            if not hasattr(local, "buffer"):
+                local.buffer = np.empty(share * width, plan.dtype)
             block, here = part
             for at in range(0, len(panel), width):
-                block.add(here, panel[at : at + width], first + at, own.buffer)
+                block.add(here, panel[at : at + width], first + at, local.buffer)
 
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
             blocks = list(pool.map(prepared, range(0, len(rows), step)))
@@ -114,26 +114,24 @@ def _few_digits(side: VectorSet) -> bool:
 
 
 class NumpyBlock:
-    """What is known so far about a block of trials.
+    """Sums and counts so far of a block of trials.
 
     Where it may (`fold`), the scale of the exponents goes into the trial vectors, and the products are the exponents.
-    What a trial gets does not depend on the others of its block.
+    The result of a trial does not depend on the others of its block.
     """
 
     def __init__(
         self, plan: SearchPlan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool
     ) -> None:
         self.plan, self.indices, self.exponential = plan, rows, exponential
-        terms = row_terms(plan, rows)
-        power = terms.slope / LN2  # exponentials are taken as powers of two
+        self.terms, x, mated_vectors = row_terms(plan, rows)
+        power = self.terms.slope / LN2  # exponentials are taken as powers of two
         self.scale: FloatArray = np.where(fold & (power > 0.0), power, 1.0)
-        self.x: FloatArray = (terms.x * self.scale[:, None]).astype(plan.dtype)
-        # not needed in double precision any more
-        self.mated_vectors: FloatArray = terms.own_vectors.astype(plan.dtype)
-        self.terms = replace(terms, x=terms.x[:0], own_vectors=terms.x[:0])
+        self.x: FloatArray = (x * self.scale[:, None]).astype(plan.dtype)
+        self.mated_vectors: FloatArray = mated_vectors.astype(plan.dtype)
         self.mated = plan.mated[rows]
         count, dtype = len(rows), plan.dtype
-        self.own = np.zeros(count, dtype)  # the true identity's product, as the product routine rounds it
+        self.mated_products = np.zeros(count, dtype)  # the true identity's product, as the product routine rounds it
         self.power = (power / self.scale).astype(dtype)
         self.folded = bool((self.power == 1.0).all())
         limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
@@ -150,9 +148,9 @@ class NumpyBlock:
         """The true identities' products before their panels come, by the same routine, so that ties are seen."""
         for start in range(0, len(self.x), _ANCHORED):
             part = slice(start, start + _ANCHORED)
-            own = self.mated_vectors[part]
-            padded = np.resize(own, (_ANCHORED, own.shape[1]))  # small products take other routines
-            self.own[part] = (self.x[part] @ padded.T)[np.arange(len(own)), np.arange(len(own))]
+            mated = self.mated_vectors[part]
+            padded = np.resize(mated, (_ANCHORED, mated.shape[1]))  # small products take other routines
+            self.mated_products[part] = (self.x[part] @ padded.T)[np.arange(len(mated)), np.arange(len(mated))]
         self.mated_vectors = self.mated_vectors[:0]
 
     def parts(self, trials: int) -> list[slice]:
@@ -180,24 +178,24 @@ class NumpyBlock:
         column = self.column[part] = self.mated[part] - first
         self.here[part] = (column >= 0) & (column < products.shape[1])
         (at,) = self.here[part].nonzero()
-        self.own[part.start + at] = products[at, column[at]]
+        self.mated_products[part.start + at] = products[at, column[at]]
         products[at, column[at]] = -np.inf
 
     def work(self, products: FloatArray, group: slice, flags: ComparisonCounter) -> None:
         """Compare, count and sum a group of rows of the products, which are overwritten."""
         # few and small calls: while a thread is between two of them, others may wait for the interpreter
-        own, leader = self.own[group, None], self.leader[group]
+        mated, leader = self.mated_products[group, None], self.leader[group]
         products.argmax(axis=1, out=leader)
         top = self.top[group] = products[flags.lines[: len(products)], leader]
-        (behind,) = (top >= own[:, 0]).nonzero()
+        (behind,) = (top >= mated[:, 0]).nonzero()
         if 2 * len(behind) > len(products):
-            self.greater[group] += flags.count(np.greater, products, own)
-            self.equal[group] += flags.count(np.equal, products, own, rare=True)
+            self.greater[group] += flags.count(np.greater, products, mated)
+            self.equal[group] += flags.count(np.equal, products, mated, rare=True)
         elif len(behind):
             # only rows whose true identity is not ahead have anything to count
             rows = group.start + behind
-            self.greater[rows] += flags.count(np.greater, products[behind], own[behind])
-            self.equal[rows] += flags.count(np.equal, products[behind], own[behind], rare=True)
+            self.greater[rows] += flags.count(np.greater, products[behind], mated[behind])
+            self.equal[rows] += flags.count(np.equal, products[behind], mated[behind], rare=True)
         if self.limit is not None and (top > self.limit[group]).any():
             self.fires[group] += flags.count(np.greater, products, self.limit[group, None])
         if not self.folded or top.max() > _SAFE[products.dtype.itemsize]:
@@ -223,7 +221,7 @@ class NumpyBlock:
         products[at] = -np.inf
 
     def end(self, part: slice, first: int) -> None:
-        """Merge what the groups of a panel found."""
+        """Merge the results of the groups of a panel."""
         better = part.start + (self.top[part] > self.best[part]).nonzero()[0]
         self.best[better] = self.top[better]
         self.best_at[better] = self.leader[better] + first
@@ -232,23 +230,18 @@ class NumpyBlock:
         self.log_others[part] = np.logaddexp(self.log_others[part], log_sums)
 
     def finish(self) -> TrialEvidence:
-        """Results, once all panels are in."""
-        fires = None
-        if self.limit is not None:
-            fires = self.fires + (self.own > self.limit)  # the true identity was taken out above
-        terms = self.terms
-        return finish(
-            self.plan,
-            self.indices,
-            terms,
-            log_others=self.log_others - terms.slope * terms.mean,
+        """Return the evidence, once all panels are in."""
+        others = OtherIdentities(
+            log_sum=self.log_others - self.terms.slope * self.terms.mean,
             greater=self.greater,
             equal=self.equal,
             best=self.best / self.scale,
             best_at=self.best_at,
-            fires=fires,
-            rounded=self.own / self.scale if self.plan.dtype == np.float32 else None,
+            # the true identity was taken out above
+            fires=None if self.limit is None else self.fires + (self.mated_products > self.limit),
+            rounded=self.mated_products / self.scale if self.plan.dtype == np.float32 else None,
         )
+        return finish(self.plan, self.indices, self.terms, others)
 
 
 class ComparisonCounter:
@@ -264,7 +257,7 @@ class ComparisonCounter:
         self.runs = -(-columns // (8 * self._WORDS))
         self.padded = np.zeros((rows, 8 * self._WORDS * self.runs), bool)
         self.used = self.padded[:, :columns]
-        self.words = self.padded.view(np.uint64).reshape(rows * self.runs, self._WORDS)
+        self.packed = self.padded.view(np.uint64).reshape(rows * self.runs, self._WORDS)
         self.lines = np.arange(rows)
 
     def count(
@@ -275,22 +268,22 @@ class ComparisonCounter:
         compare(products, limit, out=self.used[:rows])
         if rare and not self.padded[:rows].any():
             return 0
-        words = np.add.reduce(self.words[: rows * self.runs], axis=1)
-        sums: IntArray = np.add.reduce(words.view(np.uint8).reshape(rows, 8 * self.runs), axis=1, dtype=np.int64)
+        packed = np.add.reduce(self.packed[: rows * self.runs], axis=1)
+        sums: IntArray = np.add.reduce(packed.view(np.uint8).reshape(rows, 8 * self.runs), axis=1, dtype=np.int64)
         return sums
 
 
 @register
 class NumpyEngine(LocalEngine):
-    """Works everywhere; what a scoring function needs it hands on to whole rows."""
+    """Works everywhere; searches with a scoring function are passed on to whole rows."""
 
     name = "numpy"
     functions = True
 
     def priority(self, requirements: Requirements) -> int:  # noqa: ARG002
-        """Behind everything that is made for the search at hand."""
+        """Return a low priority: engines made for the search at hand are faster."""
         return 10
 
-    def linker(self, plan: SearchPlan, request: EngineSettings) -> Linker:
-        """Works out runs of trials of a plan."""
-        return NumpyLinker(plan, threads=request.threads) if plan.function is None else WholeRowLinker(plan)
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+        """Return the linker of one search."""
+        return NumpyLinker(plan, threads=settings.threads) if plan.function is None else WholeRowLinker(plan)

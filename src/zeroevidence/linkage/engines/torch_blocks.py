@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,27 @@ import numpy as np
 from zeroevidence._typing import IntArray
 from zeroevidence.linkage.engines.engine import EngineSettings, Linker, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments, sampled_centre
-from zeroevidence.linkage.evidence.plan import RowTerms, SearchPlan, finish, row_terms
+from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.row_terms import (
+    TERMS,
+    OtherIdentities,
+    RowTerms,
+    calibrated_slope,
+    finish,
+    row_terms,
+)
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 from zeroevidence.linkage.gpu.staging import DeviceVectors, load_torch, parts, pick_device, room, sent, upload
 from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.optional import present
 
 _PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # products held at once
-TERMS = ("offset", "score", "mean", "deviation", "slope", "doubtful")
 _ROWS = {"cpu": 512, "cuda": 16384}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceMoments(EnrolmentMoments):
-    """Moments with the enrolment they were taken from, which the first engine that asks takes over."""
+    """Moments with the enrolment vectors on their device, which the first linker that asks takes over."""
 
     held: list[DeviceVectors]
 
@@ -36,7 +43,7 @@ class DeviceMoments(EnrolmentMoments):
 
 
 def torch_moments(enrol: VectorSet, device: str | None = None) -> DeviceMoments:
-    """The moments of the enrolment vectors, worked out on the device."""
+    """Moments of the enrolment vectors, computed on the device."""
     torch = load_torch()
     where = pick_device(device)
     centre = sampled_centre(enrol)
@@ -59,7 +66,7 @@ def torch_moments(enrol: VectorSet, device: str | None = None) -> DeviceMoments:
 
 
 class TorchLinker:
-    """Works out runs of trials of one plan on one device."""
+    """Computes runs of trials of one search on one device."""
 
     def __init__(self, plan: SearchPlan, *, device: str | None = None) -> None:
         torch = load_torch()
@@ -77,7 +84,7 @@ class TorchLinker:
         self.block_columns = max(1, _PRODUCTS.get(kind, 1 << 22) // self.block_rows)
 
     def rows(self, rows: IntArray) -> TrialEvidence:
-        """Results of some trials."""
+        """Return the evidence of some trials."""
         blocks = [
             TorchBlock(self, rows[start : start + self.block_rows]) for start in range(0, len(rows), self.block_rows)
         ]
@@ -114,29 +121,29 @@ class TorchLinker:
         """A run of enrolment vectors as the products take them."""
         return (self.enrol.read(slice(start, stop))[0] - self.centre).to(self.dtype)
 
-    def terms_of(self, x: Any, own: Any, weight: Any) -> RowTerms:
-        """Closed-form terms of trials by their vectors and the centred ones of their true identities, all here."""
+    def terms_of(self, x: Any, mated: Any, weight: Any) -> RowTerms:
+        """Closed-form terms from the vectors of trials and the centred ones of their true identities, on the device."""
         plan = self.plan
         assert plan.moments is not None
         torch = load_torch()
         square, variance = (x * x).sum(1), ((x @ self.covariance) * x).sum(1)
         mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.ddof, torch)
-        offset, score = x @ self.centre, (x * own).sum(1)
-        return RowTerms.of(plan, weight, offset, score, mean, deviation, doubtful=doubtful, xp=torch)
+        offset, score = x @ self.centre, (x * mated).sum(1)
+        return RowTerms(offset, score, mean, deviation, calibrated_slope(plan, weight, deviation, torch), doubtful)
 
     def terms(self, rows: IntArray) -> tuple[RowTerms, Any, Any]:
-        """Closed-form terms of some trials on the host; their vectors and those of their true identities here."""
+        """Closed-form terms of trials on the host; their vectors and those of their true identities on the device."""
         plan = self.plan
         x = upload(plan.trial, rows, self.device)
-        own = self.enrol.take(sent(plan.mated[rows], self.device)) - self.centre
-        here = self.terms_of(x, own, sent(plan.weight[rows], self.device))
-        terms = replace(here, **{name: _host(getattr(here, name)) for name in TERMS})
+        mated = self.enrol.take(sent(plan.mated[rows], self.device)) - self.centre
+        here = self.terms_of(x, mated, sent(plan.weight[rows], self.device))
+        terms = RowTerms(*(_host(getattr(here, name)) for name in TERMS))
         spoilt = np.flatnonzero(terms.doubtful)
         if len(spoilt):
-            careful = row_terms(plan, rows[spoilt])
+            careful, _, _ = row_terms(plan, rows[spoilt])
             for name in ("mean", "deviation", "slope"):
                 getattr(terms, name)[spoilt] = getattr(careful, name)
-        return terms, x, own
+        return terms, x, mated
 
 
 def _host(tensor: Any) -> Any:
@@ -144,18 +151,18 @@ def _host(tensor: Any) -> Any:
 
 
 class TorchBlock:
-    """What is known so far about a block of trials."""
+    """Sums and counts so far of a block of trials."""
 
     def __init__(self, linker: TorchLinker, rows: IntArray) -> None:
         torch = load_torch()
         plan, where, dtype = linker.plan, linker.device, linker.dtype
         self.plan, self.indices = plan, rows
-        self.terms, x, own = linker.terms(rows)
+        self.terms, x, mated = linker.terms(rows)
         self.x = x.to(dtype)
         self.mated = torch.from_numpy(plan.mated[rows]).to(where)
         # by the routine that multiplies the panels, so that ties are seen; small products take another
-        many = own.to(dtype).repeat(-(-128 // len(rows)), 1)
-        self.own = (self.x @ many.T).diagonal().clone()
+        many = mated.to(dtype).repeat(-(-128 // len(rows)), 1)
+        self.mated_products = (self.x @ many.T).diagonal().clone()
         self.power = torch.from_numpy(self.terms.slope / LN2).to(where, dtype)
         limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
         self.limit = None if limit is None else torch.from_numpy(limit).to(where, dtype)
@@ -170,15 +177,16 @@ class TorchBlock:
         column = self.mated - first
         here = torch.nonzero((column >= 0) & (column < len(panel)))[:, 0]
         at = here, column[here]
-        self.own[here] = products[at] if len(panel) == self.plan.identities else self.own[here]
+        if len(panel) == self.plan.identities:
+            self.mated_products[here] = products[at]
         products[at] = -torch.inf
         top, leader = products.max(1)
         better = top > self.best
         self.best_at = torch.where(better, leader + first, self.best_at)
         self.best = torch.where(better, top, self.best)
-        own = self.own[:, None]
-        self.greater += (products > own).sum(1)
-        self.equal += (products == own).sum(1)
+        mated = self.mated_products[:, None]
+        self.greater += (products > mated).sum(1)
+        self.equal += (products == mated).sum(1)
         if self.limit is not None:
             self.fires += (products > self.limit[:, None]).sum(1)
         products[at] = 0.0
@@ -192,24 +200,21 @@ class TorchBlock:
         self.log_others = torch.logaddexp(self.log_others, sums)
 
     def finish(self) -> TrialEvidence:
-        """Results, once all panels are in."""
-        fires = None if self.limit is None else _host(self.fires + (self.own > self.limit))
-        return finish(
-            self.plan,
-            self.indices,
-            self.terms,
-            log_others=_host(self.log_others) - self.terms.slope * self.terms.mean,
+        """Return the evidence, once all panels are in."""
+        others = OtherIdentities(
+            log_sum=_host(self.log_others) - self.terms.slope * self.terms.mean,
             greater=_host(self.greater),
             equal=_host(self.equal),
             best=_host(self.best.double()),
             best_at=_host(self.best_at),
-            fires=fires,
-            rounded=_host(self.own.double()) if self.plan.dtype == np.float32 else None,
+            fires=None if self.limit is None else _host(self.fires + (self.mated_products > self.limit)),
+            rounded=_host(self.mated_products.double()) if self.plan.dtype == np.float32 else None,
         )
+        return finish(self.plan, self.indices, self.terms, others)
 
 
 def cuda_present() -> bool:
-    """Whether torch finds a CUDA device; it takes seconds to import only to say that there is not even a driver."""
+    """Return whether torch finds a CUDA device; without a driver torch is not imported, which takes seconds."""
     return present("torch") and _cuda_driver() and bool(load_torch().cuda.is_available())
 
 
@@ -250,17 +255,17 @@ class TorchEngine(LocalEngine):
     extra = "torch"
 
     def priority(self, requirements: Requirements) -> int:
-        """Only a GPU makes it faster than NumPy, and only in single precision."""
+        """Return a priority above NumPy's where there is a GPU and single precision is enough."""
         return 30 if not requirements.double and cuda_present() else 0
 
-    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments:
-        """Worked out on the device."""
-        return torch_moments(enrol, request.device)
+    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments:
+        """Moments of the enrolment, computed on the device."""
+        return torch_moments(enrol, settings.device)
 
-    def device_rate(self, dim: int, request: EngineSettings) -> float | None:
-        """That of a 16-bit product where there is a GPU."""
-        return product_rate(dim, request.device)
+    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:
+        """Rate of a 16-bit product where there is a GPU."""
+        return product_rate(dim, settings.device)
 
-    def linker(self, plan: SearchPlan, request: EngineSettings) -> Linker:
-        """Works out runs of trials of a plan."""
-        return TorchLinker(plan, device=request.device)
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+        """Return the linker of one search."""
+        return TorchLinker(plan, device=settings.device)

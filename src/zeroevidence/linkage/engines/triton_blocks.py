@@ -1,24 +1,25 @@
 """Engine `triton`: the fused kernels on a CUDA device, 16-bit inputs and 32-bit sums.
 
-Vectors are centred and scaled before they are rounded; row mean, deviation and the true identity's score are worked
-out in double precision, so that only the sum over the others and the counts see 16-bit inputs.
+Vectors are centred and scaled before they are rounded; row mean, deviation and the true identity's score are computed
+in double precision, so that only the sum over the others and the counts use 16-bit inputs.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
-from zeroevidence.linkage.engines.torch_blocks import TERMS, TorchLinker, cuda_present, product_rate, torch_moments
+from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, Runs, register
+from zeroevidence.linkage.engines.torch_blocks import TorchLinker, cuda_present, product_rate, torch_moments
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
-from zeroevidence.linkage.evidence.plan import RowTerms, SearchPlan, finish
+from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.row_terms import TERMS, OtherIdentities, RowTerms, finish
 from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, LN2, TrialEvidence
 from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
 from zeroevidence.linkage.gpu.staging import doubled, fetched, load_torch, on_device, parts, sent, staged
@@ -33,7 +34,7 @@ _AHEAD = 2  # runs handed to the device before the results of the first are aske
 
 
 class TritonLinker(TorchLinker):
-    """Works out runs of trials of one plan on one CUDA device."""
+    """Computes runs of trials of one search on one CUDA device."""
 
     def __init__(
         self, plan: SearchPlan, *, device: str | None = None, kernel: Kernel | None = None, half: bool = True
@@ -75,25 +76,23 @@ class TritonLinker(TorchLinker):
             padded[part, : self.plan.enrol.dim] = (block - self.centre) / self.scale
         return padded
 
-    def count_copies(self, panel: Any, first: int, count: int, wanted: Any) -> Any:
-        """How many of a panel's vectors have the marks of these."""
+    def count_copies(self, panel: Any, first: int, count: int, mated_marks: Any) -> Any:
+        """Return how many of a panel's vectors have each of these marks."""
         torch = load_torch()
         marks = self._marks.get(first)
         if marks is None:
             marks = torch.sort(marks_of(panel[:count]))[0]
             if first in self._kept:
                 self._marks[first] = marks
-        return torch.searchsorted(marks, wanted, right=True) - torch.searchsorted(marks, wanted)
+        return torch.searchsorted(marks, mated_marks, right=True) - torch.searchsorted(marks, mated_marks)
 
     def rows(self, rows: IntArray) -> TrialEvidence:
-        """Results of some trials."""
-        step = _RUN_TRIALS
-        return TrialEvidence.join(
-            [part for _, part in self.stream([rows[at : at + step] for at in range(0, len(rows), step)])]
-        )
+        """Return the evidence of some trials."""
+        runs = [rows[at : at + _RUN_TRIALS] for at in range(0, len(rows), _RUN_TRIALS)]
+        return TrialEvidence.join([part for _, part in self.stream(runs)])
 
     def stream(self, runs: Iterable[IntArray]) -> Iterator[tuple[int, TrialEvidence]]:
-        """Results of runs of trials, in their order; the next are sent while the device works on those before."""
+        """Yield the evidence of runs of trials, in their order; the next are sent while the device works."""
         waiting: deque[tuple[int, PendingRun]] = deque()
         for index, rows in enumerate(runs):
             waiting.append((index, self._begin(rows)))
@@ -109,8 +108,8 @@ class TritonLinker(TorchLinker):
             block = TritonRows(self, rows)
             state = None
             for first, panel in self.panels():
-                found = block.launch(panel, first, min(self.plan.identities - first, len(panel)))
-                state = found if state is None else block.merged(state, found)
+                part = block.launch(panel, first, min(self.plan.identities - first, len(panel)))
+                state = part if state is None else block.merged(state, part)
             assert state is not None
             return PendingRun(self, rows, block, state)
 
@@ -129,16 +128,16 @@ class TritonRows:
         self.x, self.z = (
             torch.zeros((self.padded, linker.width), dtype=linker.stored, device=device) for _ in range(2)
         )
-        found = []
+        computed = []
         for part in parts(len(rows), linker.width):
             x, good = doubled(raw[self.order[part]], cosine=plan.trial.cosine)
-            own = linker.enrol.take(self.mated[part]) - linker.centre
-            terms = linker.terms_of(x, own, weight[part])
+            mated = linker.enrol.take(self.mated[part]) - linker.centre
+            terms = linker.terms_of(x, mated, weight[part])
             length = torch.linalg.vector_norm(x, dim=1).clamp_min(1e-300)
             self.x[part, : plan.trial.dim] = x / length[:, None]
-            self.z[part, : plan.trial.dim] = own / linker.scale
-            found.append({name: getattr(terms, name) for name in TERMS} | {"length": length, "good": good})
-        self.terms = {name: torch.cat([one[name] for one in found]) for name in found[0]}
+            self.z[part, : plan.trial.dim] = mated / linker.scale
+            computed.append({name: getattr(terms, name) for name in TERMS} | {"length": length, "good": good})
+        self.terms = {name: torch.cat([terms[name] for terms in computed]) for name in computed[0]}
         self.marks = marks_of(self.z)
         # the kernel sees products over |x| and over the longest enrolment vector, at most one
         self.unscale = self.terms.pop("length") * linker.scale
@@ -202,7 +201,7 @@ class TritonRows:
 
 
 class PendingRun:
-    """A run of trials that the device is working on, and what becomes of it on the host."""
+    """A run of trials that the device is working on, and its evidence once the device is done."""
 
     def __init__(self, linker: TritonLinker, rows: IntArray, block: TritonRows, state: dict[str, Any]) -> None:
         torch = load_torch()
@@ -214,36 +213,33 @@ class PendingRun:
         back = torch.empty_like(block.order)
         back[block.order] = torch.arange(len(rows), device=linker.device)
         every = state | block.terms
-        self.found = fetched({name: values[: len(rows)][back] for name, values in every.items()})
+        self.arrays = fetched({name: values[: len(rows)][back] for name, values in every.items()})
         self.done = None
         if linker.device.type == "cuda":
             self.done = torch.cuda.Event()
             self.done.record()
 
     def result(self) -> TrialEvidence:
-        """Results, once the device is done."""
+        """Return the evidence, once the device is done."""
         if self.done is not None:
             self.done.synchronize()
         plan, rows = self.linker.plan, self.rows
-        found = {name: values.numpy() for name, values in self.found.items()}
-        if not found["good"].all():
-            plan.trial.take(rows)  # the careful reader says what is wrong, if anything is
-        none = np.zeros((0, 0))
-        terms = RowTerms(**{name: found[name] for name in TERMS}, x=none, own_vectors=none)
-        result = finish(
-            plan,
-            rows,
-            terms,
-            log_others=found["log_others"] - terms.slope * terms.mean,
-            greater=found["greater"],
-            equal=found["equal"],
-            best=found["best"],
-            best_at=found["leader"],
-            fires=None if plan.threshold is None else found["fires"].astype(np.int64),
-            rounded=None if self.linker.half else found["own"],
+        arrays = {name: values.numpy() for name, values in self.arrays.items()}
+        if not arrays["good"].all():
+            plan.trial.take(rows)  # raises an error that says what is wrong, if anything is
+        terms = RowTerms(*(arrays[name] for name in TERMS))
+        others = OtherIdentities(
+            log_sum=arrays["log_others"] - terms.slope * terms.mean,
+            greater=arrays["greater"],
+            equal=arrays["equal"],
+            best=arrays["best"],
+            best_at=arrays["leader"],
+            fires=None if plan.threshold is None else arrays["fires"].astype(np.int64),
+            rounded=None if self.linker.half else arrays["own"],
         )
-        # row moments that rounding spoilt, or an exponent out of reach of single precision: again, the careful way
-        again = np.flatnonzero(terms.doubtful | ~np.isfinite(found["log_others"]))
+        result = finish(plan, rows, terms, others)
+        # row moments that rounding spoilt, or an exponent out of reach of single precision: again by torch
+        again = np.flatnonzero(terms.doubtful | ~np.isfinite(arrays["log_others"]))
         if len(again):
             careful = TorchLinker(plan, device=str(self.linker.device)).rows(rows[again])
             for name in ARRAYS:
@@ -269,8 +265,8 @@ def marks_of(vectors: Any) -> Any:
     odd = sent(np.random.default_rng(0).integers(-(2**62), 2**62, dim) | 1, vectors.device)
     marks = torch.empty(size, dtype=torch.int64, device=vectors.device)
     for part in parts(size, dim):
-        words = (vectors[part] + 0.0).view(torch.int16 if vectors.element_size() == 2 else torch.int32)
-        marks[part] = (words.long() * odd).sum(1)  # wraps around, as it should
+        digits = (vectors[part] + 0.0).view(torch.int16 if vectors.element_size() == 2 else torch.int32)
+        marks[part] = (digits.long() * odd).sum(1)  # wraps around, as it should
     return marks
 
 
@@ -297,28 +293,26 @@ class TritonEngine(LocalEngine):
     sums = np.float32
 
     def priority(self, requirements: Requirements) -> int:
-        """The fastest wherever it runs and single precision holds the vectors."""
+        """Return the highest priority where there is a CUDA device and single precision holds the vectors."""
         fits = not requirements.double and requirements.dim <= LARGEST_DIM
         return 40 if fits and cuda_present() else 0
 
-    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments:
-        """Worked out on the device."""
-        return torch_moments(enrol, request.device)
+    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments:
+        """Moments of the enrolment, computed on the device."""
+        return torch_moments(enrol, settings.device)
 
     def run_trials(self, dim: int) -> int:  # noqa: ARG002
-        """As many as keep the device busy; what is sent meanwhile is the next run."""
+        """Trials that keep the device busy while the next run is sent."""
         return _RUN_TRIALS
 
-    def device_rate(self, dim: int, request: EngineSettings) -> float | None:
-        """That of a 16-bit product."""
-        return product_rate(dim, request.device)
+    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:
+        """Rate of a 16-bit product."""
+        return product_rate(dim, settings.device)
 
-    def run(
-        self, plan: SearchPlan, runs: Sequence[tuple[int, int]], request: EngineSettings
-    ) -> Iterator[tuple[int, TrialEvidence]]:
-        """Results of runs of trials, in their order, one being sent while the device works on another."""
-        return self.linker(plan, request).stream(np.arange(start, stop) for start, stop in runs)
+    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+        """Yield the evidence of runs of trials, in their order; one is sent while the device works on another."""
+        return self.linker(plan, settings).stream(np.arange(start, stop) for start, stop in runs)
 
-    def linker(self, plan: SearchPlan, request: EngineSettings) -> TritonLinker:
-        """Works out runs of trials of a plan, with 16-bit inputs unless asked for single precision."""
-        return TritonLinker(plan, device=request.device, half=request.dtype != np.float32)
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> TritonLinker:
+        """Return the linker of one search, with 16-bit inputs unless single precision is asked for."""
+        return TritonLinker(plan, device=settings.device, half=settings.dtype != np.float32)

@@ -1,7 +1,7 @@
 """Engine `rows`: whole rows of scores in double precision, a few at a time, for any scoring function.
 
 Where the scoring is not a dot product, mean and deviation of a row need a first pass over its scores, and everything
-else a second; both go over rows that are still in memory.
+else a second, both over rows that are in memory.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
 from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.score_rows import centred, held_rows
+from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 from zeroevidence.linkage.inputs.vectors import VectorSet
 
 
 class WholeRowLinker:
-    """Works out runs of trials of a plan with any scoring."""
+    """Computes runs of trials of one search with any scoring."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
 
     def rows(self, rows: IntArray) -> TrialEvidence:
-        """Results of some trials."""
-        return TrialEvidence.join([self._block(rows[part], scores) for part, scores in held_rows(self.plan, rows)])
+        """Return the evidence of some trials."""
+        return TrialEvidence.join([self._block(rows[part], scores) for part, scores in score_rows(self.plan, rows)])
 
     def _block(self, rows: IntArray, scores: FloatArray) -> TrialEvidence:
         plan = self.plan
         index, mated = np.arange(len(rows)), plan.mated[rows]
-        own = scores[index, mated]
-        greater = (scores > own[:, None]).sum(axis=1)
-        equal = (scores == own[:, None]).sum(axis=1) - 1
+        score = scores[index, mated]
+        greater = (scores > score[:, None]).sum(axis=1)
+        equal = (scores == score[:, None]).sum(axis=1) - 1
         top = scores.argmax(axis=1)
         fires = np.full(len(rows), -1)
         if plan.threshold is not None:
             fires = (scores > plan.threshold[rows][:, None]).sum(axis=1)
         scores[index, mated] = -np.inf
         best = scores.max(axis=1)
-        scores[index, mated] = own
+        scores[index, mated] = score
         mean, deviation = centred(scores, plan.ddof)
         slope = np.where(deviation > 0.0, plan.weight[rows] / np.where(deviation > 0.0, deviation, 1.0), 0.0)
         scores *= slope[:, None]
@@ -47,7 +47,7 @@ class WholeRowLinker:
         log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
         lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
         return TrialEvidence(
-            plan.identities, own, mean, deviation, log_sum + plan.bias[rows], lid, greater, equal, best, top, fires
+            plan.identities, score, mean, deviation, log_sum + plan.bias[rows], lid, greater, equal, best, top, fires
         )
 
 
@@ -61,13 +61,13 @@ class WholeRowEngine(LocalEngine):
     functions = True
 
     def priority(self, requirements: Requirements) -> int:
-        """What a scoring function needs."""
+        """Return a priority above NumPy's for scoring functions."""
         return 20 if requirements.function else 0
 
-    def moments(self, enrol: VectorSet, request: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
-        """None: they follow from the scores."""
+    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
+        """Return None: mean and deviation follow from the scores."""
         return None
 
-    def linker(self, plan: SearchPlan, request: EngineSettings) -> WholeRowLinker:  # noqa: ARG002
-        """Works out runs of trials of a plan."""
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> WholeRowLinker:  # noqa: ARG002
+        """Return the linker of one search."""
         return WholeRowLinker(plan)

@@ -1,4 +1,4 @@
-"""Mean and covariance of the enrolment vectors, and with them mean and deviation of each row of scores."""
+"""Mean and covariance of the enrolment vectors, which give mean and deviation of each row of scores."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EnrolmentMoments:
 
 
 def sampled_centre(enrol: VectorSet) -> FloatArray:
-    """A point of the grid near the mean, from vectors taken at even steps: near is enough."""
+    """Return a point of the grid near the mean of vectors taken at even steps."""
     sample = enrol.take(np.unique(np.linspace(0, enrol.count - 1, _SAMPLE).astype(np.int64)))
     largest = float(np.abs(sample).max())
     step = 2.0 ** np.ceil(np.log2(largest)) * _GRID if largest > 0.0 else 1.0
@@ -62,12 +62,12 @@ def sampled_centre(enrol: VectorSet) -> FloatArray:
 
 
 def enrolment_moments(enrol: VectorSet) -> EnrolmentMoments:
-    """One pass over the enrolment vectors, by threads over runs of blocks that are added up in their order."""
+    """Moments by one pass over the enrolment vectors: threads take runs of blocks, added up in their order."""
     centre = sampled_centre(enrol)
     blocks = list(enrol.blocks(max(64, _BLOCK_BYTES // (8 * enrol.dim))))
     runs = [blocks[at::_RUNS] for at in range(min(_RUNS, len(blocks)))]
 
-    def added(run: Sequence[tuple[int, int]]) -> tuple[FloatArray, FloatArray, float]:
+    def sums(run: Sequence[tuple[int, int]]) -> tuple[FloatArray, FloatArray, float]:
         first, second, longest = np.zeros(enrol.dim), np.zeros((enrol.dim, enrol.dim)), 0.0
         for start, stop in run:
             block = enrol.read(start, stop)
@@ -78,7 +78,7 @@ def enrolment_moments(enrol: VectorSet) -> EnrolmentMoments:
         return first, second, longest
 
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        parts = list(pool.map(added, runs))
+        parts = list(pool.map(sums, runs))
     mean = np.sum([part[0] for part in parts], axis=0) / enrol.count
     second = np.sum([part[1] for part in parts], axis=0) / enrol.count
     longest = float(np.sqrt(max(part[2] for part in parts)))

@@ -1,4 +1,4 @@
-"""Rows of scores held whole, a few at a time: for any scoring function, and for fitting a calibration."""
+"""Whole rows of scores, a few at a time: for any scoring function, and for fitting a calibration."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.plan import SearchPlan
 
-_HELD = 1 << 22  # scores
+_MOST_SCORES = 1 << 22  # in memory at once
 
 
-def held_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Scores of some trials against every identity, in double precision, a few rows at a time."""
-    step = max(1, min(256, _HELD // plan.identities))
+def score_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield the scores of some trials against every identity, in double precision, a few rows at a time."""
+    step = max(1, min(256, _MOST_SCORES // plan.identities))
     for start in range(0, len(rows), step):
         part = slice(start, min(len(rows), start + step))
         x = plan.trial.take(rows[part])
         scores = np.empty((len(x), plan.identities))
         for first, stop in plan.enrol.blocks():
             y = plan.enrol.read(first, stop)
-            scores[:, first:stop] = x @ y.T if plan.function is None else _called(plan, x, y)
+            scores[:, first:stop] = x @ y.T if plan.function is None else _call_function(plan, x, y)
         if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
             at, column = np.argwhere(~np.isfinite(scores))[0]
             raise InputError(
@@ -32,7 +32,7 @@ def held_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatAr
         yield part, scores
 
 
-def _called(plan: SearchPlan, x: FloatArray, y: FloatArray) -> FloatArray:
+def _call_function(plan: SearchPlan, x: FloatArray, y: FloatArray) -> FloatArray:
     assert plan.function is not None
     scores = np.asarray(plan.function(x, y), dtype=np.float64)
     if scores.shape != (len(x), len(y)):

@@ -1,4 +1,4 @@
-"""Summaries that add up: of blocks, of machines, of days."""
+"""Summaries of searches that add up over blocks and machines."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 
+_SUMS = ("sum_positive", "sum_negative", "top1")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkSummary:
-    """What many trials disclose, in a space that does not grow with their number beyond the ranks that occur.
+    """Disclosure of many trials; its size grows with the number of distinct ranks, not of trials.
 
     Examples
     --------
     >>> from zeroevidence.linkage import link
     >>> people = np.eye(3)
     >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
-    >>> found = link(trials, people, [0, 1, 2], weight=2.0)
-    >>> parts = [LinkSummary.of(found.take(slice(0, 2))), LinkSummary.of(found.take(slice(2, 3)))]
+    >>> result = link(trials, people, [0, 1, 2], weight=2.0)
+    >>> parts = [LinkSummary.of(result.take(slice(0, 2))), LinkSummary.of(result.take(slice(2, 3)))]
     >>> both = LinkSummary.merge(parts)
     >>> both.trials, both.linked, round(both.alid, 2), both.gamma().round(2).tolist()
     (3, 2, -0.85, [0.67, 0.0, 0.33])
@@ -68,18 +70,10 @@ class LinkSummary:
         ranks, place = np.unique(np.concatenate([part.ranks for part in parts]), axis=0, return_inverse=True)
         counts = np.zeros(len(ranks), np.int64)
         np.add.at(counts, place.ravel(), np.concatenate([part.counts for part in parts]))
-        return LinkSummary(
-            identities=parts[0].identities,
-            trials=sum(part.trials for part in parts),
-            positive=sum(part.positive for part in parts),
-            sum_positive=float(np.sum([part.sum_positive for part in parts])),
-            sum_negative=float(np.sum([part.sum_negative for part in parts])),
-            lid_max=max(part.lid_max for part in parts),
-            top1=float(np.sum([part.top1 for part in parts])),
-            linked=sum(part.linked for part in parts),
-            ranks=ranks,
-            counts=counts,
-        )
+        whole_numbers = {name: sum(getattr(part, name) for part in parts) for name in ("trials", "positive", "linked")}
+        sums = {name: float(np.sum([getattr(part, name) for part in parts])) for name in _SUMS}
+        highest = max(part.lid_max for part in parts)
+        return LinkSummary(parts[0].identities, lid_max=highest, ranks=ranks, counts=counts, **whole_numbers, **sums)
 
     @property
     def alid(self) -> float:
@@ -88,12 +82,12 @@ class LinkSummary:
 
     @property
     def pdr(self) -> float:
-        """Share of trials that disclose something."""
+        """Share of trials with positive disclosure."""
         return self.positive / self.trials
 
     @property
     def lid_pos(self) -> float:
-        """Mean over trials that disclose something, 0 without any."""
+        """Mean over trials with positive disclosure, 0 without any."""
         return self.sum_positive / self.positive if self.positive else 0.0
 
     @property

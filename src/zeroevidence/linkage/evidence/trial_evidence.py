@@ -1,4 +1,4 @@
-"""What a search by embeddings yields for each trial."""
+"""Evidence of trials in a search by embeddings."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ class TrialEvidence:
         return RowEvidence(self.lid, self.greater, self.equal, self.identities)
 
     def take(self, rows: IntArray | slice) -> TrialEvidence:
-        """Some of the trials."""
+        """Return the evidence of some of the trials."""
         return TrialEvidence(self.identities, **{name: getattr(self, name)[rows] for name in ARRAYS})
 
     @staticmethod
     def blank(identities: int, trials: int) -> TrialEvidence:
-        """Room for results, to be filled by `put`."""
+        """Return empty arrays, to be filled by `put`."""
         arrays: dict[str, Any] = {
             name: np.empty(trials, np.int64 if name in INTEGERS else np.float64) for name in ARRAYS
         }
         return TrialEvidence(identities, **arrays)
 
     def put(self, start: int, part: TrialEvidence) -> None:
-        """Fill in the results of a run of trials from `start` on."""
+        """Fill in the evidence of a run of trials from `start` on."""
         for name in ARRAYS:
             getattr(self, name)[start : start + len(part)] = getattr(part, name)
 
     @staticmethod
     def join(parts: Sequence[TrialEvidence]) -> TrialEvidence:
-        """Trials of several parts, one after the other."""
+        """Return the trials of several parts, one after the other."""
         return TrialEvidence(
             parts[0].identities, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
         )
 
 
-ARRAYS = tuple(one.name for one in fields(TrialEvidence) if one.name != "identities")
+ARRAYS = tuple(field.name for field in fields(TrialEvidence) if field.name != "identities")
 INTEGERS = ("greater", "equal", "top", "fires")

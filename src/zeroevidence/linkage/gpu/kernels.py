@@ -1,6 +1,6 @@
-"""The kernels that a search on a GPU may run: in Triton for any of them, in CUDA C++ for Hopper.
+"""Kernels of a search on a GPU: in Triton for any GPU, in CUDA C++ for Hopper.
 
-Both take the same arrays and write the same numbers; `pick_kernel` says which is used.
+Both take the same arrays and write the same numbers; `pick_kernel` chooses one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHARED_BYTES = 226 * 1024  # a block of a Hopper GPU may have 227 KB
 
 @dataclass(frozen=True, slots=True)
 class KernelArguments:
-    """What a kernel reads and writes, all of it on the device."""
+    """Arrays that a kernel reads and writes, on the device, and the number of identities."""
 
     x: Any  # trials, sorted by true identity, padded to whole blocks
     y: Any  # identities, padded to whole tiles
@@ -48,13 +48,13 @@ class Kernel(Protocol):
     columns: int  # identities of a tile
     width: int  # entries of a vector, the last ones zero
 
-    def launch(self, work: KernelArguments) -> None:
+    def launch(self, arguments: KernelArguments) -> None:
         """Start it on the current device."""
 
 
 @dataclass(frozen=True, slots=True)
 class TritonTile:
-    """Shape of the work of one program in Triton."""
+    """Shape of the tile that one Triton program computes."""
 
     rows: int
     columns: int
@@ -65,7 +65,7 @@ class TritonTile:
 
 
 def best_tile(width: int, *, half: bool = True) -> TritonTile:
-    """The fastest of those that `benchmarks/link_gpu.py --tune` tried on an H200."""
+    """Return the fastest of the shapes that `benchmarks/link_gpu.py --tune` tried on an H200."""
     if not half:
         return TritonTile(64, 64, 4, 2)
     if width <= 192:
@@ -83,24 +83,25 @@ class TritonKernel:
         self.fires, self.tile = fires, tile or best_tile(self.width, half=half)
         self.rows, self.columns = self.tile.rows, self.tile.columns
 
-    def launch(self, work: KernelArguments) -> None:
+    def launch(self, arguments: KernelArguments) -> None:
         """Start it on the current device."""
         from zeroevidence.linkage.gpu.triton_kernel import PIECE, link_kernel
 
-        tile, source, descriptor = self.tile, work.y, _descriptor()
+        tile, source, descriptor = self.tile, arguments.y, _descriptor()
         copies = tile.copies and descriptor is not None
         if copies:
-            source = descriptor.from_tensor(work.y, [tile.columns, PIECE])
-        arrays = {f"{field.name}_at": getattr(work, field.name) for field in fields(work) if field.name != "identities"}
-        link_kernel[(len(work.x) // tile.rows,)](
-            **(arrays | {"y_at": source}), N=work.identities, D=self.width, K=PIECE, BM=tile.rows, BN=tile.columns,
+            source = descriptor.from_tensor(arguments.y, [tile.columns, PIECE])
+        names = [field.name for field in fields(arguments) if field.name != "identities"]
+        arrays = {f"{name}_at": getattr(arguments, name) for name in names}
+        link_kernel[(len(arguments.x) // tile.rows,)](
+            **(arrays | {"y_at": source}), N=arguments.identities, D=self.width, K=PIECE, BM=tile.rows, BN=tile.columns,
             FIRES=self.fires, STAGES=tile.stages, TMA=copies, HELD=tile.held, P="tf32x3", num_warps=tile.warps,
         )  # fmt: skip
 
 
 @cache
 def _descriptor() -> Any:
-    """How Triton tells the copy engine where to find tiles; versions before 3.4 cannot."""
+    """Return Triton's class of tensor descriptors for the copy engine; None in versions before 3.4."""
     try:
         return importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
     except ImportError:
@@ -115,11 +116,11 @@ class HopperKernel:
     def __init__(self, width: int, function: CudaFunction) -> None:
         self.width, self.function = width, function
 
-    def launch(self, work: KernelArguments) -> None:
+    def launch(self, arguments: KernelArguments) -> None:
         """Start it on the current device."""
-        maps = [tensor_map(vectors, self.columns, self.piece) for vectors in (work.y, work.z)]
-        rest = [getattr(work, field.name) for field in fields(work) if field.name not in ("x", "y", "z")]
-        self.function.launch(len(work.x) // self.rows, [*maps, work.x, *rest])
+        maps = [tensor_map(vectors, self.columns, self.piece) for vectors in (arguments.y, arguments.z)]
+        rest = [getattr(arguments, field.name) for field in fields(arguments) if field.name not in ("x", "y", "z")]
+        self.function.launch(len(arguments.x) // self.rows, [*maps, arguments.x, *rest])
 
 
 def hopper_width(dim: int) -> int:
@@ -129,18 +130,18 @@ def hopper_width(dim: int) -> int:
 
 
 def hopper_options(width: int, *, fires: bool) -> list[str]:
-    """What the compiler is told."""
+    """Return the options of the compiler."""
     return ["--gpu-architecture=sm_90a", f"-DD={width}", f"-DFIRES={int(fires)}", f"-DSHARED_BYTES={_SHARED_BYTES}"]
 
 
 def hopper_source() -> str:
-    """The kernel's text."""
+    """Return the source of the kernel."""
     return Path(__file__).with_name("hopper_kernel.cu").read_text(encoding="utf-8")
 
 
 @cache
 def _hopper_function(width: int, fires: bool, device: Any) -> CudaFunction | None:
-    """The compiled kernel; None, and a warning, where it cannot be had."""
+    """Return the compiled kernel; None, with a warning, where it is unavailable."""
     try:
         code = compiled(hopper_source(), hopper_options(width, fires=fires))
         with on_device(device):
@@ -152,13 +153,13 @@ def _hopper_function(width: int, fires: bool, device: Any) -> CudaFunction | Non
 
 def _is_hopper(device: Any) -> bool:
     torch = load_torch()
-    if device.type != "cuda" or torch.version.cuda is None:  # other makers' GPUs count their capabilities differently
+    if device.type != "cuda" or torch.version.cuda is None:  # other makers' GPUs number their capabilities differently
         return False
     return bool(torch.cuda.get_device_capability(device) == _HOPPER)
 
 
 def pick_kernel(dim: int, device: Any, *, fires: bool, half: bool) -> Kernel:
-    """The fastest kernel that runs on a device."""
+    """Return the fastest kernel that runs on a device."""
     if half and _is_hopper(device):
         width = hopper_width(dim)
         function = _hopper_function(width, fires, device)

@@ -1,4 +1,4 @@
-"""Vectors on a device: sent there once, as they are stored, and checked and brought to double precision there.
+"""Vectors on a device: sent once, as they are stored, then checked and brought to double precision there.
 
 Threads copy blocks of the host's array, which may be memory-mapped, into page-locked buffers, from which the copy
 engine of the device fetches them while the device works on something else.
@@ -27,19 +27,19 @@ _KEPT_BYTES = 1 << 28  # of the host's, where that is the device
 
 
 def load_torch() -> Any:
-    """The torch module."""
+    """Import torch."""
     return optional("torch", "torch", "the engine torch")
 
 
 def pick_device(device: str | None) -> Any:
-    """The device named, else a GPU if there is one."""
+    """Return the device of that name, by default a GPU if there is one."""
     torch = load_torch()
-    found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return torch.device("cuda", torch.cuda.current_device()) if found == torch.device("cuda") else found
+    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return torch.device("cuda", torch.cuda.current_device()) if chosen == torch.device("cuda") else chosen
 
 
 def on_device(device: Any) -> AbstractContextManager[object]:
-    """Make a GPU the one that kernels are launched on."""
+    """Make a GPU the current device, on which kernels are launched, for a block of code."""
     context: AbstractContextManager[object] = (
         load_torch().cuda.device(device) if device.type == "cuda" else nullcontext()
     )
@@ -52,7 +52,7 @@ def _copy_stream(device: Any) -> Any:
 
 
 def staged(vectors: FloatArray, device: Any) -> Any:
-    """Vectors on the device as they are stored; copies may still be under way, which work on the device waits for."""
+    """Return vectors on the device as they are stored; work on the device waits for copies that are under way."""
     torch = load_torch()
     name = vectors.dtype.name if vectors.dtype.name in _STORED else "float64"
     if device.type != "cuda":
@@ -83,14 +83,14 @@ def staged(vectors: FloatArray, device: Any) -> Any:
 
 
 def sent(array: Any, device: Any) -> Any:
-    """A small array on the device, without waiting for what the device is doing."""
+    """Return a small array on the device, without waiting for the device."""
     torch = load_torch()
     tensor = torch.from_numpy(np.ascontiguousarray(array))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def fetched(tensors: dict[str, Any]) -> dict[str, Any]:
-    """Tensors on the host once the device is done with them; synchronise before they are read."""
+    """Return tensors on the host; synchronise with the device before they are read."""
     torch = load_torch()
 
     def fetch(tensor: Any) -> Any:
@@ -102,7 +102,7 @@ def fetched(tensors: dict[str, Any]) -> dict[str, Any]:
 
 
 def doubled(raw: Any, *, cosine: bool) -> tuple[Any, Any]:
-    """Stored vectors in double precision, for cosine of length one, and which of them are fit for it."""
+    """Return vectors in double precision, for cosine of length one, and which of them are finite and not zero."""
     torch = load_torch()
     x = raw.to(torch.float64)
     good = torch.isfinite(x.sum(1))
@@ -123,14 +123,14 @@ def parts(rows: int, dim: int) -> list[slice]:
 def upload(side: VectorSet, rows: slice | IntArray, device: Any) -> Any:
     """Vectors in double precision on the device, checked and, for cosine, of length one."""
     x, good = doubled(staged(side.vectors[rows], device), cosine=side.cosine)
-    if not bool(good.all()):  # the careful reader says what is wrong, if anything is
+    if not bool(good.all()):  # raises an error that says what is wrong, if anything is
         checked = side.read(rows.start, rows.stop) if isinstance(rows, slice) else side.take(rows)
         x = load_torch().from_numpy(checked).to(device)
     return x
 
 
 def room(size: int, device: Any) -> bool:
-    """Whether that many bytes of vectors may stay on the device."""
+    """Return whether that many bytes of vectors may stay on the device."""
     if device.type != "cuda":
         return size <= _KEPT_BYTES
     return bool(size <= _KEPT_SHARE * load_torch().cuda.mem_get_info(device)[1])
@@ -146,7 +146,7 @@ class DeviceVectors:
             self._raw = staged(side.vectors, device)
 
     def fits(self) -> bool:
-        """Whether it pays to keep them there, and leaves room for the work."""
+        """Return whether they may stay on the device and leave room for the computation."""
         if self.device.type != "cuda":
             return False
         itemsize = self.side.vectors.dtype.itemsize if self.side.vectors.dtype.name in _STORED else 8
@@ -163,6 +163,6 @@ class DeviceVectors:
         return doubled(raw, cosine=self.side.cosine)[0]
 
     def check(self) -> None:
-        """Read everything the careful way, which says what is wrong, if anything is."""
+        """Read all vectors on the host, which raises an error that says what is wrong, if anything is."""
         for start, stop in self.side.blocks():
             self.side.read(start, stop)

@@ -1,4 +1,4 @@
-"""Digests of arrays, by which the same data are known again."""
+"""Digests of arrays, which identify the data of a search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK_BYTES = 1 << 24
 def array_digest(*arrays: NDArray[Any] | None) -> str:
     """SHA-256 of arrays with their types and shapes, read in blocks so that memory-mapped ones stay on disk.
 
-    Of an array of several blocks the digests of its blocks count, which threads work out.
+    Of an array of several blocks the digests of its blocks are hashed, which threads compute.
     """
     hasher = hashlib.sha256()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -1,4 +1,4 @@
-"""Embeddings of trials and of the enrolled, put together: who is searched for, and where that person stands."""
+"""Pairing of trials with the enrolled: the row of each trial's speaker among the enrolment vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroevidence.linkage.inputs.scoring import Scoring
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairing:
-    """Both sides of a search, ready to be linked."""
+    """Trials and enrolment of a search."""
 
     trial: Embeddings  # of people who are enrolled
     enrol: Embeddings  # one vector per person
@@ -25,44 +25,44 @@ class Pairing:
 
     @property
     def people(self) -> StrArray:
-        """The enrolled, in the order of their vectors."""
+        """Names of the enrolled, in the order of their vectors."""
         return self.enrol.ids if self.enrol.speakers is None else self.enrol.speakers
 
 
 def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine") -> Pairing:
-    """Find the speaker of each trial among the enrolled; trials of anybody else are left out.
+    """Find the speaker of each trial among the enrolled; trials of other speakers are left out.
 
     Parameters
     ----------
     trial
-        With speakers.
+        Embeddings of the trials, with speakers.
     enrol
-        One person or many vectors each. Of several vectors of a person the mean is taken, for ``cosine`` of vectors
-        that were brought to length one first. Without speakers each identifier is a person.
+        Embeddings of the enrolled. A person with several vectors is represented by their mean, for ``cosine`` after
+        each was brought to length one. Without speakers each identifier is a person.
     scoring
-        With which the search will be done.
+        Scoring of the search.
 
     Examples
     --------
     >>> enrol = Embeddings([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]], speakers=["ada", "bob", "bob"])
     >>> trial = Embeddings([[0.1, 0.9], [0.5, 0.5]], ids=["u1", "u2"], speakers=["bob", "eve"])
-    >>> found = pair(trial, enrol, scoring="dot")
-    >>> found.trial.ids.tolist(), found.mated.tolist(), found.enrol.vectors.tolist(), found.not_enrolled
+    >>> search = pair(trial, enrol, scoring="dot")
+    >>> search.trial.ids.tolist(), search.mated.tolist(), search.enrol.vectors.tolist(), search.not_enrolled
     (['u1'], [1], [[1.0, 0.0], [0.0, 2.0]], 1)
     """
     if trial.speakers is None:
-        raise InputError("speakers are not known; expected whose each trial is, in the file, beside it or in a list")
-    enrol = one_each(enrol, scoring=scoring)
+        raise InputError("trials without speakers; expected the speaker of each, in the file, beside it or in a list")
+    enrol = one_per_person(enrol, scoring=scoring)
     mated = mated_rows(trial, enrol)
-    kept = np.flatnonzero(mated >= 0)
-    if not len(kept):
+    enrolled = np.flatnonzero(mated >= 0)
+    if not len(enrolled):
         raise InputError("no trial has its speaker among the enrolled")
-    left_out = len(trial) - len(kept)
-    return Pairing(trial.take(kept) if left_out else trial, enrol, mated[kept], left_out)
+    left_out = len(trial) - len(enrolled)
+    return Pairing(trial.take(enrolled) if left_out else trial, enrol, mated[enrolled], left_out)
 
 
-def one_each(enrol: Embeddings, *, scoring: Scoring) -> Embeddings:
-    """One vector per enrolled person."""
+def one_per_person(enrol: Embeddings, *, scoring: Scoring) -> Embeddings:
+    """Return one vector per enrolled person."""
     if enrol.speakers is None:
         return Embeddings(enrol.vectors, enrol.ids, enrol.ids)
     if len(set(enrol.speakers.tolist())) == len(enrol):  # many times faster than sorting names
@@ -78,13 +78,13 @@ def read_pairing(
     enrol_ids: str | Path | None = None,
     scoring: Scoring = "cosine",
 ) -> Pairing:
-    """`pair` of two files of embeddings; `trial_ids` and `enrol_ids` list `utterance speaker` where a file does not."""
+    """Pair two files of embeddings; `trial_ids` and `enrol_ids` list `utterance speaker` for files without speakers."""
     # the readers of files need more than NumPy
     from zeroevidence.data.formats.vectors.read import read_embeddings
 
     trials, enrolled = read_embeddings(trial, ids=trial_ids), read_embeddings(enrol, ids=enrol_ids)
     with naming_file(enrol):
-        enrolled = one_each(enrolled, scoring=scoring)
+        enrolled = one_per_person(enrolled, scoring=scoring)
     with naming_file(trial):
         return pair(trials, enrolled, scoring=scoring)
 

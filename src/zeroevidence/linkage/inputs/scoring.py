@@ -1,7 +1,7 @@
 """Scores that are dot products: cosine, plain dot, and two-covariance PLDA through extended vectors.
 
-What is a dot product needs no pass over the pairs to know the mean and deviation of a row: with the mean m and the
-covariance C of the enrolment vectors they are ``x . m`` and ``sqrt(x' C x)``.
+Mean and deviation of a row of dot products need no pass over the pairs: with the mean m and the covariance C of the
+enrolment vectors they are ``x . m`` and ``sqrt(x' C x)``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
 
 ScoreFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
@@ -21,20 +21,20 @@ SCORINGS: tuple[ScoringName, ...] = get_args(ScoringName)
 
 
 def check_scoring(scoring: Scoring) -> Scoring:
-    """Refuse a name that is none of ours."""
+    """Return the scoring; an unknown name is refused."""
     if not callable(scoring) and scoring not in SCORINGS:
         raise UsageError(f"unknown scoring {scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks")
     return scoring
 
 
-def unit(vectors: FloatArray, *, side: str = "vector", first_row: int = 0) -> FloatArray:
-    """Vectors over their lengths, in double precision; a zero vector has no direction and is refused."""
+def unit(vectors: FloatArray, *, side: str, rows: IntArray) -> FloatArray:
+    """Vectors over their lengths, in double precision; a zero vector is refused by the number of its row."""
     x: FloatArray = np.asarray(vectors, dtype=np.float64)
     # scaling by the largest entry first keeps squares of very long or short vectors finite
     largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
     zero = np.flatnonzero(largest[:, 0] == 0.0)
     if len(zero):
-        raise InputError(f"{side} {first_row + int(zero[0])}: a zero vector has no direction; leave it out")
+        raise InputError(f"{side} {rows[zero[0]]}: a zero vector has no direction; leave it out")
     x = x / largest
     length: FloatArray = np.sqrt(np.einsum("ij,ij->i", x, x))
     x /= length[:, None]
@@ -61,10 +61,16 @@ def plda_vectors(
 
     Parameters
     ----------
-    trial, enrol
-        T x d utterance vectors and N x d profiles.
-    mean, between, within
-        The model: mu, B and W.
+    trial
+        T x d vectors of utterances.
+    enrol
+        N x d profiles.
+    mean
+        Mean of the model, mu.
+    between
+        Covariance between speakers, B.
+    within
+        Covariance within speakers, W.
     utterances
         How many utterances each profile averages; the same for all, since a row compares all profiles.
 

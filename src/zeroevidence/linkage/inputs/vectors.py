@@ -1,4 +1,4 @@
-"""One side of a search: vectors in memory, memory-mapped, or at an address, read in checked blocks.
+"""Vectors of one side of a search: in memory, memory-mapped, or at an address, read in checked blocks.
 
 An address is opened where it is used: a task sent to another machine carries the address, not the vectors.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.files.errors import is_file, reading_file
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.inputs.scoring import unit
+from zeroevidence.linkage.inputs.scoring import Scoring, unit
 from zeroevidence.linkage.optional import optional
 
 _BLOCK_BYTES = 1 << 25
@@ -29,7 +29,7 @@ class Address:
     _opened: list[Any] = field(default_factory=list, repr=False, compare=False)
 
     def open(self) -> FloatArray:
-        """The vectors, opened once in each process."""
+        """Return the vectors, which are opened once in each process."""
         if not self._opened:
             self._opened.append(_open(self.location))
         vectors: FloatArray = self._opened[0]
@@ -39,31 +39,29 @@ class Address:
         return Address, (self.location,)
 
 
-Vectors: TypeAlias = FloatArray | Address | str | Path
-
-
 def _open(location: str) -> FloatArray:
     path = location.removeprefix("file://")
-    if "://" not in path and path.endswith(".npy"):
-        if not is_file(path):
-            raise InputError("no such file", path=path)
-        with reading_file(path, "NumPy npy"):
-            mapped: FloatArray = np.load(path, mmap_mode="r", allow_pickle=False)
-        return mapped
-    if "://" in path and path.endswith(".npy"):
+    if not path.endswith(".npy"):
+        # other formats need the readers, and those a table library
+        from zeroevidence.data.formats.vectors.read import read_embeddings
+
+        return read_embeddings(path).vectors
+    vectors: FloatArray
+    if "://" in path:
         fsspec = optional("fsspec", "cluster", f"{path}: reading from an address")
         with reading_file(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
-            fetched: FloatArray = np.load(stream, allow_pickle=False)
-        return fetched
-    # other formats need the readers, and those a table library
-    from zeroevidence.data.formats.vectors.read import read_embeddings
-
-    return read_embeddings(path).vectors
+            vectors = np.load(stream, allow_pickle=False)
+        return vectors
+    if not is_file(path):
+        raise InputError("no such file", path=path)
+    with reading_file(path, "NumPy npy"):
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    return vectors
 
 
 @dataclass(frozen=True, eq=False)
 class VectorSet:
-    """Trials or enrolments, as the engines read them: blocks of finite vectors, of length one for cosine."""
+    """Vectors of trials or enrolments, as the engines read them: blocks of finite vectors, of length one for cosine."""
 
     source: FloatArray | Address
     name: str  # "trial" or "enrolment", for messages
@@ -71,19 +69,19 @@ class VectorSet:
 
     @classmethod
     def of(cls, source: Any, name: str, *, cosine: bool = False) -> VectorSet:
-        """A side from an array, `Embeddings`, a file name or an `Address`."""
+        """Return the vectors of an array, `Embeddings`, a file name or an `Address`."""
         source = source.source if isinstance(source, VectorSet) else getattr(source, "vectors", source)
         if isinstance(source, str | Path):
             source = Address(str(source))
         if not isinstance(source, Address):
             source = np.asanyarray(source)
-        side = cls(source, name, cosine)
-        vectors = side.vectors
+        result = cls(source, name, cosine)
+        vectors = result.vectors
         if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype.kind not in "fiub":
             raise InputError(
                 f"{name} vectors: {vectors.dtype} of shape {vectors.shape}; expected numbers, one vector per row"
             )
-        return side
+        return result
 
     @property
     def vectors(self) -> FloatArray:
@@ -102,7 +100,7 @@ class VectorSet:
 
     @property
     def single(self) -> bool:
-        """Whether single precision holds the values as stored."""
+        """Whether the values are stored in at most single precision."""
         return self.vectors.dtype.kind == "f" and self.vectors.dtype.itemsize <= 4
 
     def read(self, start: int, stop: int) -> FloatArray:
@@ -123,7 +121,7 @@ class VectorSet:
 
     def _checked(self, raw: FloatArray, rows: IntArray) -> FloatArray:
         x = np.array(raw, dtype=np.float64, order="C")
-        # one number per row tells whether any entry is not finite, without a mask of the block
+        # the sum of a row shows whether any entry is not finite, without a mask of the block
         with np.errstate(invalid="ignore", over="ignore"):
             sums = x @ np.ones(x.shape[1])
         if not np.isfinite(sums).all():
@@ -134,10 +132,10 @@ class VectorSet:
                     raise InputError(
                         f"{self.name} {rows[at]}: entry {bad[0]} of its vector is {value}; expected finite"
                     )
-        if not self.cosine:
-            return x
-        try:
-            return unit(x, side=self.name)
-        except InputError:
-            zero = int(rows[np.flatnonzero(~x.any(axis=1))[0]])
-            raise InputError(f"{self.name} {zero}: a zero vector has no direction; leave it out") from None
+        return unit(x, side=self.name, rows=rows) if self.cosine else x
+
+
+def vector_sets(trial: Any, enrol: Any, scoring: Scoring) -> tuple[VectorSet, VectorSet]:
+    """Vectors of both sides of a search."""
+    cosine = scoring == "cosine"
+    return VectorSet.of(trial, "trial", cosine=cosine), VectorSet.of(enrol, "enrolment", cosine=cosine)

@@ -1,8 +1,8 @@
-"""Work that survives a kill: blocks of results on disk, each whole or not there.
+"""Checkpoints of a search: blocks of results on disk, each complete or absent.
 
-A block is written beside its place, flushed to the disk and moved into it. Its header holds the length and a digest of
-the payload, of its name and of the work it belongs to, so that a file that is cut off, damaged or of other work is
-never taken for a block: it is worked out again.
+A block is written to a temporary file, flushed to the disk and renamed. Its header holds the length and a digest of the
+payload, of its name and of the search it belongs to, so that a file that is cut off, damaged or of another search is
+never taken for a block: the block is computed again.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SCHEMA = "zeroevidence/link/1"
 
 
 class Checkpoints:
-    """The blocks of one piece of work, in a folder of its own."""
+    """Blocks of one search, in a folder of their own."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self.folder, self.key = folder, key
 
     def load(self, name: str) -> dict[str, NDArray[Any]] | None:
-        """The arrays of a block, or None where it is missing, cut off, damaged or of other work."""
+        """Return the arrays of a block, None where it is missing, cut off, damaged or of another search."""
         try:
             data = (self.folder / name).read_bytes()
         except OSError:
@@ -48,25 +48,19 @@ class Checkpoints:
             return {array: arrays[array] for array in arrays.files}
 
     def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write a block: a reader finds it whole, or not at all."""
+        """Write a block, atomically."""
         self.folder.mkdir(exist_ok=True)
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **dict(arrays))
         payload = buffer.getvalue()
-        temporary = self.folder / f".{name}.{os.getpid()}"
-        with temporary.open("wb") as stream:
-            stream.write(self._header(name, payload))
-            stream.write(payload)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(self.folder / name)
+        _write_durably(self.folder / name, self._header(name, payload), payload)
 
     def clear(self) -> None:
-        """Forget all blocks."""
+        """Remove all blocks."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Remove what a kill left half-written."""
+        """Remove temporary files that an interruption left."""
         for leftover in self.folder.glob(".*"):
             leftover.unlink(missing_ok=True)
 
@@ -77,7 +71,7 @@ class Checkpoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkFolder:
-    """A folder with one piece of work: its settings, its blocks, and later its results."""
+    """A folder with one search: its settings, its blocks, and later its results."""
 
     folder: Path
     settings: Mapping[str, Any]
@@ -85,7 +79,7 @@ class WorkFolder:
     done: bool  # already, when the folder was opened
 
     def finish(self) -> None:
-        """Say that the results are whole, then forget the blocks."""
+        """Record that the results are complete, then remove the blocks."""
         _write_manifest(self.folder / "manifest.json", self.checkpoints.key, self.settings, done=True)
         self.checkpoints.clear()
 
@@ -93,18 +87,18 @@ class WorkFolder:
 def open_work_folder(
     folder: str | Path, settings: Mapping[str, Any], *, outputs: Sequence[str] = (), overwrite: bool = False
 ) -> WorkFolder:
-    """Begin a piece of work, or go on with it.
+    """Begin a search in a folder, or continue it.
 
     Parameters
     ----------
     folder
-        Where its manifest, its blocks and its results go.
+        Folder of its manifest, blocks and results.
     settings
-        Everything that the results depend on, as JSON has it; other settings are other work.
+        Everything that the results depend on, as JSON has it; other settings are another search.
     outputs
-        Names of result files, which are removed when the work starts over.
+        Names of result files, which are removed when the search starts over.
     overwrite
-        Start over where the folder holds something else, or work that is done.
+        Start over where the folder holds something else, or a search that is done.
 
     Raises
     ------
@@ -117,37 +111,32 @@ def open_work_folder(
     home.mkdir(parents=True, exist_ok=True)
     key = hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()
     checkpoints = Checkpoints(home / "blocks", key)
-    found = _manifest(home / "manifest.json")
-    if found is not None and found.key != key:
+    manifest = _read_manifest(home / "manifest.json")
+    if manifest is not None and manifest.key != key:
         if not overwrite:
-            differing = [name for name in settings if found.settings.get(name) != settings[name]]
+            differing = [name for name in settings if manifest.settings.get(name) != settings[name]]
             raise UsageError(
                 f"{home}: holds a search with other {', '.join(differing) or 'inputs'}; "
                 "overwriting starts over, or name another folder"
             )
-        found = None
-    if found is None:
-        if not overwrite and any(home.iterdir()) and not _only_ours(home):
+        manifest = None
+    if manifest is None:
+        if not overwrite and not all(path.name.startswith(".manifest.json.") for path in home.iterdir()):
             raise UsageError(f"{home}: is not empty; overwriting starts over there, or name another folder")
         for name in outputs:
             (home / name).unlink(missing_ok=True)
         checkpoints.clear()
         _write_manifest(home / "manifest.json", key, settings, done=False)
-    elif found.done and not overwrite:
+    elif manifest.done and not overwrite:
         return WorkFolder(home, settings, checkpoints, done=True)
     if checkpoints.folder.is_dir():
         checkpoints.sweep()
     return WorkFolder(home, settings, checkpoints, done=False)
 
 
-def _only_ours(output: Path) -> bool:
-    """Whether nothing is there but what a kill before the first manifest can leave."""
-    return all(path.name.startswith(".manifest.json.") for path in output.iterdir())
-
-
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """What `manifest.json` holds."""
+    """Content of `manifest.json`."""
 
     schema: str
     key: str
@@ -155,20 +144,25 @@ class _Manifest:
     done: bool
 
 
-def _manifest(path: Path) -> _Manifest | None:
-    """The manifest of a folder, None where it is missing, damaged or of something else: the work then starts over."""
+def _read_manifest(path: Path) -> _Manifest | None:
+    """Return the manifest, None where it is missing, damaged or of something else: the search then starts over."""
     try:
-        found = typed(_Manifest, load_json(path), "manifest")
+        manifest = typed(_Manifest, load_json(path), "manifest")
     except InputError:
         return None
-    return found if found.schema == SCHEMA else None
+    return manifest if manifest.schema == SCHEMA else None
 
 
 def _write_manifest(path: Path, key: str, settings: Mapping[str, Any], *, done: bool) -> None:
     content = asdict(_Manifest(SCHEMA, key, dict(settings), done))
+    _write_durably(path, f"{json.dumps(content, indent=1, sort_keys=True)}\n".encode())
+
+
+def _write_durably(path: Path, *parts: bytes) -> None:
+    """Write a file that is there completely or not at all, even after a loss of power."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as stream:
-        stream.write(json.dumps(content, indent=1, sort_keys=True) + "\n")
+    with temporary.open("wb") as stream:
+        stream.writelines(parts)
         stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(path)

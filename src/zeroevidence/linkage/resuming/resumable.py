@@ -1,6 +1,6 @@
-"""A search that survives a kill: calibration and blocks of trials stay in a folder, and only what is missing is done.
+"""A search that continues after an interruption: calibration and blocks of trials are kept in a folder.
 
-Called again with the same arguments, it goes on where it was.
+Called again with the same arguments, it computes only what is missing.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
-from zeroevidence.linkage.engines.engine import AUTO, EngineName, EngineSettings
+from zeroevidence.linkage.engines.engine import AUTO, EngineName, EngineSettings, Runs
 from zeroevidence.linkage.estimate import estimate
 from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, TrialEvidence
 from zeroevidence.linkage.inputs.digests import array_digest
 from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
 from zeroevidence.linkage.inputs.scoring import ScoringName
-from zeroevidence.linkage.inputs.vectors import VectorSet
 from zeroevidence.linkage.result import Identities, LinkResult
-from zeroevidence.linkage.resuming.checkpoints import Checkpoints, WorkFolder, open_work_folder
-from zeroevidence.linkage.search import SearchJob, engine_for, prepare
+from zeroevidence.linkage.resuming.checkpoints import Checkpoints, open_work_folder
+from zeroevidence.linkage.search import SearchJob, choose_engine, prepare_search
 
 Precision: TypeAlias = Literal[16, 32, 64]
 Ddof: TypeAlias = Literal[0, 1]
@@ -42,11 +42,6 @@ class LinkSettings:
     precision: Precision | None = None  # bits of the products' inputs
     block: int | None = None  # trials between two checkpoints
     seed: int = 0  # of the folds of a cross-fitted calibration
-
-    def request(self, device: str | None, threads: int | None, scheduler: Any) -> EngineSettings:
-        """What is asked of the engine."""
-        dtype = None if self.precision is None else np.dtype(f"float{self.precision}")
-        return EngineSettings(dtype, device, threads, scheduler)
 
 
 _DEFAULTS = LinkSettings()
@@ -68,138 +63,130 @@ def link_resumable(
     progress: Callable[[int, int], None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> LinkResult | None:
-    """Calibrate and link a search in blocks that are kept in a folder; called again, it goes on where it was.
+    """Calibrate and link a search in blocks that are kept in a folder; called again, it continues.
 
     Parameters
     ----------
-    search, development
-        The search, and one among other people to calibrate on, from `pair` or `read_pairing`.
+    search
+        The search, from `pair` or `read_pairing`.
     folder
-        Where manifest and blocks go; it may hold this very search, nothing else.
-    settings, labels
-        What the result depends on, and further words; a folder with others is refused.
-    device, threads, scheduler
-        As in `link`; they may change from call to call.
-    write, outputs
-        Writes results once they are all there, and the names of its files in `folder`. After it the work counts as
-        done and the blocks are removed. Without it the blocks stay, and a further call only reads them.
+        Folder of manifest and blocks; it may hold this very search, nothing else.
+    settings
+        Settings that the result depends on; a folder with other settings is refused.
+    development
+        A search among other people to calibrate on.
+    labels
+        Further settings to store in the manifest, by name.
+    device
+        As in `link`; it may change from call to call, as may `threads` and `scheduler`.
+    threads
+        As in `link`.
+    scheduler
+        As in `link`.
+    write
+        Writes the result once it is complete. After it the search counts as done and the blocks are removed. Without
+        it the blocks stay, and a further call only reads them.
+    outputs
+        Names of the files in `folder` that `write` makes.
     overwrite
-        Start over where the folder holds something else, or work that is done.
-    progress, say
-        Called with the number of blocks done and in all; called with lines for a reader.
+        Start over where the folder holds something else, or a search that is done.
+    progress
+        Called with the number of blocks done and in all.
+    say
+        Called with lines for a reader.
 
     Returns
     -------
     LinkResult | None
-        None where the work was done already.
+        None where the search was done already.
     """
-    request = settings.request(device, threads, scheduler)
-    _check(search, development, settings, request)
-    described = {**asdict(settings), **(labels or {}), **_digests(search, development)}
-    with lock_folder(folder):
-        work = open_work_folder(folder, described, outputs=outputs, overwrite=overwrite)
-        if work.done:
-            return None
-        found = _link(search, development, settings, request, work, progress, say)
-        if write is not None:
-            write(found)
-            work.finish()
-    return found
-
-
-def _check(search: Pairing, development: Pairing | None, settings: LinkSettings, request: EngineSettings) -> None:
-    """Refuse what cannot work before a folder is made for it."""
+    dtype = None if settings.precision is None else np.dtype(f"float{settings.precision}")
+    engine_settings = EngineSettings(dtype, device, threads, scheduler)
+    # refuse what cannot work before a folder is made for it
     if development is not None:
         if settings.weight is not None:
             raise UsageError("a weight and development embeddings exclude each other")
         check_other_people(search, development)
-    trial, enrol = VectorSet.of(search.trial, "trial"), VectorSet.of(search.enrol, "enrolment")
-    engine_for(trial, enrol, scoring=settings.scoring, engine=settings.engine, request=request)
+    choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
+    manifest = {**asdict(settings), **(labels or {}), **_digests(search, development)}
+    with lock_folder(folder):
+        work = open_work_folder(folder, manifest, outputs=outputs, overwrite=overwrite)
+        if work.done:
+            return None
+        calibration = _calibration(search, development, settings, work.checkpoints)
+        job = prepare_search(
+            search.trial,
+            search.enrol,
+            search.mated,
+            weight=calibration.weight,
+            bias=calibration.bias,
+            threshold=calibration.threshold,
+            scoring=settings.scoring,
+            ddof=settings.ddof,
+            engine=settings.engine,
+            settings=engine_settings,
+        )
+        if say is not None:
+            cost = estimate(job.plan, job.engine, engine_settings)
+            say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
+        result = LinkResult.build(
+            _blocks(job, job.runs(settings.block), work.checkpoints, progress, say),
+            job.plan,
+            Identities.of(search.trial, search.enrol, search.mated),
+            scoring=settings.scoring,
+            calibration=calibration.facts,
+            not_enrolled=search.not_enrolled,
+            data=partial(str, work.checkpoints.key),
+        )
+        if write is not None:
+            write(result)
+            work.finish()
+    return result
 
 
 def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | None]:
-    sides = {
-        "trial": search.trial,
-        "enrol": search.enrol,
-        "dev_trial": None if development is None else development.trial,
-        "dev_enrol": None if development is None else development.enrol,
-    }
+    """Digests of all embeddings, by their names in the manifest."""
+    pairings = {"": search, "dev_": development}
     return {
-        name: None if one is None else array_digest(one.vectors, one.ids, one.speakers) for name, one in sides.items()
+        f"{prefix}{side}": None if pairing is None else _digest(getattr(pairing, side))
+        for prefix, pairing in pairings.items()
+        for side in ("trial", "enrol")
     }
 
 
-def _link(
-    search: Pairing,
-    development: Pairing | None,
-    settings: LinkSettings,
-    request: EngineSettings,
-    work: WorkFolder,
-    progress: Callable[[int, int], None] | None,
-    say: Callable[[str], None] | None,
-) -> LinkResult:
-    calibration = _calibration(search, development, settings, work.checkpoints)
-    job = prepare(
-        search.trial,
-        search.enrol,
-        search.mated,
-        weight=calibration.weight,
-        bias=calibration.bias,
-        threshold=calibration.threshold,
-        scoring=settings.scoring,
-        ddof=settings.ddof,
-        engine=settings.engine,
-        request=request,
-    )
-    if say is not None:
-        cost = estimate(job.plan, job.engine, request)
-        say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
-    found = _blocks(job, job.runs(settings.block), work.checkpoints, progress, say)
-    return LinkResult.build(
-        found,
-        job.plan,
-        Identities.known(search.trial, search.enrol, search.mated),
-        scoring=settings.scoring,
-        calibration=calibration.facts,
-        not_enrolled=search.not_enrolled,
-        data=partial(str, work.checkpoints.key),
-    )
+def _digest(embeddings: Embeddings) -> str:
+    return array_digest(embeddings.vectors, embeddings.ids, embeddings.speakers)
 
 
 def _calibration(
     search: Pairing, development: Pairing | None, settings: LinkSettings, checkpoints: Checkpoints
 ) -> SearchCalibration:
+    """Return the calibration of the checkpoints, or fit one and save it there."""
     saved = checkpoints.load("calibration")
     if saved is not None:
         return SearchCalibration.from_arrays(saved)
-    calibration = calibrate_search(
-        search,
-        development,
-        weight=settings.weight,
-        scoring=settings.scoring,
-        ddof=settings.ddof,
-        seed=settings.seed,
-    )
+    options = {name: getattr(settings, name) for name in ("weight", "scoring", "ddof", "seed")}
+    calibration = calibrate_search(search, development, **options)
     checkpoints.save("calibration", calibration.to_arrays())
     return calibration
 
 
 def _blocks(
     job: SearchJob,
-    runs: Sequence[tuple[int, int]],
+    runs: Runs,
     checkpoints: Checkpoints,
     progress: Callable[[int, int], None] | None,
     say: Callable[[str], None] | None,
 ) -> TrialEvidence:
-    """Results of all runs: those that are kept, and the others worked out and kept."""
+    """Return the evidence of all runs: of the checkpoints, and of the others, which are computed and saved."""
     names = [f"trials-{start:012d}-{stop:012d}" for start, stop in runs]  # other runs are other blocks
     saved = {index: checkpoints.load(name) for index, name in enumerate(names)}
-    parts = {index: TrialEvidence(job.plan.identities, **one) for index, one in saved.items() if one is not None}
+    parts = {index: TrialEvidence(job.plan.identities, **block) for index, block in saved.items() if block is not None}
     if parts and say is not None:
-        say(f"going on: {len(parts)} of {len(runs)} blocks are there")
-    left = [index for index in range(len(runs)) if index not in parts]
-    for place, part in job.work([runs[index] for index in left]) if left else ():
-        index = left[place]
+        say(f"continuing: {len(parts)} of {len(runs)} blocks are there")
+    missing = [index for index in range(len(runs)) if index not in parts]
+    for place, part in job.work([runs[index] for index in missing]) if missing else ():
+        index = missing[place]
         checkpoints.save(names[index], {name: getattr(part, name) for name in ARRAYS})
         parts[index] = part
         if progress is not None:

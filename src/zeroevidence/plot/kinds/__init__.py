@@ -1,1 +1,1 @@
-"""The kinds of figures: every module here enters its own into the registry and is found by being here."""
+"""Kinds of figures: each module registers its own in `zeroevidence.plot.kind.KINDS`."""

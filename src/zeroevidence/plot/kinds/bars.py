@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.plot.canvas import look
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.labelled_points import label_values, measure_scale
-from zeroevidence.plot.names import axis_title, measured, shortened
+from zeroevidence.plot.names import axis_title, measure_value, shortened
+from zeroevidence.plot.points import interval_line, is_finite, label_values, measure_scale, name_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _GROUPS = ("attacker", "system", "dataset")  # tried in this order where nobody says
-_DERIVED = ("enrolment", "trial")  # of an attacker, and no names of their own
+_DERIVED = ("enrolment", "trial")  # follow from the attacker
 _COLOURS = 7  # as many as can be told apart, and as a legend has room for
 _HATCHES = (None, "////", "\\\\\\\\", "....", "xxxx")
 
@@ -31,7 +29,7 @@ _HATCHES = (None, "////", "\\\\\\\\", "....", "xxxx")
     needs="a measure that is a number",
     caption="One measure of every system, side by side for each attacker: bars of one colour show which system "
     "holds against that attacker.",
-    has=lambda row: any(measured(row, name) is not None for name in headline_measures()),
+    has=lambda row: any(measure_value(row, name) is not None for name in headline_measures()),
     from_scores=True,
     most=None,
 )
@@ -57,47 +55,34 @@ def bars(
     'linkability'
     """
     name = MEASURES.find(y).name if y is not None else _first_measure(rows)
-    shown = [row for row in rows if row.number(name) is not None and np.isfinite(row.number(name) or 0.0)]
-    if not shown:
+    usable = [row for row in rows if is_finite(row, name)]
+    if not usable:
         raise UsageError(f"no result has {name} as a finite number")
-    label = group or _group(shown)
-    places = _places(shown, label)
-    colours = _distinct(shown, places, label_values(shown, label)) if label is not None else [""] * len(shown)
+    label, scale = group or _group(usable), measure_scale(name)
+    places = _places(usable, label)
+    values = _distinct(usable, places, label_values(usable, label)) if label is not None else [""] * len(usable)
     order = list(dict.fromkeys(places))
     if sort is not None:
-        order = _sorted(order, _sorting_values(shown, colours, places, name, sort))
-    kinds = list(dict.fromkeys(colours))
-    width = 0.8 / len(kinds)
-    for number, kind in enumerate(kinds):
-        own = [i for i, colour in enumerate(colours) if colour == kind]
-        at = [order.index(places[i]) + (number - (len(kinds) - 1) / 2.0) * width for i in own]
-        _bars(ax, [shown[i] for i in own], at, name, width, number, shortened(kind, 40))
-    names = [shortened(" ".join(part for part in place if part), 28) for place in order]
-    turned = max(map(len, names)) * len(names) > 48
-    ax.set_xticks(
-        range(len(names)), labels=names, rotation=35 if turned else 0, ha="right" if turned else "center",
-        parse_math=False,
-    )  # fmt: skip
-    ax.set(ylabel=axis_title(name), xlim=(-0.6, len(names) - 0.4))
-    if len(kinds) > 1:  # above: names below may be long
-        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(3, len(kinds)), borderaxespad=0.2)
-
-
-def _bars(
-    ax: Axes, rows: Sequence[Evaluation], at: Sequence[float], name: str, width: float, number: int, label: str
-) -> None:
-    scale, hatch = measure_scale(name), _HATCHES[number % len(_HATCHES)]
-    values = [scale * float(row.metrics[name]) for row in rows]
-    colour = look(number).colour
-    ax.bar(at, values, width, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.0, label=label)
-    for place, row in zip(at, rows, strict=True):
-        low, high = row.metrics[name].low, row.metrics[name].high
-        if low is not None and high is not None and np.isfinite([low, high]).all():
-            ax.plot([place, place], [scale * low, scale * high], color="#333333", lw=0.8)
+        order = _sorted(order, _sorting_values(usable, values, places, name, sort))
+    groups = list(dict.fromkeys(values))
+    width = 0.8 / len(groups)
+    for number, value in enumerate(groups):
+        members = [i for i, member in enumerate(values) if member == value]
+        at = [order.index(places[i]) + (number - (len(groups) - 1) / 2.0) * width for i in members]
+        heights = [scale * float(usable[i].metrics[name]) for i in members]
+        colour, hatch = look(number).colour, _HATCHES[number % len(_HATCHES)]
+        title = shortened(value, 40)
+        ax.bar(at, heights, width, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.0, label=title)
+        for i, place in zip(members, at, strict=True):
+            interval_line(ax, usable[i].metrics[name], place, "#333333", scale=scale, across=False, lw=0.8)
+    name_ticks(ax, [" ".join(part for part in place if part) for place in order])
+    ax.set(ylabel=axis_title(name), xlim=(-0.6, len(order) - 0.4))
+    if len(groups) > 1:  # above: names below may be long
+        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(3, len(groups)), borderaxespad=0.2)
 
 
 def _first_measure(rows: Sequence[Evaluation]) -> str:
-    return next(name for name in headline_measures() if any(measured(row, name) is not None for row in rows))
+    return next(name for name in headline_measures() if any(measure_value(row, name) is not None for row in rows))
 
 
 def _group(rows: Sequence[Evaluation]) -> str | None:
@@ -125,12 +110,12 @@ def _distinct(rows: Sequence[Evaluation], places: Sequence[tuple[str, ...]], val
 
 
 def _sorting_values(
-    rows: Sequence[Evaluation], colours: Sequence[str], places: Sequence[tuple[str, ...]], name: str, sort: str
+    rows: Sequence[Evaluation], values: Sequence[str], places: Sequence[tuple[str, ...]], name: str, sort: str
 ) -> dict[tuple[str, ...], float]:
     """The measure of the rows to sort by, by place."""
-    chosen = [i for i, row in enumerate(rows) if sort == colours[i] or sort == _sides(row.labels)]
+    chosen = [i for i, row in enumerate(rows) if sort in (values[i], _sides(row.labels))]
     if not chosen:
-        there = sorted({*colours, *(_sides(row.labels) for row in rows)} - {""})
+        there = sorted({*values, *(_sides(row.labels) for row in rows)} - {""})
         raise UsageError(f"sort: expected one of {', '.join(there)}, got {sort!r}")
     return {places[i]: float(rows[i].metrics[name]) for i in chosen}
 

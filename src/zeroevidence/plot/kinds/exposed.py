@@ -1,4 +1,4 @@
-"""How many people a search exposes, and how many it may expose of people like them."""
+"""Figure of the people whom a search exposes: their share, and its upper bound in the population."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, legend, look, percent_ticks
-from zeroevidence.plot.curves import curve_arrays, has_curves
+from zeroevidence.plot.curves import curve_arrays, draw_exceedance, exceedance_axes, has_curves, named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import joined, row_names
+from zeroevidence.plot.names import join_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,15 +41,10 @@ def exposed(rows: Sequence[Evaluation], ax: Axes) -> None:
     left, right = (float(finite.min()), float(finite.max())) if len(finite) else (-1.0, 1.0)
     left, right = min(left, 0.0), max(right, 0.0)
     space = 0.04 * max(right - left, 0.1)
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        seen = look(number)
-        for curve, said, width in (("people_above_bound", "at most", 1.8), ("people_above", "measured", 0.8)):
+    span = left - space, right + space
+    for row, name, look in named_looks(rows):
+        for curve, label, width in (("people_above_bound", "at most", 1.8), ("people_above", "measured", 0.8)):
             level, share = curve_arrays(row.curves[curve])
-            x = np.concatenate(([left - space], np.maximum(level, left - space), [right + space]))
-            y = np.concatenate(([1.0], share, share[-1:]))
-            ax.step(x, y, where="post", color=seen.colour, ls=seen.line, lw=width, label=joined(name, said))
-    ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
-    ax.set(xlabel="mean LID of a person (bits)", ylabel="people above (%)")
-    ax.set(xlim=(left - space, right + space), ylim=(-0.02, 1.03))
-    percent_ticks(ax.yaxis)
-    legend(ax, most_inside=2, inside="lower left")
+            level = np.maximum(level, span[0])
+            draw_exceedance(ax, level, share, span, look, lw=width, label=join_parts(name, label))
+    exceedance_axes(ax, span, xlabel="mean LID of a person (bits)", ylabel="people above (%)")

@@ -55,19 +55,10 @@ def map(
     labels = np.array(points.label)
     groups = sorted(set(points.label))
     for number, group in enumerate(groups):
-        seen, chosen = look(number), labels == group
-        said = shortened(group) if len(groups) <= _MOST_GROUPS else None
-        ax.plot(
-            x[chosen],
-            y[chosen],
-            seen.marker,
-            color=seen.colour,
-            ms=2.5,
-            mew=0.0,
-            alpha=0.7,
-            label=said,
-            rasterized=len(x) > 3000,
-        )
+        point, chosen = look(number), labels == group
+        label = shortened(group) if len(groups) <= _MOST_GROUPS else None
+        marks = {"color": point.colour, "ms": 2.5, "mew": 0.0, "alpha": 0.7, "rasterized": len(x) > 3000}
+        ax.plot(x[chosen], y[chosen], point.marker, label=label, **marks)
     ax.set(xticks=[], yticks=[], xlabel="first coordinate", ylabel="second coordinate")
     if points.mu is not None and len(groups) == 2:
         _llr_axis(ax, points.mu, shortened(groups[1]))
@@ -84,9 +75,9 @@ def _llr_axis(ax: Axes, mu: float, group: str) -> None:
     llr = np.linspace(left, right, 400)
     for number, mean in enumerate((-mu, mu)):
         shape = _HIGHEST * np.exp(-((llr - mean) ** 2) / (4.0 * mu))
-        seen = look(number)
-        ax.plot(llr, shape, color=seen.colour, ls=seen.line, lw=1.0, transform=ax.get_xaxis_transform())
-        ax.fill_between(llr, shape, color=seen.colour, alpha=0.15, lw=0.0, transform=ax.get_xaxis_transform())
+        line = look(number)
+        ax.plot(llr, shape, **line.curve, lw=1.0, transform=ax.get_xaxis_transform())
+        ax.fill_between(llr, shape, color=line.colour, alpha=0.15, lw=0.0, transform=ax.get_xaxis_transform())
     bottom, top = ax.get_ylim()
     ax.set(xlim=(left, right), ylim=(bottom - _HIGHEST * (top - bottom), top), xlabel=f"LLR of {group} (nats)")
     ax.xaxis.set_major_locator(MaxNLocator(5))

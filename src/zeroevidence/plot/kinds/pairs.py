@@ -1,4 +1,4 @@
-"""Figures of one-to-one scores: what a single comparison tells."""
+"""Figures of one-to-one scores: evidence of a single comparison."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.pairs.zebra import tag_odds
-from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, look, percent_ticks
-from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
+from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, percent_ticks
+from zeroevidence.plot.curves import bin_edges, curve_arrays, draw_density, finite_curve, has_curves, named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import class_names, joined, measured, row_names, written
+from zeroevidence.plot.names import class_names, join_parts, measure_text, measure_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 
 def _zebra(row: Evaluation) -> str:
     """Expected disclosure, worst case and tag in short, as ZEBRA writes them."""
-    numbers = [measured(row, name) for name in ("d_ece", "worst_case")]
+    numbers = [measure_value(row, name) for name in ("d_ece", "worst_case")]
     tag = row.metrics["tag"].value if "tag" in row.metrics else "-"
     return f"({', '.join('-' if value is None else f'{value:.3g}' for value in numbers)}, {tag})"
 
@@ -35,8 +35,8 @@ def _zebra(row: Evaluation) -> str:
     "Evidence profile (ECE)",
     place=110,
     needs=_NEEDS,
-    caption="How uncertain the attacker remains, whatever they believed before: the further a line lies below that of "
-    "zero evidence, the more these voices give away.",
+    caption="How uncertain the attacker remains, for every prior: the further a line lies below that of zero evidence, "
+    "the more these voices disclose.",
     has=has_curves("ece", baseline=True),
     from_scores=True,
 )
@@ -71,35 +71,35 @@ def ece(
     first = rows[0].curves["ece"]
     assert first.baseline is not None
     ax.plot(across(first.x), first.baseline, color=BLACK, lw=1.0, label="zero evidence")
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves["ece"], look(number)
-        ax.plot(across(curve.x), curve.y, color=seen.colour, ls=seen.line, label=f"{name} {_zebra(row)}")
+    for row, name, look in named_looks(rows):
+        curve = row.curves["ece"]
+        ax.plot(across(curve.x), curve.y, **look.curve, label=f"{name} {_zebra(row)}")
         if len(rows) == 1:
             assert curve.baseline is not None
-            ax.fill_between(across(curve.x), curve.y, curve.baseline, color=seen.colour, alpha=0.15, lw=0.0)
+            ax.fill_between(across(curve.x), curve.y, curve.baseline, color=look.colour, alpha=0.15, lw=0.0)
         if actual or (len(rows) == 1 and (row.number("d_ece_actual") or 0.0) >= 0.0):
-            _actual(row, ax, across, seen.colour if len(rows) > 1 else GREY, f"{name}, " if len(rows) > 1 else "")
-    one, _ = class_names(rows)
-    what = "a mated pair" if one == "mated" else one
-    ax.set_xlabel(f"prior probability of {what}" if x == "prior" else f"prior log-odds of {what} (natural log)")
+            _actual(row, ax, across, look.colour if len(rows) > 1 else GREY, f"{name}, " if len(rows) > 1 else "")
+    target, _ = class_names(rows)
+    event = "a mated pair" if target == "mated" else target
+    ax.set_xlabel(f"prior probability of {event}" if x == "prior" else f"prior log-odds of {event} (natural log)")
     ax.set_ylabel("empirical cross-entropy (bits)")
     ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0], first.x[-1]))
     worst = [max(row.curves["ece_actual"].y) for row in rows if actual and "ece_actual" in row.curves]
     ax.set_ylim(0.0, min(1.05 * max(1.0, *worst, 0.0), _MOST_BITS))
-    words, tags = tag_odds(), {str(row.metrics["tag"].value) for row in rows if "tag" in row.metrics}
-    for tag in sorted(tags & set(words)):
-        ax.plot([], [], " ", label=f"{tag}: {words[tag]}")
+    odds, tags = tag_odds(), {str(row.metrics["tag"].value) for row in rows if "tag" in row.metrics}
+    for tag in sorted(tags & set(odds)):
+        ax.plot([], [], " ", label=f"{tag}: {odds[tag]}")
     legend(ax, most_inside=0, title="(D_ECE in bits, log10 of the worst case, tag)")
 
 
 def _actual(row: Evaluation, ax: Axes, across: Callable[[Sequence[float]], FloatArray], colour: str, name: str) -> None:
-    """The profile of an attacker who takes the scores, or what development data made of them, as LLRs."""
+    """Draw the profile of the scores taken as LLRs, after calibration on development data where there are any."""
     if "ece_actual" not in row.curves:
         return
-    found, search = row.curves["ece_actual"], row.setup.search
+    curve, search = row.curves["ece_actual"], row.setup.search
     calibrated = row.setup.dev is not None and (search is None or not search.folds)
-    what = "calibrated on other people" if calibrated else "scores taken as LLRs"
-    ax.plot(across(found.x), found.y, color=colour, ls=":", label=name + what)
+    method = "calibrated on other people" if calibrated else "scores taken as LLRs"
+    ax.plot(across(curve.x), curve.y, color=colour, ls=":", label=name + method)
 
 
 @figure(
@@ -122,26 +122,21 @@ def histogram(row: Evaluation, ax: Axes) -> None:
     >>> ax.get_xlabel()
     'score'
     """
-    _densities(row, ax)
-    ax.set_ylabel("density")
-    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])
-    ax.plot([], [], " ", label=written(row, "eer"))
+    _densities(row, ax, room=1.35)
+    ax.plot([], [], " ", label=measure_text(row, "eer"))
     legend(ax, inside="upper right")
 
 
-def _densities(row: Evaluation, ax: Axes) -> None:
-    one, other = class_names([row])
-    for name, label, colour, line, hatch in (
-        ("nontarget", other, NONMATED, "--", "////"),
-        ("target", one, MATED, "-", None),
-    ):
-        centre, density = curve_arrays(row.curves[f"histogram_{name}"])
-        edges = bin_edges(centre)
+def _densities(row: Evaluation, ax: Axes, *, room: float) -> None:
+    """Draw the densities of both classes, with `room` times their height for the legend."""
+    target, nontarget = class_names([row])
+    looks = ("nontarget", nontarget, NONMATED, "--", "////"), ("target", target, MATED, "-", None)
+    for name, title, colour, line, hatch in looks:
         count = row.counts.get(name)
-        said = label if count is None else f"{label} ({count:,})".replace(",", "\u2009")
-        ax.stairs(density, edges, fill=True, facecolor=colour, alpha=0.18, hatch=hatch, edgecolor=colour, lw=0.0)
-        ax.stairs(density, edges, color=colour, ls=line, lw=1.0, label=said)
-    ax.set_xlabel("score")
+        label = title if count is None else f"{title} ({count:,})".replace(",", "\u2009")
+        draw_density(ax, row.curves[f"histogram_{name}"], colour, line, hatch, label)
+    ax.set(xlabel="score", ylabel="density")
+    ax.set_ylim(0.0, room * ax.get_ylim()[1])
 
 
 @figure(
@@ -172,20 +167,25 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
     lowest = max(1e-5, min(0.02, lowest / 2.0))
     low, high = normal_quantile((lowest, 1.0 - lowest))
     ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        false_alarm, miss = curve_arrays(row.curves["det"])
-        seen = look(number)
-        x, y = (normal_quantile(np.clip(rate, lowest, 1.0 - lowest)) for rate in (false_alarm, miss))
-        ax.plot(x, y, color=seen.colour, ls=seen.line, label=joined(name, written(row, "eer")))
-        error = measured(row, "eer")
+    for row, name, look in named_looks(rows):
+        x, y = (normal_quantile(np.clip(rate, lowest, 1.0 - lowest)) for rate in curve_arrays(row.curves["det"]))
+        ax.plot(x, y, **look.curve, label=join_parts(name, measure_text(row, "eer")))
+        error = measure_value(row, "eer")
         if error is not None:
             at = normal_quantile(np.clip([error], lowest, 1.0 - lowest))
-            ax.plot(at, at, seen.marker, color=seen.colour, mec="white", mew=0.5)
+            ax.plot(at, at, look.marker, color=look.colour, mec="white", mew=0.5)
     ticks = [rate for rate in _DET_TICKS if lowest <= rate <= 1.0 - lowest]
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks(normal_quantile(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
     ax.set(xlim=(low, high), ylim=(low, high), xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
     legend(ax, most_inside=3, inside="upper right")
+
+
+def _reach(curves: Sequence[Sequence[float]], room: float) -> float:
+    """How far an axis goes on either side of zero: `room` times the largest finite value, 1 without any."""
+    values = np.abs(np.concatenate([np.asarray(curve, dtype=np.float64) for curve in curves]))
+    finite = values[np.isfinite(values)]
+    return room * max(1.0, float(finite.max())) if len(finite) else 1.0
 
 
 @figure(
@@ -207,30 +207,22 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_xlabel()
     'log10 LR after PAV'
     """
-    finite = np.concatenate([x[np.isfinite(x)] for row in rows for x in [np.array(row.curves["tippett_target"].x)]])
-    reach = 1.15 * max(1.0, *np.abs(finite)) if len(finite) else 1.0
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        seen = look(number)
+    reach = _reach([row.curves["tippett_target"].x for row in rows], 1.15)
+    for row, name, look in named_looks(rows):
         for kind, line in (("target", "-"), ("nontarget", "--")):
-            strength, above = curve_arrays(row.curves[f"tippett_{kind}"])
+            curve = row.curves[f"tippett_{kind}"]
             # A block of infinite LLR lies beyond the axis: the line begins or ends at the share without it.
-            first = above[0] if strength[0] == -np.inf else 1.0
-            finite_steps = np.isfinite(strength)
-            x = np.concatenate(([-reach], strength[finite_steps], [reach]))
-            y = np.concatenate(([first], above[finite_steps]))
-            said = joined(name, written(row, "cllr_min")) if kind == "target" else None
-            ax.step(x, np.append(y, y[-1]), where="post", color=seen.colour, ls=line, label=said)
+            first = curve.y[0] if curve.x[0] == -np.inf else 1.0
+            strength, above = finite_curve(curve)
+            x, y = np.concatenate(([-reach], strength, [reach])), np.append(first, above)
+            label = join_parts(name, measure_text(row, "cllr_min")) if kind == "target" else None
+            ax.step(x, np.append(y, y[-1]), where="post", color=look.colour, ls=line, label=label)
     ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
-    given = all(row.setup.llr is not None for row in rows)
-    ax.set(
-        xlabel="log10 LR" if given else "log10 LR after PAV",
-        ylabel="share above (%)",
-        xlim=(-reach, reach),
-        ylim=(-0.02, 1.02),
-    )
+    xlabel = "log10 LR" if all(row.setup.llr is not None for row in rows) else "log10 LR after PAV"
+    ax.set(xlabel=xlabel, ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
     percent_ticks(ax.yaxis)
-    for line, said in zip(("-", "--"), class_names(rows), strict=True):
-        ax.plot([], [], color=GREY, ls=line, label=said)
+    for line, label in zip(("-", "--"), class_names(rows), strict=True):
+        ax.plot([], [], color=GREY, ls=line, label=label)
     legend(ax, most_inside=0)
 
 
@@ -253,17 +245,14 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_ylabel()
     'LLR after PAV (natural log)'
     """
-    finite = np.concatenate([y[np.isfinite(y)] for row in rows for y in [np.array(row.curves["pav"].y)]])
-    reach = 1.25 * max(1.0, *np.abs(finite)) if len(finite) else 1.0
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        score, llr = curve_arrays(row.curves["pav"])
-        seen, shown = look(number), np.isfinite(score)
-        score, llr = score[shown], llr[shown]
-        label = joined(name, written(row, "cllr_min"))
-        ax.step(score, np.clip(llr, -reach, reach), where="post", color=seen.colour, ls=seen.line, label=label)
+    reach = _reach([row.curves["pav"].y for row in rows], 1.25)
+    for row, name, look in named_looks(rows):
+        score, llr = finite_curve(row.curves["pav"])
+        label = join_parts(name, measure_text(row, "cllr_min"))
+        ax.step(score, np.clip(llr, -reach, reach), where="post", **look.curve, label=label)
         for end, at, marker in ((-np.inf, 0, "v"), (np.inf, -1, "^")):
             if len(llr) and llr[at] == end:
-                ax.plot([score[at]], [np.clip(end, -reach, reach)], marker, color=seen.colour, ms=4, clip_on=False)
+                ax.plot([score[at]], [np.clip(end, -reach, reach)], marker, color=look.colour, ms=4, clip_on=False)
     ax.axhline(0.0, color=GREY, lw=0.6, ls=":")
     ax.set(xlabel="score", ylabel="LLR after PAV (natural log)", ylim=(-reach, reach))
     legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
@@ -273,8 +262,8 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Local linkability",
     place=160,
     needs=_NEEDS,
-    caption="Which scores give a person away: where the red line rises towards 1, a score that high links two "
-    "recordings to one person.",
+    caption="Which scores link two recordings to one person: where the red line rises towards 1, scores of that size "
+    "come from mated pairs only.",
     has=has_curves("local_linkability", "histogram_target", "histogram_nontarget"),
     together=False,
     from_scores=True,
@@ -289,21 +278,18 @@ def linkability(row: Evaluation, ax: Axes) -> None:
     >>> ax.figure.axes[1].get_ylabel()
     'local linkability D(s)'
     """
-    _densities(row, ax)
-    ax.set_ylabel("density")
-    ax.set_ylim(0.0, 1.45 * ax.get_ylim()[1])
-    score, local = curve_arrays(row.curves["local_linkability"])
+    _densities(row, ax, room=1.45)
+    score, local = finite_curve(row.curves["local_linkability"])
     ends = bin_edges(np.array(row.curves["histogram_target"].x))[[0, -1]]
-    shown = np.isfinite(score)
     right = ax.twinx()
     right.set_zorder(ax.get_zorder() + 1)
     right.patch.set_visible(False)
-    x, y = np.append(score[shown], max(ends[1], score[shown][-1])), np.append(local[shown], local[shown][-1])
+    x, y = np.append(score, max(ends[1], score[-1])), np.append(local, local[-1])
     right.step(x, y, where="post", color=VERMILION, ls="-", lw=1.2)
     right.set(ylim=(0.0, 1.45), yticks=[0.0, 0.5, 1.0], ylabel="local linkability D(s)")
     right.yaxis.label.set_color(VERMILION)
     right.tick_params(axis="y", colors=VERMILION)
     right.spines["right"].set_visible(True)
-    ax.plot([], [], color=VERMILION, label=joined("D(s)", written(row, "linkability")))
+    ax.plot([], [], color=VERMILION, label=join_parts("D(s)", measure_text(row, "linkability")))
     ax.set_xlim(*ends)
     legend(ax, inside="upper left")

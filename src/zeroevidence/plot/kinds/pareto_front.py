@@ -1,4 +1,4 @@
-"""The figure of protectors of attributes at several strengths: what is left of the attribute, and of the speaker."""
+"""Pareto front of protectors of attributes at several strengths: disclosure of the attribute against verification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.evaluation.finding.pareto import FrontPoint, front_points
 from zeroevidence.plot.canvas import GREY, legend, look
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.names import axis_title, shortened
-from zeroevidence.plot.pareto import interval_bar, mark_front
+from zeroevidence.plot.points import FAINT, POINT, interval_line, mark_front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     place=330,
     needs="protectors at several strengths (`protect evaluate --front`)",
     caption="What the strongest attacker learns about the attribute, against how well speakers are still recognised: "
-    "ringed points are not beaten by any other.",
+    "ringed points are the Pareto front, which no other point beats in both.",
     has=lambda row: row.about.strength is not None and row.about.role != "training",
     height=3.2,
     most=None,
@@ -39,8 +39,8 @@ def front(
 ) -> None:
     """D_ECE of the strongest attacker against verification, a line per protector over its strengths.
 
-    Rings and the stepped line mark the front over all protectors. Bars are 95 % intervals where there are any; the
-    dotted line is the mean D_ECE under the null.
+    Rings and the stepped line mark the Pareto front over all protectors. Bars are confidence intervals where there are
+    any; the dotted line is the mean D_ECE under the null.
 
     Examples
     --------
@@ -60,16 +60,16 @@ def front(
     points = front_points(rows, utility=utility)
     kinds = list(dict.fromkeys(point.protector for point in points))
     for number, kind in enumerate(kinds):
-        own = sorted((point for point in points if point.protector == kind), key=lambda point: point.strength)
-        seen = look(number)
-        at = [_place(point, utility) for point in own]
-        ax.plot(*zip(*at, strict=True), color=seen.colour, ls=seen.line, lw=0.9, zorder=2)
+        strengths = sorted((point for point in points if point.protector == kind), key=lambda point: point.strength)
+        line = look(number)
+        at = [_place(point, utility) for point in strengths]
         x, y = zip(*at, strict=True)
-        marker, size = ("*", 8.0) if kind == UNPROTECTED else (seen.marker, 4.5)
-        ax.plot(x, y, marker, color=seen.colour, mec="white", mew=0.4, ms=size, label=shortened(kind), zorder=3)
-        for point, (across, up) in zip(own, at, strict=True):
-            interval_bar(ax, point.utility[utility], up, seen.colour, scale=100.0, across=True)
-            interval_bar(ax, point.attack["d_ece"], across, seen.colour, scale=1.0, across=False)
+        ax.plot(x, y, **line.curve, lw=0.9, zorder=2)
+        marker, size = ("*", 8.0) if kind == UNPROTECTED else (line.marker, 4.5)
+        ax.plot(x, y, marker, color=line.colour, **POINT, ms=size, label=shortened(kind), zorder=3)
+        for point, (across, up) in zip(strengths, at, strict=True):
+            interval_line(ax, point.utility[utility], up, line.colour, scale=100.0, across=True, **FAINT)
+            interval_line(ax, point.attack["d_ece"], across, line.colour, scale=1.0, across=False, **FAINT)
     mark_front(ax, [_place(point, utility) for point in points if point.on_front], more_is_useful=utility != "eer")
     nulls = [point.attack["d_ece"].null for point in points]
     means = [null.mean for null in nulls if null is not None]

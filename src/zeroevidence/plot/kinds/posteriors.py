@@ -1,4 +1,4 @@
-"""Figures of a search: belief in the true person, and how it depends on what was believed before."""
+"""Figures of a search: posterior probability of the true identity, and disclosure over prior odds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, VERMILION, legend, look, percent_ticks, plain_ticks
-from zeroevidence.plot.curves import curve_arrays, has_curves
+from zeroevidence.plot.canvas import GREY, VERMILION, legend, percent_ticks, plain_ticks
+from zeroevidence.plot.curves import curve_arrays, draw_chance, has_curves, named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import joined, measured, row_names, written
+from zeroevidence.plot.names import join_parts, measure_text, measure_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,15 +51,12 @@ def posterior(
         _posterior_histogram(rows, ax)
         return
     drawn: set[Any] = set()
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves["posterior"], look(number)
+    for row, name, look in named_looks(rows):
+        curve = row.curves["posterior"]
         share, probability = curve_arrays(curve)
-        ax.plot(share, probability, color=seen.colour, ls=seen.line, label=joined(name, written(row, "pdr")))
-        if curve.baseline is not None and curve.baseline not in drawn:
-            low, high = min(curve.baseline), max(curve.baseline)
-            said = f"chance {low:.2g}" if low == high else "prior"
-            ax.plot(share, curve.baseline, color=VERMILION, ls=":", lw=1.0, label=said)
-            drawn.add(curve.baseline)
+        ax.plot(share, probability, **look.curve, label=join_parts(name, measure_text(row, "pdr")))
+        levels = set(curve.baseline or ())
+        draw_chance(ax, curve, drawn, label=f"chance {min(levels):.2g}" if len(levels) == 1 else "prior")
     ax.set_yscale("log")
     plain_ticks(ax.yaxis)
     ax.set(xlabel="trials, least to most exposed (%)", ylabel="probability of the true identity", xlim=(0.0, 1.0))
@@ -69,20 +66,20 @@ def posterior(
 
 
 def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Share of trials around each probability of the true identity, and what guessing gives."""
+    """Draw the share of trials around each probability of the true identity, and chance."""
     top = min(1.0, 1.05 * max(max(row.curves["posterior"].y) for row in rows))
     edges = np.linspace(0.0, top, _POSTERIOR_BINS + 1)
     guesses: set[float] = set()
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves["posterior"], look(number)
+    for row, name, look in named_looks(rows):
+        curve = row.curves["posterior"]
         share, probability = curve_arrays(curve)
         # each point stands for the trials since the one before
-        held = np.histogram(np.clip(probability, 0.0, top), edges, weights=np.diff(share, prepend=0.0))[0]
-        said = joined(name, written(row, "pdr"))
+        trials = np.histogram(np.clip(probability, 0.0, top), edges, weights=np.diff(share, prepend=0.0))[0]
         if len(rows) == 1:
-            ax.stairs(held, edges, fill=True, facecolor=seen.colour, alpha=0.25, lw=0.0)
-        ax.stairs(held, edges, color=seen.colour, ls=seen.line, lw=1.0, label=said)
-        guesses |= set(curve.baseline or ()) if len(set(curve.baseline or ())) == 1 else set()
+            ax.stairs(trials, edges, fill=True, facecolor=look.colour, alpha=0.25, lw=0.0)
+        ax.stairs(trials, edges, **look.curve, lw=1.0, label=join_parts(name, measure_text(row, "pdr")))
+        levels = set(curve.baseline or ())
+        guesses |= levels if len(levels) == 1 else set()
     for guess in sorted(guesses):
         ax.axvline(guess, color=VERMILION, ls=":", lw=1.0, label=f"chance, 1/{round(1.0 / guess)}")
     ax.set(xlabel="probability of the true identity", ylabel="trials (%)", xlim=(0.0, top))
@@ -95,8 +92,8 @@ def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Disclosure over prior beliefs",
     place=238,
     needs=_NEEDS,
-    caption="What a recording tells on average an attacker who suspected the right person before, from not at all to "
-    "surely: who is sure already learns nothing more.",
+    caption="What an attacker learns on average from a recording, over the prior probability of the right person: who "
+    "is sure already learns nothing more.",
     has=has_curves("lid_over_priors"),
 )
 def lid_over_priors(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -111,13 +108,12 @@ def lid_over_priors(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_ylabel()
     'ALID (bits)'
     """
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+    for row, name, look in named_looks(rows):
         log_odds, bits = curve_arrays(row.curves["lid_over_priors"])
-        seen, said = look(number), joined(name, written(row, "lid_prior_free"))
-        ax.plot(log_odds, bits, color=seen.colour, ls=seen.line, label=said)
-        at, mean = -np.log(row.counts.get("identities", 1) - 1.0 or 1.0), measured(row, "alid")
+        ax.plot(log_odds, bits, **look.curve, label=join_parts(name, measure_text(row, "lid_prior_free")))
+        at, mean = -np.log(row.counts.get("identities", 1) - 1.0 or 1.0), measure_value(row, "alid")
         if mean is not None and log_odds[0] <= at <= log_odds[-1]:
-            ax.plot([at], [mean], seen.marker, color=seen.colour, mec="white", mew=0.4, ms=5.0)
+            ax.plot([at], [mean], look.marker, color=look.colour, mec="white", mew=0.4, ms=5.0)
     ax.axhline(0.0, color=GREY, lw=0.8, ls=":")
     ax.set(xlabel="prior log-odds of the true person (natural log)", ylabel="ALID (bits)")
     legend(ax, most_inside=0)

@@ -1,4 +1,4 @@
-"""Figures of a search: what a recording tells about which of many people spoke."""
+"""Figures of a search through enrolled identities: disclosure per trial, rank, number of identities, people."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import numpy as np
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, look, percent_ticks, plain_ticks
-from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
+from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, percent_ticks, plain_ticks
+from zeroevidence.plot.curves import (
+    bin_edges,
+    curve_arrays,
+    draw_chance,
+    draw_exceedance,
+    exceedance_axes,
+    has_curves,
+    named_looks,
+)
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import joined, measured, row_names, shortened, written
+from zeroevidence.plot.names import join_parts, measure_text, measure_value, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +36,8 @@ _MOST_BANDS = 3  # intervals that can be told apart
     "Disclosure per recording",
     place=220,
     needs=_NEEDS,
-    caption="How many bits each recording tells about who spoke: to the right of zero it points to the right person, "
-    "to the left it misleads.",
+    caption="How many bits each recording discloses about who spoke: to the right of zero it points to the right "
+    "person, to the left it misleads.",
     has=has_curves("lid_histogram"),
     together=False,
 )
@@ -50,10 +58,10 @@ def lid_histogram(row: Evaluation, ax: Axes) -> None:
     colours = np.where(centre > 0.0, BLUE, "#9A9A9A")
     ax.bar(centre, share, width=np.diff(edges), color=colours, edgecolor="white", lw=0.3)
     ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
-    mean = measured(row, "alid")
+    mean = measure_value(row, "alid")
     if mean is not None:
-        ax.axvline(mean, color=VERMILION, ls="--", lw=1.0, label=written(row, "alid"))
-    ax.plot([], [], " ", label=written(row, "lid_max"))
+        ax.axvline(mean, color=VERMILION, ls="--", lw=1.0, label=measure_text(row, "alid"))
+    ax.plot([], [], " ", label=measure_text(row, "lid_max"))
     ax.set(xlabel="LID (bits)", ylabel="trials (%)")
     ax.margins(y=0.15)
     percent_ticks(ax.yaxis)
@@ -64,8 +72,8 @@ def lid_histogram(row: Evaluation, ax: Axes) -> None:
     "Recordings that disclose more than a level",
     place=230,
     needs=_NEEDS,
-    caption="What share of recordings gives away more than a number of bits: the further right a line reaches, the "
-    "more the most exposed recordings disclose.",
+    caption="What share of recordings discloses more than a number of bits: the further right a line reaches, the more "
+    "the most exposed recordings disclose.",
     has=has_curves("lid_ccdf"),
 )
 def lid_ccdf(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -84,17 +92,11 @@ def lid_ccdf(rows: Sequence[Evaluation], ax: Axes) -> None:
     right = max(max(row.curves["lid_ccdf"].x) for row in rows)
     left, right = (value if np.isfinite(value) else end for value, end in ((left, -10.0), (right, 10.0)))
     space = 0.04 * max(right - left, 0.1)
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        level, share = curve_arrays(row.curves["lid_ccdf"])
-        seen = look(number)
-        x = np.concatenate(([left - space], level, [right + space]))
-        label = joined(name, written(row, "lid_max"))
-        y = np.concatenate(([1.0], share, share[-1:]))
-        ax.step(x, y, where="post", color=seen.colour, ls=seen.line, label=label)
-    ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
-    ax.set(xlabel="LID (bits)", ylabel="trials above (%)", xlim=(left - space, right + space), ylim=(-0.02, 1.03))
-    percent_ticks(ax.yaxis)
-    legend(ax, most_inside=2, inside="lower left")
+    span = left - space, right + space
+    for row, name, look in named_looks(rows):
+        label = join_parts(name, measure_text(row, "lid_max"))
+        draw_exceedance(ax, *curve_arrays(row.curves["lid_ccdf"]), span, look, label=label)
+    exceedance_axes(ax, span, xlabel="LID (bits)", ylabel="trials above (%)")
 
 
 def _rank_axis(ax: Axes, most: float) -> None:
@@ -124,13 +126,10 @@ def cmc(rows: Sequence[Evaluation], ax: Axes) -> None:
     'rank'
     """
     drawn: set[Any] = set()
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves["cmc"], look(number)
-        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, label=joined(name, written(row, "top1")))
-        if curve.baseline is not None and curve.baseline not in drawn:
-            said = None if drawn else "chance"
-            ax.plot(curve.x, curve.baseline, color=VERMILION, ls=":", lw=1.0, label=said)
-            drawn.add(curve.baseline)
+    for row, name, look in named_looks(rows):
+        curve = row.curves["cmc"]
+        ax.plot(curve.x, curve.y, **look.curve, label=join_parts(name, measure_text(row, "top1")))
+        draw_chance(ax, curve, drawn)
     _rank_axis(ax, max(row.curves["cmc"].x[-1] for row in rows))
     ax.set(xlabel="rank", ylabel="true identity among the first (%)", ylim=(0.0, 1.03))
     percent_ticks(ax.yaxis)
@@ -141,8 +140,8 @@ def cmc(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Disclosure by rank",
     place=250,
     needs=_NEEDS,
-    caption="What a place in the attacker's list tells about the true person, in bits: a flat line at zero means that "
-    "the order of the list says nothing.",
+    caption="What each rank in the attacker's list discloses about the true person, in bits: a flat line at zero means "
+    "that the order of the list carries no information.",
     has=has_curves("rank_disclosure"),
 )
 def rank_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -158,11 +157,10 @@ def rank_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
     'rank of the true identity'
     """
     ax.axhline(0.0, color=VERMILION, ls=":", lw=1.0, label="chance")
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+    for row, name, look in named_looks(rows):
+        label = join_parts(name, measure_text(row, "mean_rank_disclosure"))
         rank, bits = curve_arrays(row.curves["rank_disclosure"])
-        seen = look(number)
-        label = joined(name, written(row, "mean_rank_disclosure"))
-        ax.plot(rank, bits, color=seen.colour, ls=seen.line, marker=seen.marker, ms=2.5, lw=0.9, label=label)
+        ax.plot(rank, bits, **look.curve, marker=look.marker, ms=2.5, lw=0.9, label=label)
     _rank_axis(ax, max(row.counts.get("identities", row.curves["rank_disclosure"].x[-1]) for row in rows))
     ax.set(xlabel="rank of the true identity", ylabel="disclosure (bits)")
     legend(ax, most_inside=2)
@@ -197,17 +195,14 @@ def over_identities(
     """
     measures = get_args(OverIdentities)[: 2 if len(rows) == 1 else 1] if y is None else (y,)
     drawn: set[Any] = set()
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
+    for row, name, look in named_looks(rows):
         for line, measure in zip(("-", "--"), measures, strict=False):
             curve = row.curves.get(f"{measure}_over_identities")
             if curve is None:
                 continue
-            seen = look(number)
-            said = name if line == "-" else None
-            ax.plot(curve.x, curve.y, color=seen.colour, ls=line, marker=seen.marker, ms=3.0, label=said)
-            if curve.baseline is not None and curve.baseline not in drawn:
-                ax.plot(curve.x, curve.baseline, color=GREY, ls=":", lw=0.9, label=None if drawn else "chance")
-                drawn.add(curve.baseline)
+            label = name if line == "-" else None
+            ax.plot(curve.x, curve.y, **{**look.marked_curve, "ls": line}, label=label)
+            draw_chance(ax, curve, drawn, colour=GREY, width=0.9)
     for line, measure in zip(("-", "--"), measures, strict=False):
         if any(f"{measure}_over_identities" in row.curves for row in rows):
             ax.plot([], [], color=GREY, ls=line, label=measure.replace("_", " "))
@@ -223,7 +218,7 @@ def over_identities(
     place=270,
     needs="a search with several recordings of the same person",
     caption="What the attacker learns from several recordings of the same unknown person. Recordings of one person are "
-    "alike, so each further one tells less than the first.",
+    "alike, so each further one discloses less than the first.",
     has=lambda row: row.recordings is not None and len(row.recordings.held) > 1,
 )
 def over_utterances(
@@ -234,7 +229,7 @@ def over_utterances(
 ) -> None:
     """Disclosure, or another measure, over the number of recordings of one person that the attacker holds.
 
-    What recordings of one person have in common was fitted on other people. Bands are 95 % intervals.
+    The dependence between recordings of one person was fitted on other people. Bands are confidence intervals.
 
     Examples
     --------
@@ -247,13 +242,13 @@ def over_utterances(
     'ALID (bits)'
     """
     drawn: set[float] = set()
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        found, seen = row.recordings, look(number)
-        assert found is not None
-        ax.plot(found.held, getattr(found, y), color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=name)
-        low, high = (getattr(found, f"{y}_{end}", None) for end in ("low", "high"))
+    for row, name, look in named_looks(rows):
+        curves = row.recordings
+        assert curves is not None
+        ax.plot(curves.held, getattr(curves, y), **look.marked_curve, label=name)
+        low, high = (getattr(curves, f"{y}_{end}", None) for end in ("low", "high"))
         if low is not None and high is not None and len(rows) <= _MOST_BANDS:
-            ax.fill_between(found.held, low, high, color=seen.colour, alpha=0.15, lw=0.0)
+            ax.fill_between(curves.held, low, high, color=look.colour, alpha=0.15, lw=0.0)
         chance = MEASURES[y].chance
         guessed = None if chance is None else chance(row.counts["identities"])
         if guessed is not None and guessed not in drawn:
@@ -301,21 +296,20 @@ def people(
     """
     assert row.people is not None
     risk = row.people
-    shown = min(len(risk.speaker), _MOST_PEOPLE)
-    place = np.arange(shown)
-    names = [f"person {number + 1}" for number in place] if hide else list(risk.speaker[:shown])
-    mean, most = np.array(risk.alid[:shown]), np.array(risk.lid_max[:shown])
-    linked = np.array(risk.linked[:shown])
+    count = min(len(risk.speaker), _MOST_PEOPLE)
+    place = np.arange(count)
+    names = [f"person {number + 1}" for number in place] if hide else list(risk.speaker[:count])
+    mean, most, linked = (np.array(values[:count]) for values in (risk.alid, risk.lid_max, risk.linked))
     ax.hlines(place, mean, most, color=GREY, lw=0.8)
     ax.plot(most, place, "|", color=GREY, ms=5.0, label="largest")
-    for often, face, said in ((False, "white", "mean"), (True, BLUE, "mean (mostly linked)")):
+    for often, face, label in ((False, "white", "mean"), (True, BLUE, "mean (mostly linked)")):
         chosen = (linked > 0.5) == often
         if chosen.any():
-            ax.plot(mean[chosen], place[chosen], "o", color=BLUE, mfc=face, ms=4.0, label=said)
+            ax.plot(mean[chosen], place[chosen], "o", color=BLUE, mfc=face, ms=4.0, label=label)
     ax.axvline(0.0, color=GREY, lw=0.8, ls=":")
     ax.set_yticks(place, labels=[shortened(name) for name in names], fontsize=6.0, parse_math=False)
-    ax.set(ylim=(shown - 0.4, -0.6), xlabel="LID (bits)")
+    ax.set(ylim=(count - 0.4, -0.6), xlabel="LID (bits)")
     total = row.counts.get("speakers", len(risk.speaker))
-    if shown < len(risk.speaker):
-        ax.set_ylabel(f"the {shown} most exposed of {max(total, len(risk.speaker))}")
+    if count < len(risk.speaker):
+        ax.set_ylabel(f"the {count} most exposed of {max(total, len(risk.speaker))}")
     legend_below(ax, columns=3)

@@ -50,8 +50,8 @@ def similarity(
             step = 10 if len(names) <= 60 else 20
             axis.set_ticks(place[step - 1 :: step], labels=[str(number) for number in place[step - 1 :: step] + 1])
             continue
-        said = [str(number + 1) if hide else shortened(str(name), 16) for number, name in enumerate(names)]
-        turned = 90 if axis is ax.xaxis and len(said) * max(map(len, said)) > 30 else 0
-        axis.set_ticks(place, labels=said, fontsize=5.5, rotation=turned, parse_math=False)
+        labels = [str(number + 1) if hide else shortened(str(name), 16) for number, name in enumerate(names)]
+        turned = 90 if axis is ax.xaxis and len(labels) * max(map(len, labels)) > 30 else 0
+        axis.set_ticks(place, labels=labels, fontsize=5.5, rotation=turned, parse_math=False)
     ax.set(xlabel="speaker of the trial", ylabel="enrolled speaker")
     colour_bar(ax, drawn, "similarity")

@@ -12,10 +12,10 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.plot.canvas import BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
+from zeroevidence.plot.canvas import BLACK, BLUE, GREY, ORANGE, ROWS, VERMILION, legend, look, parent_figure
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.labelled_points import labelled_points, measure_scale
-from zeroevidence.plot.names import axis_title, measured, row_names, shortened
+from zeroevidence.plot.names import axis_title, measure_value, row_names, shortened
+from zeroevidence.plot.points import interval_line, is_finite, label_values, measure_point, measure_scale, name_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,17 +33,12 @@ _BAR: dict[str, Any] = {"alpha": 0.75, "edgecolor": "white", "lw": 0.0}
 _MOST_NAMED = 8  # points with a line of their own in the legend
 
 
-def _finite(row: Evaluation, name: str) -> bool:
-    value = measured(row, name)
-    return value is not None and bool(np.isfinite(value))
-
-
 def _default_pair(row: Evaluation) -> tuple[str, str] | None:
-    return next((pair for pair in _PAIRS if all(measured(row, name) is not None for name in pair)), None)
+    return next((pair for pair in _PAIRS if all(measure_value(row, name) is not None for name in pair)), None)
 
 
 def _groups(rows: Sequence[Evaluation]) -> list[str]:
-    """A name for each row or, of many rows, the label that puts them into few groups."""
+    """Return a name for each row or, of many rows, the value of a label that puts them into few groups."""
     if len(rows) > _MOST_NAMED:
         for label in ("system", "attacker", "dataset", "trial", "sex"):
             values = [shortened(row.labels.get(label, "")) for row in rows]
@@ -72,7 +67,7 @@ def scatter(
     colour: Annotated[str | None, "The label that colours stand for, such as system."] = None,
     marker: Annotated[str | None, "The label that markers stand for, such as attacker."] = None,
 ) -> None:
-    """Two measures of each result as a point; bars are 95 % intervals where there are any.
+    """Two measures of each result as a point; bars are confidence intervals where there are any.
 
     Many results are told apart by system or another label that puts them into few groups.
 
@@ -88,33 +83,42 @@ def scatter(
     first, second = x or pair[0], y or pair[1]
     for name in (first, second):
         MEASURES.find(name)
-    shown = [row for row in rows if _finite(row, first) and _finite(row, second)]
-    if not shown:
+    usable = [row for row in rows if is_finite(row, first) and is_finite(row, second)]
+    if not usable:
         raise UsageError(f"no result has both {first} and {second} as finite numbers")
-    if colour is not None or marker is not None:
-        labelled_points(ax, shown, (first, second), colour, marker)
-        return
-    names = _groups(shown)
-    order = list(dict.fromkeys(names))
-    for number, (row, name) in enumerate(zip(shown, names, strict=True)):
-        seen = look(order.index(name))
-        said = name if name not in names[:number] else None
-        at = [(measure_scale(one), row.metrics[one]) for one in (first, second)]
-        values = [scale * float(metric.value) for scale, metric in at]  # type: ignore[arg-type]
-        ax.plot(values[:1], values[1:], seen.marker, color=seen.colour, mec="white", mew=0.4, ms=5.0, label=said)
-        for side, (scale, metric) in enumerate(at):
-            if metric.low is not None and metric.high is not None and np.isfinite([metric.low, metric.high]).all():
-                span = [scale * metric.low, scale * metric.high]
-                still = [values[1 - side]] * 2
-                ax.plot(*((span, still) if side == 0 else (still, span)), color=seen.colour, lw=0.6, alpha=0.6)
     ax.set(xlabel=axis_title(first), ylabel=axis_title(second))
+    if colour is not None or marker is not None:
+        _labelled_points(ax, usable, (first, second), colour, marker)
+        return
+    names = _groups(usable)
+    order = list(dict.fromkeys(names))
+    for number, (row, name) in enumerate(zip(usable, names, strict=True)):
+        point, label = look(order.index(name)), name if name not in names[:number] else None
+        measure_point(ax, row, (first, second), point.colour, point.marker, label=label)
     for axis, scale in ((ax.xaxis, measure_scale(first)), (ax.yaxis, measure_scale(second))):
         _not_too_close(axis, 1e-3 * scale)
     legend(ax, most_inside=3)
 
 
+def _labelled_points(
+    ax: Axes, rows: Sequence[Evaluation], measures: tuple[str, str], colour: str | None, marker: str | None
+) -> None:
+    """Draw two measures of each row as a point whose colour and marker stand for labels."""
+    paints, shapes = (None if label is None else label_values(rows, label) for label in (colour, marker))
+    paint_order, shape_order = (list(dict.fromkeys(values or ())) for values in (paints, shapes))
+    for place, row in enumerate(rows):
+        paint = BLUE if paints is None else look(paint_order.index(paints[place])).colour
+        shape = "o" if shapes is None else look(shape_order.index(shapes[place])).marker
+        measure_point(ax, row, measures, paint, shape)
+    for number, value in enumerate(paint_order):
+        ax.plot([], [], "s", color=look(number).colour, ms=5.0, label=shortened(value))
+    for number, value in enumerate(shape_order):
+        ax.plot([], [], look(number).marker, color=BLACK, mfc="none", ms=5.0, label=shortened(value))
+    legend(ax, most_inside=0)
+
+
 def _not_too_close(axis: Any, least: float) -> None:
-    """Show at least so much of an axis, without an offset beside it: values that only rounding tells apart are one."""
+    """Show at least so much of an axis, without an offset, so that differences due to rounding do not show."""
     axis.get_major_formatter().set_useOffset(False)
     low, high = axis.get_view_interval()
     if high - low < least:
@@ -127,13 +131,13 @@ def _not_too_close(axis: Any, least: float) -> None:
     needs="a search through several people and its EER",
     caption="The error rate of single comparisons beside what a search discloses: systems with the same error rate can "
     "expose single recordings differently.",
-    has=lambda row: all(measured(row, name) is not None for name in ("eer", "alid", "lid_max")),
+    has=lambda row: all(measure_value(row, name) is not None for name in ("eer", "alid", "lid_max")),
     height=3.0,
     most=None,
     per_row=0.3,
 )
 def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """EER beside ALID and LID_max (bits, on an axis of their own), with 95 % intervals where there are any.
+    """EER beside ALID and LID_max (bits, on an axis of their own), with intervals where there are any.
 
     Bars of few results stand, those of many lie, so that their names have room.
 
@@ -175,7 +179,11 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
         }
     )
     other.set(**{f"{across}lim": (min(0.0, low), high), f"{across}label": "disclosure (bits)"})
-    _name_rows(ax, rows, lying=lying)
+    names = row_names(rows)
+    if lying:
+        ax.set_yticks(place, labels=[textwrap.fill(shortened(name, 54), 30) for name in names], parse_math=False)
+    else:
+        name_ticks(ax, names)
     # Flush right: long names push the axes to the right, and the legend must not leave the figure.
     down = ScaledTranslation(0.0, -0.42, parent_figure(ax).dpi_scale_trans)  # below the title of the lower axis
     ax.legend(
@@ -191,26 +199,8 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
 def _bars(
     axes: Axes, rows: Sequence[Evaluation], places: FloatArray, name: str, look: dict[str, Any], *, lying: bool
 ) -> None:
-    """One measure of every row as bars, with intervals."""
+    """Draw one measure of every row as bars, with intervals."""
     scale = measure_scale(name)
-    values = [scale * float(row.metrics[name].value) for row in rows]  # type: ignore[arg-type]
-    (axes.barh if lying else axes.bar)(places, values, 0.25, **look)
+    (axes.barh if lying else axes.bar)(places, [scale * float(row.metrics[name]) for row in rows], 0.25, **look)
     for at, row in zip(places, rows, strict=True):
-        metric = row.metrics[name]
-        if metric.low is not None and metric.high is not None:
-            line, still = [scale * metric.low, scale * metric.high], [at, at]
-            axes.plot(*((line, still) if lying else (still, line)), color="#333333", lw=0.8)
-
-
-def _name_rows(ax: Axes, rows: Sequence[Evaluation], *, lying: bool) -> None:
-    """The names of rows beside or below their bars."""
-    names = row_names(rows)
-    place = np.arange(len(rows))
-    if lying:
-        ax.set_yticks(place, labels=[textwrap.fill(shortened(name, 54), 30) for name in names], parse_math=False)
-        return
-    names = [shortened(name, 28) for name in names]
-    turned = max(map(len, names)) * len(rows) > 48
-    ax.set_xticks(
-        place, labels=names, rotation=35 if turned else 0, ha="right" if turned else "center", parse_math=False
-    )
+        interval_line(axes, row.metrics[name], at, "#333333", scale=scale, across=lying, lw=0.8)

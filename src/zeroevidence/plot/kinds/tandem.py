@@ -1,4 +1,4 @@
-"""Figures of tandem cost: a countermeasure before a verifier."""
+"""Figures of a tandem of countermeasure and verifier: cost and scores."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend, look
-from zeroevidence.plot.curves import bin_edges, curve_arrays, has_curves
+from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend
+from zeroevidence.plot.curves import draw_density, finite_curve, has_curves, named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import joined, row_names, written
+from zeroevidence.plot.names import join_parts, measure_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,15 +48,12 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
     'normalised t-DCF'
     """
     ax.axhline(1.0, color=VERMILION, ls=":", lw=1.0)
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        threshold, cost = curve_arrays(row.curves["t_dcf"])
-        shown = np.isfinite(threshold) & np.isfinite(cost)
-        threshold, cost = threshold[shown], cost[shown]
-        seen = look(number)
-        ax.plot(threshold, cost, color=seen.colour, ls=seen.line, label=joined(name, written(row, "tdcf_min")))
+    for row, name, look in named_looks(rows):
+        threshold, cost = finite_curve(row.curves["t_dcf"], both=True)
+        ax.plot(threshold, cost, **look.curve, label=join_parts(name, measure_text(row, "tdcf_min")))
         if len(cost):
             best = int(cost.argmin())
-            ax.plot(threshold[best], cost[best], seen.marker, color=seen.colour, mec="white", mew=0.5, ms=5.0)
+            ax.plot(threshold[best], cost[best], look.marker, color=look.colour, mec="white", mew=0.5, ms=5.0)
     ax.set(xlabel="threshold of the countermeasure", ylabel="normalised t-DCF")
     ax.set_ylim(0.0, min(max(1.1, ax.get_ylim()[1]), 2.0))
     legend(ax, most_inside=2)
@@ -101,7 +98,7 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     drawn = ax.contourf(cm, asv, np.clip(cost, 0.0, 1.0).T, levels=levels, cmap="cividis")
     drawn.set_edgecolor("face")
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)
-    ax.plot(cm[i], asv[j], "x", color="white", ms=6.0, mew=1.4, label=f"{written(row, 'tdcf_joint_min')}")
+    ax.plot(cm[i], asv[j], "x", color="white", ms=6.0, mew=1.4, label=measure_text(row, "tdcf_joint_min"))
     ax.set(xlabel="threshold of the countermeasure", ylabel="threshold of the verifier")
     bar = colour_bar(ax, drawn, "normalised t-DCF")
     bar.set_ticks([0.0, 0.25, 0.5, 0.75, 1.0], labels=["0", "0.25", "0.5", "0.75", "≥ 1"])
@@ -111,13 +108,17 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
 
 
 _SIDES = {"verifier": "asv", "countermeasure": "cm", "single system": "sasv"}
-_LOOKS = {
-    "target": (MATED, "-", None),
-    "bonafide": (MATED, "-", None),
-    "nontarget": (NONMATED, "--", "////"),
-    "spoof": (VERMILION, "-.", "...."),
+_LOOKS: dict[str, tuple[str, str, str, str | None]] = {
+    "target": ("target", MATED, "-", None),
+    "nontarget": ("another speaker", NONMATED, "--", "////"),
+    "bonafide": ("bona fide", MATED, "-", None),
+    "spoof": ("spoof", VERMILION, "-.", "...."),
 }
-_WORDS = {"target": "target", "nontarget": "another speaker", "spoof": "spoof", "bonafide": "bona fide"}
+
+
+def _systems(row: Evaluation) -> tuple[str, ...]:
+    """Systems of a tandem whose scores of spoofs a row has."""
+    return tuple(name for name, side in _SIDES.items() if f"histogram_{side}_spoof" in row.curves)
 
 
 @figure(
@@ -126,9 +127,9 @@ _WORDS = {"target": "target", "nontarget": "another speaker", "spoof": "spoof", 
     needs="scores of a countermeasure, or of a verifier of spoofs",
     caption="Scores of the right person, of others and of faked voices: whatever lies to the right of the line is "
     "accepted.",
-    has=lambda row: any(f"histogram_{side}_spoof" in row.curves for side in _SIDES.values()),
+    has=lambda row: bool(_systems(row)),
     together=False,
-    parts=lambda row: tuple(name for name, side in _SIDES.items() if f"histogram_{side}_spoof" in row.curves),
+    parts=lambda row: _systems(row),
 )
 def tandem_scores(
     row: Evaluation,
@@ -148,19 +149,15 @@ def tandem_scores(
     >>> ax.get_xlabel()
     'score of the countermeasure'
     """
-    there = [part for part, side in _SIDES.items() if f"histogram_{side}_spoof" in row.curves]
-    part = there[0] if name is None else name
-    side = _SIDES[part]
-    kinds = [kind for kind in ("target", "nontarget", "bonafide", "spoof") if f"histogram_{side}_{kind}" in row.curves]
+    system = _systems(row)[0] if name is None else name
+    side = _SIDES[system]
+    kinds = [kind for kind in _LOOKS if f"histogram_{side}_{kind}" in row.curves]
     line = row.curves.get(f"threshold_{side}")
     for place, kind in enumerate(kinds):
-        centre, density = curve_arrays(row.curves[f"histogram_{side}_{kind}"])
-        colour, dashes, hatch = _LOOKS[kind]
-        said = _WORDS[kind] if line is None else f"{_WORDS[kind]}, {100.0 * line.y[place]:.3g} % accepted"
-        edges = bin_edges(centre)
-        ax.stairs(density, edges, fill=True, facecolor=colour, alpha=0.18, hatch=hatch, edgecolor=colour, lw=0.0)
-        ax.stairs(density, edges, color=colour, ls=dashes, lw=1.0, label=said)
+        title, colour, dashes, hatch = _LOOKS[kind]
+        label = title if line is None else f"{title}, {100.0 * line.y[place]:.3g} % accepted"
+        draw_density(ax, row.curves[f"histogram_{side}_{kind}"], colour, dashes, hatch, label)
     if line is not None and np.isfinite(line.x[0]):
         ax.axvline(line.x[0], color=BLACK, lw=1.0, label=f"threshold {line.x[0]:.3g}")
-    ax.set(xlabel=f"score of the {part}", ylabel="density")
+    ax.set(xlabel=f"score of the {system}", ylabel="density")
     legend(ax, most_inside=0)

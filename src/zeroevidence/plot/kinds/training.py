@@ -1,4 +1,4 @@
-"""Figures over what protectors were fitted on, and over their training."""
+"""Figures of protectors over the people they were fitted on, and over epochs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, legend, look, plain_ticks
+from zeroevidence.plot.canvas import GREY, legend, plain_ticks
+from zeroevidence.plot.curves import named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import row_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,11 +18,11 @@ _MU = "mu_over_epochs"
 
 
 @figure(
-    "What protectors leave over the people they were fitted on",
+    "Remaining disclosure over the number of people in the fit",
     place=620,
     needs="protectors that were fitted on fewer people too",
-    caption="How much of the attribute is left when the protector knows more people: where a line still falls, more "
-    "people would help; where it is level, they would not.",
+    caption="How much of the attribute is left when the protector is fitted on more people: where a line still falls, "
+    "more people would help; where it is level, they would not.",
     has=lambda row: _CURVE in row.curves,
 )
 def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -38,12 +38,12 @@ def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ze.plot.over_training(result).get_xlabel()
     'people that the protector was fitted on'
     """
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves[_CURVE], look(number)
-        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, marker=seen.marker, ms=3.0, label=name)
+    for row, name, look in named_looks(rows):
+        curve = row.curves[_CURVE]
+        ax.plot(curve.x, curve.y, **look.marked_curve, label=name)
         null = row.metrics["d_ece"].null
         if null is not None:
-            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label=None if number else "chance")
+            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label="chance" if row is rows[0] else None)
     ax.set_xscale("log", base=2)
     plain_ticks(ax.xaxis)
     ax.set(xlabel="people that the protector was fitted on", ylabel="D_ECE (bits)")
@@ -55,8 +55,8 @@ def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
     "Mean evidence of a flow over its training",
     place=630,
     needs="a flow that was trained for these results",
-    caption="What the flow takes the mean evidence to be, epoch by epoch: where lines from several starts meet, the "
-    "start does not matter.",
+    caption="The flow's estimate of the mean evidence, epoch by epoch: where lines from several starts meet, the start "
+    "does not matter.",
     has=lambda row: _MU in row.curves,
 )
 def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -72,9 +72,9 @@ def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ze.plot.over_epochs(result).get_xlabel()
     'epochs'
     """
-    for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        curve, seen = row.curves[_MU], look(number)
-        ax.plot(curve.x, curve.y, color=seen.colour, ls=seen.line, label=name)
+    for row, name, look in named_looks(rows):
+        curve = row.curves[_MU]
+        ax.plot(curve.x, curve.y, **look.curve, label=name)
     ax.set_yscale("log")
     plain_ticks(ax.yaxis)
     ax.set(xlabel="epochs", ylabel="mu (nats)")

@@ -16,7 +16,7 @@ from zeroevidence.measure.measures import MEASURES, Measure
 from zeroevidence.protect.assessment.class_learning import ClassSample
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.resampling.draws import draw_groups
-from zeroevidence.uncertainty.spread import spread_of
+from zeroevidence.uncertainty.spread import estimate_spread
 
 HEADLINE = "attribute_bits"
 _ROUNDING = 1e-6
@@ -39,7 +39,7 @@ def with_interval(
     groups = draw_groups(people, options.intervals, options.seed)
     sizes = np.bincount(groups)
     left_out = np.array([without(np.flatnonzero(groups != group)) for group in range(len(sizes))], dtype=float)
-    spread = spread_of(float(value), left_out, sizes / people, float(people))
+    spread = estimate_spread(float(value), left_out, sizes / people, float(people))
     return with_limits(value, one.name, spread, options.level, bound=False)
 
 

@@ -95,7 +95,7 @@ def to_html(
     shown = report_measures(rows, measures)
     named = [*shown, *(comparison.measure for comparison in comparisons)]
     script = template_text("report.js")
-    signatures = [result.signature for result in (*rows, *comparisons)]
+    signatures = [*(row.signature for row in rows), *(comparison.signature for comparison in comparisons)]
     context = {
         "title": title or _title(rows),
         "subtitle": _subtitle(rows),
@@ -241,7 +241,7 @@ def _title(rows: Sequence[Evaluation]) -> str:
     systems = dict.fromkeys(row.labels.get("system", "") for row in rows if row.about.role == "attack")
     names = [name for name in systems if name]
     if not names or len(names) > 4:
-        return "How much do these voices give away?"
+        return "How much do these voices disclose?"
     return f"How much do voices give away? {', '.join(names)}"
 
 

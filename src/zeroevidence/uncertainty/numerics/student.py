@@ -10,7 +10,7 @@ _EPSILON = 2.0**-52
 
 
 def t_tail(statistic: float, freedom: float) -> float:
-    """Share of a t distribution above a statistic.
+    """Return the share of a t distribution above a statistic.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def t_tail(statistic: float, freedom: float) -> float:
 
 
 def t_quantile(tail: float, freedom: float) -> float:
-    """The statistic above which a share of at most one half lies.
+    """Return the statistic above which a share of at most one half lies.
 
     Examples
     --------

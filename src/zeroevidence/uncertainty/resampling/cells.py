@@ -1,8 +1,8 @@
-"""Where each score lies among all of them: its atom or, in long lists, a cell of several atoms.
+"""Cells of neighbouring scores: each atom alone or, in long lists, several atoms together.
 
-Values on fewer people are counted from these places, without sorting scores again. What a long list would show with all
-its atoms and with tens of thousands of cells differs by less than the last digit that anybody prints, and the atoms at
-both ends, which decide the worst case, are kept apart.
+Values on fewer people are counted from the cells, without sorting scores again. Values of a long list from all its
+atoms and from tens of thousands of cells differ by less than the last printed digit, and the atoms at both ends, which
+decide the worst case, are kept apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, searched
+from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, searchsorted_in_threads
 
 CellArray: TypeAlias = NDArray[np.uint16]
 CELLS = 1 << 15
@@ -31,8 +31,10 @@ class ScoreCells:
     ----------
     counts
         Targets and non-targets in each cell, in ascending order of score.
-    target, nontarget
-        The cell of each score, in the order of the scores.
+    target
+        The cell of each target, in the order of the scores.
+    nontarget
+        The cell of each non-target.
     middle
         The atom in the middle of each cell.
     """
@@ -44,7 +46,7 @@ class ScoreCells:
 
 
 def assign_cells(target: FloatArray, nontarget: FloatArray, ranked: RankedScores, most: int = CELLS) -> ScoreCells:
-    """The cell of each score, one of at most `most` (no more than 65 536); `ranked` has the same scores."""
+    """Return the cell of each score, one of at most `most` (no more than 65 536); `ranked` has the same scores."""
     starts = cell_starts(ranked.counts, most)
     middle = (starts + np.append(starts[1:], len(ranked.counts.target)) - 1) // 2
     counts = Counts(np.add.reduceat(ranked.counts.target, starts), np.add.reduceat(ranked.counts.nontarget, starts))
@@ -53,7 +55,7 @@ def assign_cells(target: FloatArray, nontarget: FloatArray, ranked: RankedScores
 
 
 def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:
-    """The first atom of each of at most `most` cells.
+    """Return the first atom of each of at most `most` cells.
 
     Neighbours of one and the same class are put together first, which changes no measure. Cells between the ends hold
     about the same share of the scores, either class counting half.
@@ -79,14 +81,14 @@ def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:
 def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
     """The last of the ascending `lows` that does not lie above each score."""
     if len(scores) < _BUCKETS:
-        return (searched(lows, scores, "right") - 1).astype(np.uint16)
+        return (searchsorted_in_threads(lows, scores, "right") - 1).astype(np.uint16)
     # Even buckets over the range are found by one product. Rounding cannot put a score into a lower bucket than a
-    # smaller one, so where no cell begins in its bucket, as is so for most, that bucket alone tells the cell.
+    # smaller one, so where no cell begins in its bucket, as is so for most, that bucket alone gives the cell.
     low, high = np.float64(lows[0]), np.float64(scores.max())
     with np.errstate(over="ignore", divide="ignore"):
         scale = (_BUCKETS - 1) / (high - low)
     if not (np.isfinite(low) and 0.0 < scale < np.inf):
-        return (searched(lows, scores, "right") - 1).astype(np.uint16)
+        return (searchsorted_in_threads(lows, scores, "right") - 1).astype(np.uint16)
     begin = np.bincount(((lows - low) * scale).astype(np.int64), minlength=_BUCKETS)
     last = (np.cumsum(begin) - 1).astype(np.uint16)
     begins = begin > 0
@@ -99,5 +101,5 @@ def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
         last.take(bucket, out=places[start : start + len(bucket)])
         unsure.append(np.flatnonzero(begins.take(bucket)) + start)
     rest = np.concatenate(unsure)
-    places[rest] = searched(lows, scores[rest], "right") - 1
+    places[rest] = searchsorted_in_threads(lows, scores[rest], "right") - 1
     return places

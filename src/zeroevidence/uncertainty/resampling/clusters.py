@@ -1,4 +1,4 @@
-"""Who is behind each score: people where they are known, else recordings, else the score itself."""
+"""Clusters of scores: people where they are known, else recordings, else single scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Unit: TypeAlias = Literal["speaker", "identifier", "score"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """Which clusters each score belongs to: its enrolment's and its trial's."""
+    """The clusters of the enrolment and of the trial of each score."""
 
     unit: Unit
     names: StrArray
@@ -28,7 +28,7 @@ class Clusters:
 
 
 def find_clusters(scores: Scores) -> Clusters | None:
-    """People where they are known, identifiers where only these are; None when nobody said who was compared.
+    """Return people where they are known, identifiers where only these are; None where neither is.
 
     Trials of unknown speakers are clusters of their own. Without any speakers, identifiers that targets say to be of
     one person are one cluster.
@@ -63,9 +63,9 @@ def _of_identifiers(scores: Scores, enrolments: StrArray, trials: StrArray) -> C
         names, codes = np.unique(np.concatenate((enrolments, trials)), return_inverse=True)
         if apart:
             names, codes = np.concatenate((enrolments, trials)), np.arange(len(enrolments) + len(trials))
-        joined = _clusters("identifier", scores, *_joined(names, codes, first, second))
-        if not (joined.nontarget.enrolment == joined.nontarget.trial).any():
-            return joined
+        merged = _clusters("identifier", scores, *_merge(names, codes, first, second))
+        if not (merged.nontarget.enrolment == merged.nontarget.trial).any():
+            return merged
     names, codes = np.unique(np.concatenate((enrolments, trials)), return_inverse=True)
     return _clusters("identifier", scores, names, codes)
 
@@ -82,20 +82,20 @@ def _clusters(unit: Unit, scores: Scores, names: StrArray, codes: IntArray) -> C
     return Clusters(unit, names, target, nontarget)
 
 
-def _joined(names: StrArray, codes: IntArray, one: IntArray, other: IntArray) -> tuple[StrArray, IntArray]:
-    """Clusters that are the same person as another, as one; each has the first of its names."""
-    from scipy.sparse import coo_matrix  # slow to import, and needed where nobody named the speakers
+def _merge(names: StrArray, codes: IntArray, first: IntArray, second: IntArray) -> tuple[StrArray, IntArray]:
+    """Merge clusters that are the same person; each has the first of its names."""
+    from scipy.sparse import coo_matrix  # slow to import, and needed only where speakers are not named
     from scipy.sparse.csgraph import connected_components
 
     n = len(names)
-    same = coo_matrix((np.ones(len(one)), (codes[one], codes[other])), shape=(n, n))
+    same = coo_matrix((np.ones(len(first)), (codes[first], codes[second])), shape=(n, n))
     _, person = connected_components(same, directed=False)
-    _, first = np.unique(person, return_index=True)
-    return names[first], person.astype(np.int64)[codes]
+    _, lowest = np.unique(person, return_index=True)
+    return names[lowest], person.astype(np.int64)[codes]
 
 
 def number_codes(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
-    """Codes below `limit` that may be used, ascending, and the place of each given one among them.
+    """Return the codes below `limit` that may be used, ascending, and the place of each code among them.
 
     All of them, which spares sorting, unless they are far more than there are codes.
     """
@@ -105,7 +105,7 @@ def number_codes(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
 
 
 def compact_codes(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
-    """Those of the codes below `limit` that are used, ascending, and the place of each given one among them.
+    """Return the codes below `limit` that are used, ascending, and the place of each code among them.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def compact_codes(codes: IntArray, limit: int) -> tuple[IntArray, IntArray]:
 
 
 def find_owners(clusters: Clusters | None) -> tuple[IntArray, IntArray] | None:
-    """Whose each target and each non-target is, where scores are of people and not of comparisons between them.
+    """Return the person of each target and non-target where scores are of people and not of comparisons.
 
     That is so where both sides of every pair are one person, and nobody has scores of both classes (an attribute).
     """
@@ -140,7 +140,7 @@ def find_owners(clusters: Clusters | None) -> tuple[IntArray, IntArray] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Clusters as they are left out: one by one, or several together where there are very many.
+    """Groups of clusters that are left out: one by one, or several together where there are very many.
 
     Parameters
     ----------
@@ -148,12 +148,16 @@ class Groups:
         What a cluster is.
     number
         How many groups there are.
-    target, nontarget
-        The groups on both sides of each score.
-    clusters, people
-        How many clusters have scores of the class that fewer have, and how many of equal size would count as much.
+    target
+        The groups on both sides of each target.
+    nontarget
+        The groups on both sides of each non-target.
+    clusters
+        Number of clusters with scores of the class that fewer clusters have.
+    people
+        Effective number of clusters: of how many of equal size they are worth.
     shares
-        The share of the scores that each group brings, of the class of which it brings more.
+        The share of the scores that each group contributes, of the class to which it contributes more.
     """
 
     unit: Unit
@@ -166,32 +170,32 @@ class Groups:
 
 
 def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None = None) -> Groups:
-    """At most `most` groups of people, recordings or single scores."""
+    """Return at most `most` groups of people, recordings or single scores."""
     if clusters is None:
         return _of_scores(len(scores.target), len(scores.nontarget), most, seed)
     n = len(clusters.names)
     sizes = [_sizes(pairs, n) for pairs in (clusters.target, clusters.nontarget)]
     group = draw_groups(n, most, seed)
     number = int(group.max()) + 1
-    shares = [np.bincount(group, weights=one, minlength=number) / one.sum() for one in sizes]
+    shares = [np.bincount(group, weights=size, minlength=number) / size.sum() for size in sizes]
     target, nontarget = (
         Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)
     )
-    people = min(effective_number(one) for one in sizes)
-    fewest = min(int(np.count_nonzero(one)) for one in sizes)
+    people = min(effective_number(size) for size in sizes)
+    fewest = min(int(np.count_nonzero(size)) for size in sizes)
     return Groups(clusters.unit, number, target, nontarget, fewest, people, np.maximum(*shares))
 
 
 def _sizes(pairs: Pairs, n: int) -> FloatArray:
-    """Scores of each cluster, half of a score on either side."""
+    """Return the number of scores of each cluster, half of a score on either side."""
     return (np.bincount(pairs.enrolment, minlength=n) + np.bincount(pairs.trial, minlength=n)) / 2.0
 
 
 def _of_scores(n_target: int, n_nontarget: int, most: int, seed: int) -> Groups:
-    """Scores that nobody said more about, dealt to groups of nearly equal size."""
+    """Deal scores of unknown origin to groups of nearly equal size."""
     number = min(most, n_target, n_nontarget)
     rng = generator(seed, 3, 1)
-    dealt = [rng.permutation(np.arange(n) % number) for n in (n_target, n_nontarget)]
-    pairs = [Pairs(one, one) for one in dealt]
+    groups = [rng.permutation(np.arange(n) % number) for n in (n_target, n_nontarget)]
+    pairs = [Pairs(group, group) for group in groups]
     people = min(n_target, n_nontarget)
     return Groups("score", number, pairs[0], pairs[1], people, float(people), np.full(number, 1.0 / number))

@@ -1,4 +1,4 @@
-"""Which people are left out or taken together, and batches of random draws.
+"""Random groups and halves of people, and batches of random draws.
 
 Draws come in batches with a generator each, so that the same seed gives the same draws for any number of workers.
 """
@@ -19,22 +19,22 @@ T = TypeVar("T")
 
 
 def generator(seed: int, purpose: int, batch: int) -> np.random.Generator:
-    """The generator of one batch; `purpose` keeps what is drawn for the null, halves and groups apart."""
+    """Return the generator of one batch; `purpose` keeps what is drawn for the null, halves and groups apart."""
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(purpose, batch)))
 
 
 def batches(total: int) -> list[tuple[int, int]]:
-    """Number and size of each batch."""
+    """Return number and size of each batch."""
     return [(number, min(BATCH, total - start)) for number, start in enumerate(range(0, total, BATCH))]
 
 
 def draw_groups(n: int, most: int, seed: int) -> IntArray:
-    """The group of each of `n` people: everybody alone, or at random in `most` groups of nearly equal size."""
+    """Return the group of each of `n` people: everybody alone, or at random in `most` groups of nearly equal size."""
     return np.arange(n) if n <= most else generator(seed, 3, 0).permutation(np.arange(n) % most)
 
 
 def draw_halves(n: int, pairs: int, seed: int) -> BoolArray:
-    """Random halves of `n` people, each followed by its complement, shape (2 pairs, n)."""
+    """Return random halves of `n` people, each followed by its complement, shape (2 pairs, n)."""
     order = np.argsort(generator(seed, 2, 0).random((pairs, n)), axis=1)
     half = order < (n + 1) // 2
     return np.stack((half, ~half), axis=1).reshape(2 * pairs, n)
@@ -53,7 +53,7 @@ def _run(job: tuple[int, ...]) -> object:
 
 
 def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers: int = 1) -> Iterator[T]:
-    """Results of `task(*job)` in the order of the jobs, from this process or several."""
+    """Yield the results of `task(*job)` in the order of the jobs, from this process or several."""
     if workers <= 1 or len(jobs) <= 1:
         yield from (task(*job) for job in jobs)
         return
@@ -65,7 +65,7 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
     try:
         yield from pool.map(_run, jobs)  # type: ignore[misc]
     except BrokenProcessPool:
-        raise OutOfMemory from None  # a process that ends without a word was ended by the system
+        raise OutOfMemory from None  # the system ends a process without a message where memory is short
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -73,7 +73,7 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
 def run_batches(
     task: Callable[[int, int], T], total: int, *, workers: int = 1, progress: Progress | None = None
 ) -> Iterator[T]:
-    """Results of `task(batch, size)` in the order of the batches, from this process or several."""
+    """Yield the results of `task(batch, size)` in the order of the batches, from this process or several."""
     jobs = batches(total)
     done = 0
     for (_, size), result in zip(jobs, run_jobs(task, jobs, workers=workers), strict=True):

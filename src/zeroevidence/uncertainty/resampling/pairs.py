@@ -31,28 +31,39 @@ from zeroevidence.uncertainty.resampling.cells import CellArray, ScoreCells, ass
 from zeroevidence.uncertainty.resampling.clusters import Clusters, Groups, find_groups, number_codes
 from zeroevidence.uncertainty.resampling.draws import BATCH, draw_halves
 from zeroevidence.uncertainty.resampling.tables import GroupTables, Places
+from zeroevidence.uncertainty.spread import unseen_share
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
-_UNSEEN_TAIL = 0.025
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """One class of some of the scores: numbers per cell, per bin of a histogram, and sums of costs by measure.
+    """Sums over scores of one class.
 
-    `linked` is the sum of what each score adds to linkability, by the model of all scores.
+    Parameters
+    ----------
+    cells
+        Number of scores in each cell.
+    bins
+        Number of scores in each bin of a histogram.
+    costs
+        Sum of the costs of each measure.
+    size
+        Number of scores.
+    linked
+        Sum of what each score adds to linkability, by the model of all scores.
     """
 
-    atoms: CountArray
+    cells: CountArray
     bins: CountArray | None
     costs: dict[str, float]
     size: float
     linked: float = 0.0
 
     def less(self, other: _Sums) -> _Sums:
-        """These without others."""
+        """Return these sums without others."""
         return _Sums(
-            self.atoms - other.atoms,
+            self.cells - other.cells,
             None if self.bins is None or other.bins is None else self.bins - other.bins,
             {name: _difference(cost, other.costs[name]) for name, cost in self.costs.items()},
             self.size - other.size,
@@ -61,7 +72,7 @@ class _Sums:
 
 
 def _difference(cost: float, other: float) -> float:
-    """What is left of a cost; of an infinite one nothing is known unless its infinities were taken off."""
+    """Subtract costs; the difference of two infinite costs is unknown."""
     return cost - other if np.isfinite(other) or np.isfinite(cost) else float("nan")
 
 
@@ -77,25 +88,25 @@ class _Class:
         terms: FloatArray | None,
     ) -> None:
         """`places` are cells and, where linkability needs them, bins of a histogram."""
-        self.tables = [GroupTables(one, groups, number) for one in places]
+        self.tables = [GroupTables(place, groups, number) for place in places]
         self.pairs = pairs = _GroupPairs.of(groups, number)
         self.costs = {name: _GroupSums(pairs, cost) for name, cost in costs.items()}
         self.sizes = _GroupSums(pairs, None)
         self.linked = None if terms is None else _GroupSums(pairs, terms[places[0].of])
-        self.all = self._sums([one.all for one in self.tables], _GroupSums.total)
+        self.all = self._sums([table.all for table in self.tables], _GroupSums.total)
 
-    def _sums(self, counted: Sequence[CountArray], costs_of: Callable[[_GroupSums], float]) -> _Sums:
+    def _sums(self, counts: Sequence[CountArray], sum_of: Callable[[_GroupSums], float]) -> _Sums:
         return _Sums(
-            counted[0],
-            counted[1] if len(counted) > 1 else None,
-            {name: costs_of(cost) for name, cost in self.costs.items()},
-            costs_of(self.sizes),
-            0.0 if self.linked is None else costs_of(self.linked),
+            counts[0],
+            counts[1] if len(counts) > 1 else None,
+            {name: sum_of(cost) for name, cost in self.costs.items()},
+            sum_of(self.sizes),
+            0.0 if self.linked is None else sum_of(self.linked),
         )
 
     def without(self, first: int, last: int) -> Iterator[_Sums]:
         """Sums over the scores that do not involve a group, for each from the first to before the last."""
-        tables = [one.involving(first, last) for one in self.tables]
+        tables = [table.involving(first, last) for table in self.tables]
         for group in range(first, last):
             involved = self._sums([table[group - first] for table in tables], partial(_GroupSums.involving, group))
             yield self.all.less(involved)
@@ -103,18 +114,18 @@ class _Class:
     def within(self, halves: BoolArray) -> Iterator[_Sums]:
         """Sums over the scores whose both sides are in each half, and then over those with both in its complement."""
         taken = (part for half in halves for part in (half, ~half))
-        counted = zip(*(one.within(halves) for one in self.tables), strict=True)
-        for which, some in zip(taken, counted, strict=True):
-            yield self._sums(some, partial(_GroupSums.among, which[self.pairs.one] & which[self.pairs.other]))
+        counts = zip(*(table.within(halves) for table in self.tables), strict=True)
+        for half, in_half in zip(taken, counts, strict=True):
+            yield self._sums(in_half, partial(_GroupSums.among, half[self.pairs.first] & half[self.pairs.second]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GroupPairs:
-    """The pairs of groups that were compared, and which of them each score is of."""
+    """The pairs of groups that were compared, and the pair of each score."""
 
     index: IntArray
-    one: IntArray
-    other: IntArray
+    first: IntArray
+    second: IntArray
     number: int
 
     @classmethod
@@ -125,25 +136,26 @@ class _GroupPairs:
 
 
 class _GroupSums:
-    """Sums of something that scores have over each pair of groups; of the scores themselves where nothing is given."""
+    """Sums of values of scores over each pair of groups; numbers of scores without values."""
 
     def __init__(self, pairs: _GroupPairs, values: FloatArray | None) -> None:
-        self.sums = np.bincount(pairs.index, weights=values, minlength=len(pairs.one)).astype(np.float64)
-        apart = np.where(pairs.one != pairs.other, self.sums, 0.0)
-        self.by_group = np.bincount(pairs.one, self.sums, pairs.number) + np.bincount(pairs.other, apart, pairs.number)
+        self.sums = np.bincount(pairs.index, weights=values, minlength=len(pairs.first)).astype(np.float64)
+        apart = np.where(pairs.first != pairs.second, self.sums, 0.0)
+        of_first = np.bincount(pairs.first, self.sums, pairs.number)
+        self.by_group = of_first + np.bincount(pairs.second, apart, pairs.number)
 
     def total(self) -> float:
-        """Over all scores."""
+        """Return the sum over all scores."""
         return float(self.sums.sum())
 
     @staticmethod
     def involving(group: int, sums: _GroupSums) -> float:
-        """Over the scores that have a group on either side."""
+        """Return the sum over the scores that have a group on either side."""
         return float(sums.by_group[group])
 
     @staticmethod
     def among(taken: BoolArray, sums: _GroupSums) -> float:
-        """Over the scores of the pairs that are taken."""
+        """Return the sum over the scores of some pairs."""
         return float(sums.sums[taken].sum())
 
 
@@ -155,11 +167,11 @@ def _mean_of_targets(cost: ScoreCost, values: FloatArray, settings: PairSettings
 
 
 class _Subset(PairView):
-    """Some of the scores; the model of linkability is that of all scores, or fitted again."""
+    """A subset of the scores; the model of linkability is that of all scores, or fitted again."""
 
     def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, *, refit: bool = False) -> None:
-        keep = (target.atoms + nontarget.atoms) > 0
-        super().__init__(Counts(target.atoms[keep], nontarget.atoms[keep]), source.settings)
+        keep = (target.cells + nontarget.cells) > 0
+        super().__init__(Counts(target.cells[keep], nontarget.cells[keep]), source.settings)
         self.source, self.target, self.nontarget, self.refit = source, target, nontarget, refit
 
     def class_means(self, name: str) -> tuple[float, float] | None:
@@ -173,18 +185,18 @@ class _Subset(PairView):
             if source.separated:
                 return 1.0  # classes that do not overlap do so in every subset
             if self.refit:
-                how = source.settings
-                return linkability_of_counts(self.counts, self.blocks, omega=how.omega, seed=how.seed)
+                settings = source.settings
+                return linkability_of_counts(self.counts, self.blocks, omega=settings.omega, seed=settings.seed)
             return float(np.clip(target.linked / target.size + nontarget.linked / nontarget.size, 0.0, 1.0))
         if self.settings.linkability == "pav":
             return linkability_of_blocks(self.blocks, omega=self.settings.omega)
         if source.edges is None or target.bins is None or nontarget.bins is None:
-            return 0.0  # too few mated scores for a bin: the tools' answer is 0, and stays so
+            return 0.0  # too few mated scores for a bin, where the tools return 0
         return histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
 
 
 class PairResampler:
-    """Everything that values of the one-to-one measures on fewer people need, computed once."""
+    """Values of the one-to-one measures on fewer people, from tables that are computed once."""
 
     def __init__(
         self,
@@ -196,12 +208,13 @@ class PairResampler:
         clusters: Clusters | None = None,
         placed: ScoreCells | None = None,
     ) -> None:
-        """`most` groups of `clusters` are left out, or of scores where nobody said whose they are."""
+        """Leave out at most `most` groups of `clusters`, or of single scores without these."""
         self.settings = settings or PairSettings()
         self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
         view = ScoreView(ranked, self.settings)
-        rules = ((one, one.interval_of(view)) for one in measures_of("one-to-one"))
-        self.measures: list[tuple[Measure, IntervalRule]] = [(one, rule) for one, rule in rules if rule is not None]
+        rules = ((measure, measure.interval_of(view)) for measure in measures_of("one-to-one"))
+        self.measures: list[tuple[Measure, IntervalRule]] = [(entry, rule) for entry, rule in rules if rule is not None]
+        self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
         self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density":
@@ -211,11 +224,9 @@ class PairResampler:
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
         self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")
         self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
-        # what targets would cost that look like non-targets
+        # costs of targets that look like non-targets
         self.alike = {
-            one.name: _mean_of_targets(one.per_score, scores.nontarget, self.settings)
-            for one, _ in self.measures
-            if one.per_score is not None
+            name: _mean_of_targets(cost, scores.nontarget, self.settings) for name, cost in self.costs.items()
         }
 
     def _class(
@@ -225,11 +236,7 @@ class PairResampler:
         if self.edges is not None:
             n_bins = len(self.edges) - 1
             places += [Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
-        costs = {
-            one.name: getattr(one.per_score, side)(values, self.settings)
-            for one, _ in self.measures
-            if one.per_score is not None
-        }
+        costs = {name: getattr(cost, side)(values, self.settings) for name, cost in self.costs.items()}
         terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
         return _Class(places, groups, self.groups.number, costs, terms)
 
@@ -248,13 +255,13 @@ class PairResampler:
         return self._values(within, 2 * pairs, refit=True)
 
     def _values(self, parts: Iterable[tuple[_Sums, _Sums]], n: int, *, refit: bool = False) -> dict[str, FloatArray]:
-        values = {one.name: np.full(n, np.nan) for one, _ in self.measures}
+        values = {measure.name: np.full(n, np.nan) for measure, _ in self.measures}
         for row, (target, nontarget) in enumerate(parts):
             if target.size == 0 or nontarget.size == 0:
                 continue  # without one of the classes there is no value
             view = _Subset(self, target, nontarget, refit=refit)
-            for one, _ in self.measures:
-                values[one.name][row] = one.compute(view)
+            for measure, _ in self.measures:
+                values[measure.name][row] = measure.compute(view)
         return values
 
     def unrecognised(self) -> dict[str, float]:
@@ -262,21 +269,21 @@ class PairResampler:
 
         Their targets look like non-targets. The share is the largest that could be among all people and in no sample.
         """
-        share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.groups.people, 1.0))
+        share = unseen_share(self.groups.people)
         target, nontarget = self.target.all, self.nontarget.all
         size = round(_SCALE * target.size)
-        mixed = (1.0 - share) * target.atoms / target.size + share * nontarget.atoms / nontarget.size
+        mixed = (1.0 - share) * target.cells / target.size + share * nontarget.cells / nontarget.size
         costs = {
             name: size * ((1.0 - share) * cost / target.size + share * self.alike[name])
             for name, cost in target.costs.items()
         }
         view = _Mixture(self, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget, share)
         whole = _Subset(self, target, nontarget)
-        found = {}
-        for one, rule in self.measures:
-            if rule != "extreme":
-                found[one.name] = float((one.compute(view) - one.compute(whole)) / share)
-        return found
+        return {
+            measure.name: float((measure.compute(view) - measure.compute(whole)) / share)
+            for measure, rule in self.measures
+            if rule != "extreme"
+        }
 
 
 class _Mixture(_Subset):
@@ -287,6 +294,6 @@ class _Mixture(_Subset):
         self.share = share
 
     def linkability(self) -> float:
-        """What does not link takes its share off."""
+        """Linkability of the targets that can be recognised, by their share."""
         whole = _Subset(self.source, self.source.target.all, self.source.nontarget.all)
         return (1.0 - self.share) * whole.linkability()

@@ -24,20 +24,21 @@ from zeroevidence.measure.search.view import search_view, trial_columns
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 from zeroevidence.uncertainty.resampling.draws import BATCH, draw_groups, draw_halves
-from zeroevidence.uncertainty.spread import effective_number
+from zeroevidence.uncertainty.spread import effective_number, unseen_share
 
 _MOST_RANKS = 50_000_000  # groups times identities
-_UNSEEN_TAIL = 0.025
 
 
 @dataclass(frozen=True, eq=False)
 class IdentityEvidence:
-    """What a search knows of every identity, trials x identities.
+    """Evidence of a search about every identity, trials x identities.
 
     Parameters
     ----------
-    scores, mated
-        The scores, and the column of the true identity of each trial.
+    scores
+        The scores.
+    mated
+        The column of the true identity of each trial.
     lid
         LID of each identity as if it were the true one.
     prior
@@ -54,21 +55,20 @@ class IdentityEvidence:
 
     @cached_property
     def fired(self) -> IntArray:
-        """On how many identities the predicate of each trial fires."""
-        fired: IntArray = np.count_nonzero(self.fires, axis=1)
-        return fired
+        """Number of identities on which the predicate of each trial fires."""
+        return np.count_nonzero(self.fires, axis=1)
 
     def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
-        """Evidence of some trials in a search without some identities, and whether each singles somebody out."""
-        mated, left = self.mated[rows], np.ix_(rows, columns)
-        own = self.scores[rows, mated][:, None]
-        greater = evidence.greater[rows] - (self.scores[left] > own).sum(axis=1)
-        equal = evidence.equal[rows] - (self.scores[left] == own).sum(axis=1)
-        fires = self.fired[rows] - self.fires[left].sum(axis=1)
-        # The posterior of those who are left out goes to the others, and so does their prior.
-        gone = np.exp2(self.lid[left]) @ self.prior[columns]
-        left_over = np.log1p(-np.minimum(gone, 1.0 - 1e-15)) - np.log1p(-self.prior[columns].sum())
-        lid = self.lid[rows, mated] - left_over / LN2
+        """Return the evidence of some trials without some identities, and whether each singles an identity out."""
+        mated, removed = self.mated[rows], np.ix_(rows, columns)
+        true = self.scores[rows, mated][:, None]
+        greater = evidence.greater[rows] - (self.scores[removed] > true).sum(axis=1)
+        equal = evidence.equal[rows] - (self.scores[removed] == true).sum(axis=1)
+        fires = self.fired[rows] - self.fires[removed].sum(axis=1)
+        # The posterior of the identities that are left out goes to the others, and so does their prior.
+        lost = np.exp2(self.lid[removed]) @ self.prior[columns]
+        normalisation = np.log1p(-np.minimum(lost, 1.0 - 1e-15)) - np.log1p(-self.prior[columns].sum())
+        lid = self.lid[rows, mated] - normalisation / LN2
         identities = evidence.identities - len(columns)
         return RowEvidence(lid, greater, equal, identities), (fires == 1).astype(np.int64)
 
@@ -79,13 +79,17 @@ class SearchResampler:
     Parameters
     ----------
     evidence
-        What the search learned from each trial.
+        Evidence of each trial.
     singled
-        Whether each trial's predicate fired on exactly one identity; None where nobody counted.
+        Whether each trial's predicate fired on exactly one identity; None where these were not counted.
     speakers
-        Whose each trial is.
+        The speaker of each trial.
+    seed
+        Seed of random groups.
+    most
+        Largest number of groups that are left out one by one.
     everyone
-        What is known of every identity; None keeps the enrolled identities as they are.
+        Evidence about every identity; without it the enrolled identities stay as they are.
     """
 
     def __init__(
@@ -127,11 +131,11 @@ class SearchResampler:
             return None
         ranks = np.zeros((self.number, identities))
         for g in range(self.number):
-            own = np.flatnonzero(self.group == g)
-            if len(own):
-                greater, equal = self.evidence.greater[own], self.evidence.equal[own]
-                ranks[g] = rank_distribution(greater, equal, identities) * len(own)
-        # Ranks that nobody holds need no column.
+            rows = np.flatnonzero(self.group == g)
+            if len(rows):
+                greater, equal = self.evidence.greater[rows], self.evidence.equal[rows]
+                ranks[g] = rank_distribution(greater, equal, identities) * len(rows)
+        # Ranks that do not occur need no column.
         return ranks[:, ranks.any(axis=0)]
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
@@ -146,7 +150,7 @@ class SearchResampler:
         if len(rows) == 0 or np.count_nonzero(identity_group != group) < 2:
             return {}
         evidence, singled = everyone.without(np.flatnonzero(identity_group == group), rows, self.evidence)
-        return _measured(search_view(evidence, None if self.singled is None else singled))
+        return _compute(search_view(evidence, None if self.singled is None else singled))
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""
@@ -170,14 +174,14 @@ class SearchResampler:
                 None if self.ranks is None else (counted @ self.ranks) / trials[:, None],
                 free,
             )
-            return {name: np.where(trials > 0, values, np.nan) for name, values in _measured(view).items()}
+            return {name: np.where(trials > 0, values, np.nan) for name, values in _compute(view).items()}
 
     def unrecognised(self) -> dict[str, float]:
         """How each measure changes, per share of people, if some people are not recognised at all.
 
-        Their evidence misleads as much as that of any trial did, but not by more than the best could tell.
+        Their evidence misleads as much as that of any trial did, but by no more than log2 N bits.
         """
-        share = 1.0 - _UNSEEN_TAIL ** (1.0 / max(self.people, 1.0))
+        share = unseen_share(self.people)
         whole = search_view(self.evidence, self.singled)
         if self.ranks is None:
             whole = replace(whole, ranks=None)
@@ -188,21 +192,23 @@ class SearchResampler:
                   "singled": float(singling_out_by_chance(n))}  # fmt: skip
         sums = {name: getattr(whole, name) for name in chance}
         mixed = {
-            name: None if one is None else (1.0 - share) * one + share * chance[name] * whole.trials
-            for name, one in sums.items()
+            name: None if total is None else (1.0 - share) * total + share * chance[name] * whole.trials
+            for name, total in sums.items()
         }
         ranks = None if whole.ranks is None else (1.0 - share) * whole.ranks + share / n
         view = SearchView(n, whole.trials, highest=whole.highest, ranks=ranks, **mixed)  # type: ignore[arg-type]
-        before = _measured(whole)
-        return {name: float((value[0] - before[name][0]) / share) for name, value in _measured(view).items()}
+        before = _compute(whole)
+        return {name: float((value[0] - before[name][0]) / share) for name, value in _compute(view).items()}
 
 
-def _measured(view: SearchView) -> dict[str, FloatArray]:
-    found = ((one, one.compute(view)) for one in measures_of("search") if one.interval_of(view) is not None)
-    return {one.name: values for one, values in found if values is not None}
+def _compute(view: SearchView) -> dict[str, FloatArray]:
+    """Values of the measures that have intervals."""
+    measures = (measure for measure in measures_of("search") if measure.interval_of(view) is not None)
+    values = ((measure.name, measure.compute(view)) for measure in measures)
+    return {name: value for name, value in values if value is not None}
 
 
 def _joined(parts: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
-    """Values one after the other, NaN where a part has none."""
+    """Concatenate values, NaN where a part has none."""
     names = {name: None for part in parts for name in part}
     return {name: np.concatenate([part.get(name, np.array([np.nan])) for part in parts]) for name in names}

@@ -1,4 +1,4 @@
-"""How many scores lie in each place, by the groups of people on their two sides.
+"""Numbers of scores in each cell by the groups of people on their two sides.
 
 Counting is the cost of leaving people out of long lists: each score is counted once for each of its groups, and once
 for every three halves of the people.
@@ -28,40 +28,40 @@ PlaceArray: TypeAlias = IntArray | NDArray[np.uint16]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """The cell, or the bin of a histogram, that each score is in, and how many there are."""
+    """The cell, or the bin of a histogram, of each score, and the number of cells."""
 
     of: PlaceArray
     number: int
 
 
 class GroupTables:
-    """Numbers of scores in each place: of each group, of all, and of halves of the groups."""
+    """Numbers of scores in each cell: of each group, of all, and of halves of the groups."""
 
     def __init__(self, places: Places, groups: Pairs, number: int) -> None:
         """`groups` has the two groups of each score, of which there are `number`."""
         self.places, self.groups, self.number = places, groups, number
         self.all: CountArray = np.bincount(places.of, minlength=places.number)
-        self.own = np.flatnonzero(groups.enrolment == groups.trial)  # scores with one group on both sides
+        self.within_group = np.flatnonzero(groups.enrolment == groups.trial)  # one group on both sides
         self._most = max(1, _COUNTED // places.number // BATCH) * BATCH
-        self._held: tuple[int, CountArray] | None = None
+        self._cached: tuple[int, CountArray] | None = None
 
     def involving(self, first: int, last: int) -> CountArray:
-        """Scores with each of some groups on either side, shape (groups, places); kept for those who ask next."""
+        """Return the number of scores with each group on either side, shape (groups, cells); the last are cached."""
         if first // self._most != (last - 1) // self._most:
             return self._involving(first, last)
         start = first // self._most * self._most
-        if self._held is None or self._held[0] != start:
-            self._held = start, self._involving(start, min(start + self._most, self.number))
-        return self._held[1][first - start : last - start]
+        if self._cached is None or self._cached[0] != start:
+            self._cached = start, self._involving(start, min(start + self._most, self.number))
+        return self._cached[1][first - start : last - start]
 
     def _involving(self, first: int, last: int) -> CountArray:
         table = np.zeros((last - first) * self.places.number, dtype=np.int64)
         # A score with one group on both sides is counted once.
-        sides = [self.groups.enrolment] + [self.groups.trial] * (len(self.own) < len(self.places.of))
+        sides = [self.groups.enrolment] + [self.groups.trial] * (len(self.within_group) < len(self.places.of))
         for side, span in ((side, span) for side in sides for span in _spans(len(self.places.of))):
             group, place = side[span], self.places.of[span]
             keep = None
-            if side is self.groups.trial and len(self.own):
+            if side is self.groups.trial and len(self.within_group):
                 keep = group != self.groups.enrolment[span]
             if last - first < self.number:
                 inside = (group >= first) & (group < last)
@@ -74,21 +74,21 @@ class GroupTables:
         return table.reshape(last - first, self.places.number)
 
     def within(self, halves: BoolArray) -> Iterator[CountArray]:
-        """Scores whose both sides are in each half, and then those whose both sides are in its complement."""
+        """Yield the number of scores with both sides in each half, and then with both sides in its complement."""
         both = self._both(halves, slice(None))
-        own = both if len(self.own) == len(self.places.of) else self._both(halves, self.own)
+        same = both if len(self.within_group) == len(self.places.of) else self._both(halves, self.within_group)
         any_side: FloatArray = np.zeros((len(halves), self.places.number))
         for first in range(0, self.number, self._most):
             last = min(first + self._most, self.number)
             any_side += halves[:, first:last].astype(np.float64) @ self.involving(first, last)
         # Sides in the half are counted once for each score that has one there, and once more for those with two groups.
-        for one, of_own, some in zip(both, own, any_side, strict=True):
-            yield one
-            yield self.all - some.astype(np.int64) - of_own + one
+        for in_half, in_one_group, touching in zip(both, same, any_side, strict=True):
+            yield in_half
+            yield self.all - touching.astype(np.int64) - in_one_group + in_half
 
-    def _both(self, halves: BoolArray, some: slice | IntArray) -> CountArray:
-        """Scores, of some of them, whose both sides are in each half, shape (halves, places)."""
-        enrolment, trial, of = self.groups.enrolment[some], self.groups.trial[some], self.places.of[some]
+    def _both(self, halves: BoolArray, sample: slice | IntArray) -> CountArray:
+        """Return the number of scores, in a sample, whose both sides are in each half, shape (halves, places)."""
+        enrolment, trial, of = self.groups.enrolment[sample], self.groups.trial[sample], self.places.of[sample]
         counted = np.zeros((len(halves), self.places.number), dtype=np.int64)
         for first in range(0, len(halves), _AT_ONCE):
             some_halves, sums = halves[first : first + _AT_ONCE], counted[first : first + _AT_ONCE]
@@ -98,8 +98,8 @@ class GroupTables:
                 inside &= bits[trial[span]]
                 place = of[span].astype(np.int64)
                 for start in range(0, len(sums), _FIELDS):
-                    words = _WORDS.take(inside & _LAST_HALVES)
-                    packed = np.bincount(place, words, self.places.number).astype(np.int64)
+                    fields = _PACKED_FIELDS.take(inside & _LAST_HALVES)
+                    packed = np.bincount(place, fields, self.places.number).astype(np.int64)
                     for half in sums[start : start + _FIELDS]:
                         half += packed & _LOWEST
                         packed >>= _FIELD
@@ -109,11 +109,11 @@ class GroupTables:
 
 _LOWEST = (1 << _FIELD) - 1
 # What a score adds to three fields, by the halves that it is in.
-_WORDS: FloatArray = np.array(
+_PACKED_FIELDS: FloatArray = np.array(
     [float(sum((inside >> i & 1) << (_FIELD * i) for i in range(_FIELDS))) for inside in range(1 << _FIELDS)]
 )
 
 
 def _spans(n: int) -> Iterator[slice]:
-    """Stretches of so many scores that none of their numbers fills its field."""
+    """Yield stretches of so few scores that their number fits into a field."""
     return (slice(start, min(start + _BLOCK - 1, n)) for start in range(0, n, _BLOCK - 1))

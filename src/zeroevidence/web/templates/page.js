@@ -30,18 +30,18 @@
 
   const poll = document.querySelector("[data-poll]");
   if (poll) {
-    const words = poll.querySelector(".words");
+    const message = poll.querySelector(".message");
     const bar = poll.querySelector("progress");
     const ask = async () => {
       try {
         const answer = await fetch(poll.dataset.poll);
         const state = await answer.json();
         if (state.over) { location.reload(); return; }
-        words.textContent = state.total ? `${state.words} (${state.done} of ${state.total})` : state.words;
+        message.textContent = state.total ? `${state.message} (${state.done} of ${state.total})` : state.message;
         if (state.total) { bar.max = state.total; bar.value = state.done; } else { bar.removeAttribute("value"); }
         setTimeout(ask, 500);
       } catch {
-        words.textContent = "the page does not answer any more; is zeroevidence still running?";
+        message.textContent = "the page no longer answers; is zeroevidence still running?";
       }
     };
     setTimeout(ask, 300);

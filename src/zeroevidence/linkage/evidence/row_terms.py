@@ -1,0 +1,153 @@
+"""Evidence of rows of scores: terms in closed form, and what an engine summed and counted over the other identities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.linkage.evidence.moments import EnrolmentMoments
+from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
+
+_HEAVY = 3.0  # share of the sum times exponent from which rounding of a single product would show
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTerms:
+    """Closed-form terms of rows, on the host or on a device; scores in it are centred, `offset` brings them back."""
+
+    offset: FloatArray
+    score: FloatArray  # of the true identity, in double precision
+    mean: FloatArray
+    deviation: FloatArray
+    slope: FloatArray  # weight over deviation, 0 for a row of equal scores
+    doubtful: BoolArray  # rounding may have spoilt mean and deviation
+
+    @property
+    def exponent(self) -> FloatArray:
+        """Standardised, weighted score of the true identity."""
+        exponent: FloatArray = self.slope * (self.score - self.mean)
+        return exponent
+
+
+TERMS = tuple(field.name for field in fields(RowTerms))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherIdentities:
+    """What an engine found among the other identities of some rows."""
+
+    log_sum: FloatArray  # logarithm of the sum of exp(slope * (score - mean))
+    greater: IntArray  # how many score higher than the true identity
+    equal: IntArray  # how many score the same
+    best: FloatArray  # highest centred score
+    best_at: IntArray  # which of them has it
+    fires: IntArray | None  # identities above the threshold, the true one included
+    rounded: FloatArray | None  # score of the true identity as the products have it, if in single precision
+
+
+def calibrated_slope(plan: SearchPlan, weight: FloatArray, deviation: FloatArray, xp: Any = np) -> FloatArray:
+    """Weight over deviation, 0 for a row of equal scores; the arrays are those of the module `xp`."""
+    slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, deviation, 1.0), 0.0)
+    # As the products' precision has it, in powers of two: used for the true identity and for the others alike,
+    # the rounding cancels.
+    narrow = xp.asarray(slope / LN2, dtype=getattr(xp, plan.dtype.name))
+    rounded: FloatArray = xp.asarray(narrow, dtype=xp.float64) * LN2
+    return rounded
+
+
+def row_terms(plan: SearchPlan, rows: IntArray) -> tuple[RowTerms, FloatArray, FloatArray]:
+    """Terms of some trials, their vectors, and the centred vectors of their true identities.
+
+    Mean and deviation of rows that rounding spoils are computed from the scores themselves.
+    """
+    moments = plan.moments
+    assert moments is not None
+    x = plan.trial.take(rows)
+    mean, deviation, doubtful = moments.of_rows(x, plan.ddof)
+    mated = plan.enrol.take(plan.mated[rows])
+    mated -= moments.centre
+    score = np.einsum("ij,ij->i", x, mated)
+    for at in np.flatnonzero(doubtful):
+        mean[at], deviation[at] = _direct(plan, moments, x[at])
+    slope = calibrated_slope(plan, plan.weight[rows], deviation)
+    return RowTerms(x @ moments.centre, score, mean, deviation, slope, doubtful), x, mated
+
+
+def _direct(plan: SearchPlan, moments: EnrolmentMoments, x: FloatArray) -> tuple[float, float]:
+    """Mean and deviation of one row from its scores, 0 where they are all equal."""
+    low, high, total = np.inf, -np.inf, 0.0
+    for start, stop in plan.enrol.blocks():
+        scores = (plan.enrol.read(start, stop) - moments.centre) @ x
+        low, high, total = min(low, scores.min()), max(high, scores.max()), total + scores.sum()
+    mean = total / plan.identities
+    # equal products of equal vectors can differ in the last digit, by the kernel that computed them
+    if high - low <= 4.0 * np.finfo(np.float64).eps * np.linalg.norm(x) * (moments.longest + 1e-300):
+        return mean, 0.0
+    squares = 0.0
+    for start, stop in plan.enrol.blocks():
+        scores = (plan.enrol.read(start, stop) - moments.centre) @ x - mean
+        squares += float(scores @ scores)
+    return mean, float(np.sqrt(squares / (plan.identities - plan.ddof)))
+
+
+def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdentities) -> TrialEvidence:
+    """Return the evidence of some trials."""
+    log_others, best = others.log_sum, others.best
+    if others.rounded is not None:
+        log_others, best = _refine(plan, rows, terms, others, others.rounded)
+    exponent = terms.exponent
+    log_sum = np.logaddexp(exponent, log_others)
+    lid = np.where(terms.slope == 0.0, 0.0, (exponent - log_sum + np.log(plan.identities)) / LN2)
+    mated = plan.mated[rows]
+    flat = terms.deviation == 0.0  # all equal, whatever rounding made of it
+    greater, equal = np.where(flat, 0, others.greater), np.where(flat, plan.identities - 1, others.equal)
+    best_at = np.where(flat, np.where(mated == 0, 1, 0), others.best_at)
+    first = (greater == 0) & ((equal == 0) | (mated < best_at))
+    return TrialEvidence(
+        identities=plan.identities,
+        score=terms.score + terms.offset,
+        mean=terms.mean + terms.offset,
+        deviation=terms.deviation,
+        log_sum=log_sum + plan.bias[rows],
+        lid=lid,
+        greater=greater,
+        equal=equal,
+        best_other=best + terms.offset,
+        top=np.where(first, mated, best_at),
+        fires=np.full(len(rows), -1) if others.fires is None else others.fires,
+    )
+
+
+def _refine(
+    plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdentities, rounded: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The sum over the others with its dominant terms in double precision, and the highest score.
+
+    A product in single precision is off by some 1e-7 of itself. Where one identity dominates the sum, that error is
+    not averaged away, and a large exponent multiplies it: there its score is computed again.
+    """
+    moments = plan.moments
+    assert moments is not None
+
+    def exchanged(log_sum: FloatArray, old: FloatArray, new: FloatArray, count: IntArray | int) -> FloatArray:
+        change: FloatArray = count * (np.exp(new - log_sum) - np.exp(old - log_sum))
+        return log_sum + np.log1p(np.maximum(change, -0.5))
+
+    exponent = terms.exponent
+    tied = np.flatnonzero(others.equal > 0)
+    log_others, best = others.log_sum.copy(), others.best.copy()
+    old = terms.slope[tied] * (rounded[tied] - terms.mean[tied])
+    log_others[tied] = exchanged(log_others[tied], old, exponent[tied], others.equal[tied])
+    reach = terms.slope * (best - terms.mean)
+    heavy = np.flatnonzero((best != rounded) & (np.exp(reach - np.logaddexp(exponent, log_others)) * reach > _HEAVY))
+    if len(heavy):
+        x = plan.trial.take(rows[heavy])
+        y = plan.enrol.take(others.best_at[heavy]) - moments.centre
+        best[heavy] = np.einsum("ij,ij->i", x, y)
+        new = terms.slope[heavy] * (best[heavy] - terms.mean[heavy])
+        log_others[heavy] = exchanged(log_others[heavy], reach[heavy], new, 1)
+    return log_others, best
