@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.backends.plda import diagonalise, moments
+from zeroevidence.attack.backends.plda import covariances, diagonalise
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.audio import load_audio
@@ -34,7 +34,7 @@ def top1(original, trial, speakers, enrols, cuts):
         halves = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
         for known, sought in (halves, halves[::-1]):
             train = np.isin(speakers, known)
-            spread = moments(original[train], speakers[train], shrinkage="auto")
+            spread = covariances(original[train], speakers[train], shrinkage="auto")
             axes, _ = diagonalise(spread.between, spread.within)
             backend = Cosine().fit(original[train] @ axes, speakers[train])
             profiles = np.stack([original[enrols & (speakers == one)].mean(axis=0) for one in sought])

@@ -57,8 +57,9 @@ def _table(family: str) -> str:
     from zeroevidence.measure.measures import measures_of
 
     lines = ["| measure | name | unit | range | direction |", "| --- | --- | --- | --- | --- |"]
-    for one in measures_of(family):
-        lines.append(f"| [{one.title}]({one.name}.md) | `{one.name}` | {one.unit} | {one.range} | {direction(one)} |")
+    for measure in measures_of(family):
+        cells = (f"[{measure.title}]({measure.name}.md)", f"`{measure.name}`", measure.unit, measure.range)
+        lines.append(f"| {' | '.join(cells)} | {direction(measure)} |")
     return "\n".join(lines)
 
 
@@ -66,7 +67,7 @@ def _pages(family: str) -> str:
     """The pages of a family as a table of contents."""
     from zeroevidence.measure.measures import measures_of
 
-    return "\n".join(["```{toctree}", ":hidden:", "", *(one.name for one in measures_of(family)), "```"])
+    return "\n".join(["```{toctree}", ":hidden:", "", *(measure.name for measure in measures_of(family)), "```"])
 
 
 def _fill(_app: Sphinx, docname: str, source: list[str]) -> None:

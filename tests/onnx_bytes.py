@@ -48,7 +48,7 @@ def model(batch="N", after=(), tensors=(), nodes=(), functions=()):
         (11, _ends("feats", [batch, "T", 80])),
         (12, _ends("embedding", [batch, 80])),
     )
-    return message((1, 8), (7, graph), (8, message((1, ""), (2, 13))), *((25, one) for one in functions))
+    return message((1, 8), (7, graph), (8, message((1, ""), (2, 13))), *((25, function) for function in functions))
 
 
 def external(location, name="w", count=80):

@@ -54,7 +54,7 @@ def test_measures_take_whatever_holds_numbers(name):
 
 @pytest.mark.parametrize("name", [*MEASURES, "ece_profile", "local_linkability", "tag_counts", "tpr_at_fpr"])
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         ([1.0, float("nan")], "NaN at position 1"),
         ([1.0, None], "NaN at position 1"),
@@ -67,11 +67,11 @@ def test_measures_take_whatever_holds_numbers(name):
         ([object()], "expected numbers, got object"),
     ],
 )
-def test_measures_refuse_what_is_no_scores(name, bad, said):
+def test_measures_refuse_what_is_no_scores(name, bad, message):
     measure = getattr(ze, name)
-    with pytest.raises(ze.InputError, match=f"target: .*{said}"):
+    with pytest.raises(ze.InputError, match=f"target: .*{message}"):
         measure(bad, NONTARGET)
-    with pytest.raises(ze.InputError, match=f"nontarget: .*{said}"):
+    with pytest.raises(ze.InputError, match=f"nontarget: .*{message}"):
         measure(TARGET, bad)
 
 
@@ -147,16 +147,16 @@ def test_compare_results():
     for name, shift in (("weak", 0.2), ("strong", 3.0)):
         scores = common + shift * np.eye(12)[mated]
         rows.append(ze.evaluate(ze.ScoreMatrix(scores, mated), labels={"system": name}, intervals=100, null=0))
-    found = {one.measure: one for one in ze.compare(rows)}
-    assert [one.system for one in found["alid"].ranking] == ["weak", "strong"]
-    assert found["alid"].pairs[0].p_holm < 0.05
+    comparisons = {comparison.measure: comparison for comparison in ze.compare(rows)}
+    assert [comparison.system for comparison in comparisons["alid"].ranking] == ["weak", "strong"]
+    assert comparisons["alid"].pairs[0].p_holm < 0.05
 
 
 def test_a_measured_value_is_a_number(result):
-    one = result["d_ece"]
-    assert float(one) == one.value
-    assert f"{one:.3f}" == f"{one.value:.3f}"
-    assert f"{one}" == str(one.value)
+    measured = result["d_ece"]
+    assert float(measured) == measured.value
+    assert f"{measured:.3f}" == f"{measured.value:.3f}"
+    assert f"{measured}" == str(measured.value)
     assert f"{result['tag']:>3}" == f"{result['tag'].value:>3}"
     with pytest.raises(TypeError, match="not a single number"):
         float(result["tag_counts"])
@@ -282,7 +282,7 @@ def test_everything_is_there_and_listed():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"linkability": "nonsense"}, "linkability: expected one of density, pav, histogram, got 'nonsense'"),
         ({"calibration": "x"}, "calibration: expected one of logistic"),
@@ -296,8 +296,8 @@ def test_everything_is_there_and_listed():
         ({"balanced": "yes"}, "balanced: expected one of False, True"),
     ],
 )
-def test_options_are_checked_when_made(settings, said):
-    with pytest.raises(ze.UsageError, match=said):
+def test_options_are_checked_when_made(settings, message):
+    with pytest.raises(ze.UsageError, match=message):
         ze.Options(**settings)
 
 
@@ -305,10 +305,10 @@ def test_back_ends_are_estimators():
     from zeroevidence.attack.backends.backend import BACKENDS, make_backend
 
     for name in BACKENDS:
-        one = make_backend(name)
-        twin = clone(one)
-        assert repr(twin) == repr(one)
-        assert twin.get_params().keys() == one.get_params().keys()
+        backend = make_backend(name)
+        twin = clone(backend)
+        assert repr(twin) == repr(backend)
+        assert twin.get_params().keys() == backend.get_params().keys()
 
 
 def test_every_measure_of_the_registry_is_in_a_full_result():
@@ -319,7 +319,7 @@ def test_every_measure_of_the_registry_is_in_a_full_result():
     scores = np.random.default_rng(0).normal(size=(30, 6)) + np.eye(6)[mated]
     other = ze.Scores(np.arange(4.0) + 1.0, np.arange(4.0))  # some measures are of LLRs only
     row = ze.evaluate(ze.ScoreMatrix(scores, mated), calibrate=other, **QUICK)
-    expected = [name for name, one in registered.items() if one.family in ("one-to-one", "search")]
+    expected = [name for name, entry in registered.items() if entry.family in ("one-to-one", "search")]
     assert list(row.metrics) == expected
-    for name, one in row.metrics.items():
-        assert (one.null is not None) == registered[name].null, name
+    for name, measured in row.metrics.items():
+        assert (measured.null is not None) == registered[name].null, name

@@ -39,16 +39,16 @@ def test_a_list_of_trials_is_evaluated_without_scipy(tmp_path):
     ]
     scores = tmp_path / "list.scores"
     scores.write_text("\n".join(lines))
-    found = loaded_by(f"from zeroevidence.cli import cli; cli(['evaluate', {str(scores)!r}], standalone_mode=False)")
-    assert "zeroevidence.uncertainty.lists" in found
-    assert "scipy" not in found
+    modules = loaded_by(f"from zeroevidence.cli import cli; cli(['evaluate', {str(scores)!r}], standalone_mode=False)")
+    assert "zeroevidence.uncertainty.lists" in modules
+    assert "scipy" not in modules
 
 
 def test_garbage_is_collected_again_once_a_command_is_imported():
     code = "from zeroevidence.cli import cli; cli(['cite'], standalone_mode=False); import gc; print(gc.isenabled())"
-    found = loaded_by(code)
-    assert "True" in found
-    assert "zeroevidence.cli.commands.cite" in found
+    modules = loaded_by(code)
+    assert "True" in modules
+    assert "zeroevidence.cli.commands.cite" in modules
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -61,7 +61,7 @@ def test_a_figure_of_a_finished_result_needs_no_attacker(tmp_path):
     pytest.importorskip("matplotlib")
     result, figure = str(tmp_path / "one.json"), str(tmp_path / "ece.svg")
     save_results([evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)], result)
-    words = ["plot", "ece", result, "-o", figure]
-    found = loaded_by(f"from zeroevidence.cli import cli; cli({words}, standalone_mode=False)")
-    assert "matplotlib" in found
-    assert not {"sklearn", "zeroevidence.auditing"} & found
+    arguments = ["plot", "ece", result, "-o", figure]
+    modules = loaded_by(f"from zeroevidence.cli import cli; cli({arguments}, standalone_mode=False)")
+    assert "matplotlib" in modules
+    assert not {"sklearn", "zeroevidence.auditing"} & modules

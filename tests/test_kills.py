@@ -35,13 +35,13 @@ with lock_folder(sys.argv[1]):
 """
 
 
-def started(*words):
-    command = [sys.executable, "-m", "zeroevidence", *map(str, words)]
+def started(*arguments):
+    command = [sys.executable, "-m", "zeroevidence", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def finished(*words):
-    process = started(*words)
+def finished(*arguments):
+    process = started(*arguments)
     _, err = process.communicate(timeout=1800)
     assert process.returncode == 0, err
 
@@ -50,17 +50,17 @@ def leftovers(home):
     return [path for path in home.rglob("*") if path.name.startswith(TEMPORARY_PREFIX) or path.name.endswith(".lock")]
 
 
-def killed_and_again(words, home, check, *, refused=None):
+def killed_and_again(arguments, home, check, *, refused=None):
     """Kill a command at moments spread over its run, looking at what is there each time, then let it finish.
 
     `refused` is the file of a finished result, where a finished result is not written again.
     """
     start = time.monotonic()
-    finished(*words, "-o", home / "whole")
+    finished(*arguments, "-o", home / "whole")
     lasts = time.monotonic() - start
     rng = random.Random(0)
     for _ in range(KILLS):
-        process = started(*words, "-o", home / "out")
+        process = started(*arguments, "-o", home / "out")
         try:
             process.wait(timeout=rng.uniform(0.3, 1.0) * lasts)
         except subprocess.TimeoutExpired:
@@ -69,7 +69,7 @@ def killed_and_again(words, home, check, *, refused=None):
         process.stderr.close()
         check(home / "out")
     if refused is None or not (home / "out" / refused).exists() or (home / "out" / "features").exists():
-        finished(*words, "-o", home / "out")
+        finished(*arguments, "-o", home / "out")
     assert leftovers(home) == []
 
 
@@ -89,10 +89,10 @@ def test_a_search(voices):
         if (folder / "result.json").exists():
             read_results(folder)
 
-    words = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "--block", "20")
-    killed_and_again(words, voices, check)
-    one, two = (read_results(voices / name)[0] for name in ("whole", "out"))
-    assert one == two
+    arguments = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "--block", "20")
+    killed_and_again(arguments, voices, check)
+    whole, resumed = (read_results(voices / name)[0] for name in ("whole", "out"))
+    assert whole == resumed
 
 
 def test_a_protector(voices):
@@ -102,8 +102,8 @@ def test_a_protector(voices):
         if (folder / "model.json").exists():
             assert (folder / "model.safetensors").exists()
 
-    words = ("protect", "fit", voices / "voices.npz", "--attribute", "sex", "--protector", "inlp")
-    killed_and_again(words, voices, check, refused="model.json")
+    arguments = ("protect", "fit", voices / "voices.npz", "--attribute", "sex", "--protector", "inlp")
+    killed_and_again(arguments, voices, check, refused="model.json")
     one, two = ((voices / name / "model.safetensors").read_bytes() for name in ("whole", "out"))
     assert one == two
 
@@ -147,8 +147,8 @@ def test_an_audit(speech, tmp_path):
     encoder = ("--protect", "mcadams", "--extractor", speech / "bands.json")
     killed_and_again(("audit", speech / "original", *encoder, *quick), tmp_path, check)
     for name in ("result.json", "attackers.json", "trials.csv", "speakers.csv", "summary.txt"):
-        one, two = ((tmp_path / folder / name).read_bytes() for folder in ("whole", "out"))
-        assert one == two, name
+        whole, resumed = ((tmp_path / folder / name).read_bytes() for folder in ("whole", "out"))
+        assert whole == resumed, name
 
 
 @slow
@@ -168,8 +168,8 @@ def test_a_training(speech, tmp_path):
         if (folder / "card.json").exists():
             assert load_extractor(folder / "card.json").dim == 12
 
-    words = ("train-attacker", speech / "original", "--extractor", speech / "small.json", "--device", "cpu")
-    killed_and_again((*words, "--epochs", "3", "--scope", "last"), tmp_path, check, refused="card.json")
+    arguments = ("train-attacker", speech / "original", "--extractor", speech / "small.json", "--device", "cpu")
+    killed_and_again((*arguments, "--epochs", "3", "--scope", "last"), tmp_path, check, refused="card.json")
     one, two = ((tmp_path / name / "attacker.onnx").read_bytes() for name in ("whole", "out"))
     assert one == two
     assert not (tmp_path / "out" / "features").exists()
@@ -204,9 +204,9 @@ def test_the_second_of_two_is_refused_and_a_killed_one_taken_over(tmp_path):
 
 
 def test_two_commands_into_one_folder(voices):
-    words = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "-o", voices / "out")
+    arguments = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "-o", voices / "out")
     with lock_folder(voices / "out"):
-        process = started(*words)
+        process = started(*arguments)
         _, err = process.communicate(timeout=1800)
     assert process.returncode == 2
     assert f"process {os.getpid()}" in err

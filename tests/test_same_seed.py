@@ -43,7 +43,7 @@ def files(tmp_path_factory):
 
 def made(home, name, count):
     """What a command writes with so many threads of every library, and workers of its own."""
-    threads = {one: str(count) for one in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")}
+    threads = {variable: str(count) for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")}
     more = (WORKERS[name], str(count)) if name in WORKERS else ()
     out = home / f"{name} {count}"
     command = [sys.executable, "-m", "zeroevidence", *COMMANDS[name], *more, "-o", str(out)]

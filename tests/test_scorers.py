@@ -62,11 +62,11 @@ def test_metrics_of_training_loops(data):
     metrics = MetricCollection([EqualErrorRate(), DisclosedEvidence()])
     for part in np.array_split(np.arange(len(scores)), 7):
         metrics.update(torch.tensor(scores[part]), torch.tensor(labels[part]))
-    found = {name: float(one) for name, one in metrics.compute().items()}
+    values = {name: float(value) for name, value in metrics.compute().items()}
     expected = {"EqualErrorRate": ze.scorers.eer, "DisclosedEvidence": ze.scorers.d_ece}
-    assert found == pytest.approx({name: measure(labels, scores) for name, measure in expected.items()})
-    one = EqualErrorRate()
-    one.update(torch.tensor([0.1, 0.9], requires_grad=True), torch.tensor([0, 1]))
-    assert float(one.compute()) == 0.0
-    one.reset()
-    assert one.preds == []
+    assert values == pytest.approx({name: measure(labels, scores) for name, measure in expected.items()})
+    metric = EqualErrorRate()
+    metric.update(torch.tensor([0.1, 0.9], requires_grad=True), torch.tensor([0, 1]))
+    assert float(metric.compute()) == 0.0
+    metric.reset()
+    assert metric.preds == []

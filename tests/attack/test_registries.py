@@ -22,10 +22,9 @@ EUCLIDEAN = """
 import numpy as np
 
 from zeroevidence.attack.backends.vectors import VectorEstimator
-from zeroevidence.attack.backends.backend import register_backend
+from zeroevidence.attack.backends.backend import BACKENDS, BackendKind
 
 
-@register_backend("euclidean", "Minus the distance", learns=())
 class Euclidean(VectorEstimator):
     name = "euclidean"
 
@@ -34,17 +33,17 @@ class Euclidean(VectorEstimator):
 
     def score(self, enrol, trial):
         return -np.linalg.norm(trial[:, None] - enrol[None], axis=2)
+
+
+BACKENDS.add(BackendKind("euclidean", "Minus the distance", (), Euclidean))
 """
 
 LOUDNESS = """
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily
 
 
-@register_extractor(
-    "loudness", "One number", forms=("loudness:RATE",), extra="speech", takes=lambda name: name.startswith("loudness:")
-)
 class Loudness:
     name, dim, fingerprint = "loudness", 1, "loudness:1"
 
@@ -53,6 +52,13 @@ class Loudness:
 
     def embed(self, waves):
         return np.array([[np.std(wave)] for wave in waves], np.float32)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "loudness", "One number", ("loudness:RATE",), "speech", lambda name: name.startswith("loudness:"), Loudness
+    )
+)
 """
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import slow
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
@@ -21,6 +23,7 @@ def validity(monkeypatch):
     return module
 
 
+@slow
 def test_three_cells_hold():
     """In a process in which the libraries of the other parts cannot be imported."""
     program = (

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import slow
+
 pytest.importorskip("resource")
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "big_file.py"
 MOST = 4.0  # times the arrays
 
 
+@slow
 def test_memory_of_a_large_file(tmp_path):
     spec = importlib.util.spec_from_file_location("big_file", SCRIPT)
     module = importlib.util.module_from_spec(spec)

@@ -70,21 +70,21 @@ def check_output(block: Block, got: str, where: str) -> None:
 
 def run_line(line: str, where: str) -> str:
     """One shell line: `zeroevidence` in this process, anything else in a shell; the exit code is checked."""
-    wanted = int(match[1]) if (match := _EXITS.search(line)) else 0
-    words = shlex.split(line, comments=True)
-    if words[0] == "zeroevidence" and not _needs_shell(line):
-        code, said = _in_process(words[1:])
+    expected = int(match[1]) if (match := _EXITS.search(line)) else 0
+    arguments = shlex.split(line, comments=True)
+    if arguments[0] == "zeroevidence" and not _needs_shell(line):
+        code, output = _in_process(arguments[1:])
     else:
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         done = subprocess.run(
             ["sh", "-c", line], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
         )
-        code, said = done.returncode, done.stdout + done.stderr
-    if code == MISSING_EXTRA != wanted:
-        pytest.skip(f"could not import what {where} needs: {said.strip()}")
-    if code != wanted:
-        pytest.fail(f"{where}: {line}\nended with {code} instead of {wanted}:\n{said}", pytrace=False)
-    return said
+        code, output = done.returncode, done.stdout + done.stderr
+    if code == MISSING_EXTRA != expected:
+        pytest.skip(f"could not import what {where} needs: {output.strip()}")
+    if code != expected:
+        pytest.fail(f"{where}: {line}\nended with {code} instead of {expected}:\n{output}", pytrace=False)
+    return output
 
 
 def _needs_shell(line: str) -> bool:
@@ -92,11 +92,11 @@ def _needs_shell(line: str) -> bool:
     return any(set(token) <= set("();<>|&") for token in shlex.shlex(line, posix=True, punctuation_chars=True))
 
 
-def _in_process(words: list[str]) -> tuple[int, str]:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as stop:
-        main(words)
-    return int(stop.value.code or 0), said.getvalue()
+def _in_process(arguments: list[str]) -> tuple[int, str]:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), pytest.raises(SystemExit) as stop:
+        main(arguments)
+    return int(stop.value.code or 0), output.getvalue()
 
 
 class Page:
@@ -122,11 +122,11 @@ class Page:
             self.ran += 1
 
     def _python(self, block: Block, where: str) -> str:
-        said = io.StringIO()
+        output = io.StringIO()
         # Empty lines before, so that a traceback names the line of the page.
         code = compile("\n" * (block.line - 1) + block.text, str(self.path), "exec")
         try:
-            with contextlib.redirect_stdout(said):
+            with contextlib.redirect_stdout(output):
                 exec(code, self.names)
         except MissingExtra as error:
             pytest.skip(f"could not import what {where} needs: {error}")
@@ -134,7 +134,7 @@ class Page:
             if (error.name or "").startswith("zeroevidence"):
                 raise
             pytest.skip(f"could not import what {where} needs: {error.name}")
-        return said.getvalue()
+        return output.getvalue()
 
     def _shell(self, block: Block, where: str) -> str:
         lines = [line for line in block.text.replace("\\\n", " ").splitlines() if line.strip()]
@@ -151,25 +151,25 @@ def row_blocks():
 def page(tmp_path, monkeypatch, record_property):
     """A page by its path within the project; how many blocks ran is told at the end of the session."""
     monkeypatch.setenv("COLUMNS", "200")
-    made = []
+    pages = []
 
     def of(path: str) -> Page:
-        made.append(Page(ROOT / path, tmp_path, monkeypatch))
-        return made[-1]
+        pages.append(Page(ROOT / path, tmp_path, monkeypatch))
+        return pages[-1]
 
     yield of
-    record_property("blocks_run", sum(one.ran for one in made))
-    record_property("blocks_left", sum(one.left for one in made))
+    record_property("blocks_run", sum(page.ran for page in pages))
+    record_property("blocks_left", sum(page.left for page in pages))
 
 
 def pytest_terminal_summary(terminalreporter):
     """Say how many blocks of the documentation ran."""
-    told = {"blocks_run": 0, "blocks_left": 0}
+    counts = {"blocks_run": 0, "blocks_left": 0}
     for report in terminalreporter.stats.get("", []):  # setups and teardowns that went well
         for name, value in getattr(report, "user_properties", []) if report.when == "teardown" else []:
-            if name in told:
-                told[name] += value
-    if told["blocks_run"]:
+            if name in counts:
+                counts[name] += value
+    if counts["blocks_run"]:
         terminalreporter.write_line(
-            f"documentation: {told['blocks_run']} blocks ran, {told['blocks_left']} marked as not run"
+            f"documentation: {counts['blocks_run']} blocks ran, {counts['blocks_left']} marked as not run"
         )

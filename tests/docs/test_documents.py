@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     str(path.relative_to(ROOT))
@@ -20,8 +22,21 @@ PAGES = sorted(
     )
     for path in ROOT.glob(pattern)
 )
+# Pages that train networks, audit, draw many figures or make reports.
+SLOW = {
+    "docs/attribute-protectors.md",
+    "docs/figures.md",
+    "docs/report.md",
+    "docs/trust.md",
+    "docs/tutorials/auditor.md",
+    "docs/tutorials/researcher.md",
+}
 
 
-@pytest.mark.parametrize("path", PAGES)
+def test_slow_pages_are_pages():
+    assert set(PAGES) >= SLOW
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, marks=slow) if path in SLOW else path for path in PAGES])
 def test_page(page, path):
     page(path).run()

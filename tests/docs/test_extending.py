@@ -53,26 +53,26 @@ SCORE_FORMATS.add(
     "back-end": (
         "attack.backends",
         HEAD
-        + "from typing import Self\n\nfrom zeroevidence.attack.backends.backend import register_backend\n"
+        + "from typing import Self\n\nfrom zeroevidence.attack.backends.backend import BACKENDS, BackendKind\n"
         + "from zeroevidence.attack.backends.vectors import VectorEstimator\n\n\n"
-        + '@register_backend("euclidean", "Minus the distance", learns=("deviations",))\n'
-        + excerpt("class Euclidean(", "        return -np.linalg.norm("),
+        + excerpt("class Euclidean(", "        return -np.linalg.norm(")
+        + '\n\nBACKENDS.add(BackendKind("euclidean", "Minus the distance", ("deviations",), Euclidean))\n',
     ),
     "attacker": (
         "attack.attackers",
         """
-from zeroevidence.attack.attackers.attacker import register_attacker
+from zeroevidence.attack.attackers.attacker import ATTACKERS, Attacker
 from zeroevidence.data.threat import ThreatModel
 
 SWAPPED = ThreatModel("swapped", enrolment="anonymised", trial="original")
-register_attacker("swapped", "Enrolment is anonymised, trials are not", SWAPPED)
+ATTACKERS.add(Attacker("swapped", "Enrolment is anonymised, trials are not", SWAPPED))
 """,
     ),
     "extractor": (
         "attack.extractors.families",
         HEAD
-        + "from zeroevidence.attack.extractors.extractor import register_extractor\n\n\n"
-        + excerpt("@register_extractor(", "        return np.array([[part.std()"),
+        + "from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily\n\n\n"
+        + excerpt("class Loudness:", ")\nprint(load_extractor("),
     ),
     "protector of voices": (
         "protect.voices",

@@ -27,7 +27,7 @@ class Spectrum:
 
     def embed(self, waves):
         power = [np.abs(np.fft.rfft(wave, 4096)) ** 2 for wave in waves]
-        bands = [[part.sum() for part in np.array_split(one[:480], self.dim)] for one in power]
+        bands = [[part.sum() for part in np.array_split(spectrum[:480], self.dim)] for spectrum in power]
         return np.log(np.array(bands) + 1e-6).astype(np.float32)
 
 
@@ -68,7 +68,7 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
     few = {"attackers": ["lazy-informed"], "backends": ["cosine"]}  # one of each is enough to run the line
     monkeypatch.setattr(
-        "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **words: audit_corpora(*a, **words | few)
+        "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **options: audit_corpora(*a, **options | few)
     )
     logistic = {"logistic": CLASSIFIERS["logistic"]}
     monkeypatch.setattr(CLASSIFIERS, "_entries", logistic)
@@ -114,7 +114,7 @@ def test_what_installs_names_what_exists(row_blocks):
     together = "".join(installs)
     extras = re.findall(r"\.\[([\w,]+)\]", text)
     assert extras
-    assert {extra for found in extras for extra in found.split(",")} <= set(project["optional-dependencies"])
+    assert {extra for names in extras for extra in names.split(",")} <= set(project["optional-dependencies"])
     assert all((ROOT / name).is_file() for name in re.findall(r"-c (\S+)", together))
     assert set(re.findall(r"bin/zeroevidence (\w+)", together)) <= set(cli.list_commands(None))
     assert project["scripts"]["zeroevidence"] == "zeroevidence.cli:main"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import slow
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,6 +16,7 @@ GALLERY = ROOT / "docs" / "gallery"
 # Networks learn a little differently on other processors: tolerances of rates, and of counts of vectors.
 LEARNT = {"attribute.py": (0.05, 40.0)}
 ATTACKERS = set(CLASSIFIERS)  # which of them is the strongest may differ as well
+SLOW = {"attribute.py", "search.py"}  # train networks, or audit
 SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("[!_]*.py"))
 
 
@@ -41,36 +43,36 @@ for name in sys.argv[1:]:
 """
 
 
-def agree(cell, shown, name):
+def agree(cell, expected, name):
     """Whether a cell is the one in the gallery, but for what may differ between machines."""
-    if name in LEARNT and re.fullmatch(r"-?\d+(\.\d+)?", cell) and re.fullmatch(r"-?\d+(\.\d+)?", shown):
+    if name in LEARNT and re.fullmatch(r"-?\d+(\.\d+)?", cell) and re.fullmatch(r"-?\d+(\.\d+)?", expected):
         rate, count = LEARNT[name]
-        return float(cell) == pytest.approx(float(shown), rel=0.2, abs=rate if "." in cell else count)
-    if name in LEARNT and {cell, shown} <= ATTACKERS:
+        return float(cell) == pytest.approx(float(expected), rel=0.2, abs=rate if "." in cell else count)
+    if name in LEARNT and {cell, expected} <= ATTACKERS:
         return True
     if re.fullmatch(r"-?\d+\.\d+", cell):  # the last digit
-        return float(cell) == pytest.approx(float(shown), abs=1.01 * 10 ** -len(cell.partition(".")[2]))
-    return cell == shown
+        return float(cell) == pytest.approx(float(expected), abs=1.01 * 10 ** -len(cell.partition(".")[2]))
+    return cell == expected
 
 
 def cells(text):
     return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=slow) if name in SLOW else name for name in SCRIPTS])
 def test_script_writes_what_the_gallery_shows(name, tmp_path):
     done = run(name, "-o", tmp_path)
     if done.returncode == 4:
         pytest.skip(f"could not import what {name} needs: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
-    made = {path.name for path in tmp_path.iterdir()}
-    assert made == {path.name for path in GALLERY.glob(f"{Path(name).stem}-*")}
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {path.name for path in GALLERY.glob(f"{Path(name).stem}-*")}
     for path in tmp_path.glob("*.md"):
         here, there = cells(path.read_text()), cells((GALLERY / path.name).read_text())
         assert len(here) == len(there)
-        for one, other in zip(here, there, strict=True):
-            for cell, shown in zip(one, other, strict=True):
-                assert agree(cell, shown, name)
+        for here_row, there_row in zip(here, there, strict=True):
+            for cell, expected in zip(here_row, there_row, strict=True):
+                assert agree(cell, expected, name)
     again = run(name, "-o", tmp_path)
     assert again.returncode == 2
     assert "exists; --overwrite replaces it" in again.stderr
@@ -78,8 +80,8 @@ def test_script_writes_what_the_gallery_shows(name, tmp_path):
 
 def test_help_and_a_missing_folder(tmp_path):
     scripts = [str(ROOT / "examples" / name) for name in SCRIPTS]
-    told = subprocess.run([sys.executable, "-B", "-c", HELP, *scripts], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["True"] * len(SCRIPTS)
+    printed = subprocess.run([sys.executable, "-B", "-c", HELP, *scripts], capture_output=True, text=True, check=True)
+    assert printed.stdout.split() == ["True"] * len(SCRIPTS)
     done = run("zebra.py", "-o", tmp_path, "--data", tmp_path / "nowhere")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 

@@ -10,16 +10,16 @@ from tests.fuzz.running import Outcome, case_files, run_case, run_cases, summary
 from tests.fuzz.seeds import targets
 
 
-def _told(outcomes: list[Outcome]) -> None:
-    """One example of each fault by the place where it happened."""
+def _print_faults(outcomes: list[Outcome]) -> None:
+    """Print an example of each fault by the place where it happened."""
     seen: dict[tuple[str, str, str], list[Outcome]] = {}
-    for one in outcomes:
-        if one.is_fault:
-            seen.setdefault(
-                (one.command, one.kind, one.told.strip().splitlines()[-1][:100] if one.told else ""), []
-            ).append(one)
-    for (command, kind, _), found in sorted(seen.items(), key=lambda item: -len(item[1])):
-        print(f"\n{command}: {kind}, {len(found)} times, such as case {found[0].case}\n{found[0].told.strip()}")
+    for outcome in outcomes:
+        if outcome.is_fault:
+            last_line = outcome.message.strip().splitlines()[-1][:100] if outcome.message else ""
+            seen.setdefault((outcome.command, outcome.kind, last_line), []).append(outcome)
+    for (command, kind, _), examples in sorted(seen.items(), key=lambda item: -len(item[1])):
+        first = examples[0]
+        print(f"\n{command}: {kind}, {len(examples)} times, such as case {first.case}\n{first.message.strip()}")
 
 
 def main() -> int:
@@ -31,28 +31,29 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--command", help="only cases of this command")
     parser.add_argument("--show", type=int, metavar="CASE", help="write the files of one case here, and run it")
-    given = parser.parse_args()
-    made = [one for one in targets() if given.command in (None, one.command)]
-    if given.show is not None:
-        target, files = case_files(made, given.seed, given.show)
+    arguments = parser.parse_args()
+    commands = [target for target in targets() if arguments.command in (None, target.command)]
+    if arguments.show is not None:
+        target, files = case_files(commands, arguments.seed, arguments.show)
         print(target.command, *target.arguments)
         print({name: data[:2000] for name, data in files.items() if data != target.files[name]})
-        print(run_case(made, given.seed, given.show))
+        print(run_case(commands, arguments.seed, arguments.show))
         return 0
     start, outcomes = time.monotonic(), []
     try:
-        for one in run_cases(made, given.seed, range(given.first, given.first + given.cases), given.workers):
-            outcomes.append(one)
-            if one.is_fault:
-                print(f"case {one.case}: {one.command}: {one.kind}", file=sys.stderr, flush=True)
+        cases = range(arguments.first, arguments.first + arguments.cases)
+        for outcome in run_cases(commands, arguments.seed, cases, arguments.workers):
+            outcomes.append(outcome)
+            if outcome.is_fault:
+                print(f"case {outcome.case}: {outcome.command}: {outcome.kind}", file=sys.stderr, flush=True)
             if len(outcomes) % 1000 == 0:
                 print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-    outcomes.sort(key=lambda one: one.case)
+    outcomes.sort(key=lambda outcome: outcome.case)
     print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s\n\n{summary(outcomes)}")
-    _told(outcomes)
-    return int(any(one.is_fault for one in outcomes))
+    _print_faults(outcomes)
+    return int(any(outcome.is_fault for outcome in outcomes))
 
 
 if __name__ == "__main__":

@@ -52,13 +52,13 @@ VALUES += [[1, 2], [[]], {"a": 1}, "9" * 50, [None], 2**63, -(2**31), 1e-320, ["
 def damaged(data: bytes, name: str, rng: random.Random) -> bytes:
     """The content of a file after one to three damages that suit its kind, or any kind."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        found = [_bytes]
+        kinds = [_bytes]
         for ends, how in STRUCTURED.items():
             if name.endswith(ends):
-                found = [_bytes, how, how, how]
-        if found == [_bytes] and _is_text(data):
-            found = [_bytes, _text, _text, _text]
-        how = rng.choice(found)
+                kinds = [_bytes, how, how, how]
+        if kinds == [_bytes] and _is_text(data):
+            kinds = [_bytes, _text, _text, _text]
+        how = rng.choice(kinds)
         try:
             data = how(data, rng)
         except KeyboardInterrupt:
@@ -208,23 +208,23 @@ def _npz(data: bytes, rng: random.Random) -> bytes:
         np.savez(objects, **{**arrays, name: np.array([{}, None], dtype=object)})
         return objects.getvalue()
     elif kind == 3:
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w") as archive:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
             name = rng.choice(("../x.npy", "vectors.npy", "a.txt", "vectors"))
             archive.writestr(zipfile.ZipInfo(name), rng.randbytes(20))  # without the time of day
-        return made.getvalue()
+        return buffer.getvalue()
     else:
         arrays[name] = _array(arrays[name], rng)
-    made = io.BytesIO()
-    (np.savez if rng.random() < 0.8 else np.savez_compressed)(made, **arrays)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    (np.savez if rng.random() < 0.8 else np.savez_compressed)(buffer, **arrays)
+    return buffer.getvalue()
 
 
 @np.errstate(all="ignore")
 def _npy(data: bytes, rng: random.Random) -> bytes:
-    made = io.BytesIO()
-    np.save(made, _array(np.load(io.BytesIO(data), allow_pickle=False), rng))
-    return made.getvalue()
+    buffer = io.BytesIO()
+    np.save(buffer, _array(np.load(io.BytesIO(data), allow_pickle=False), rng))
+    return buffer.getvalue()
 
 
 def _pt(data: bytes, rng: random.Random) -> bytes:
@@ -247,9 +247,9 @@ def _pt(data: bytes, rng: random.Random) -> bytes:
             loaded["vectors"] = _tensor(torch, loaded.get("vectors", torch.eye(3)), rng)
     else:
         loaded = _tensor(torch, loaded, rng)
-    made = io.BytesIO()
-    torch.save(loaded, made)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    torch.save(loaded, buffer)
+    return buffer.getvalue()
 
 
 def _tensor(torch: Any, tensor: Any, rng: random.Random) -> Any:
@@ -328,9 +328,9 @@ def _parquet(data: bytes, rng: random.Random) -> bytes:
         frame = frame.with_columns(pl.Series(name, [[[1.0], None]] * len(frame)))
     else:
         frame = frame.sample(fraction=1.0, shuffle=True, seed=rng.randrange(99))
-    made = io.BytesIO()
-    frame.write_parquet(made)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 STRUCTURED: dict[str, Callable[[bytes, random.Random], bytes]] = {

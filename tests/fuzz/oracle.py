@@ -28,23 +28,23 @@ def _rows(data: bytes) -> list[list[str]] | None:
 
 def scores_of(scores: bytes, key: bytes) -> tuple[list[float], list[float]] | None:
     """Targets and non-targets of Kaldi files; None where anything is not right."""
-    told, labels = _rows(scores), _rows(key)
-    if not told or not labels or any(len(row) != 3 for row in told + labels):
+    rows, labels = _rows(scores), _rows(key)
+    if not rows or not labels or any(len(row) != 3 for row in rows + labels):
         return None
-    known: dict[tuple[str, str], bool] = {}
+    labelled: dict[tuple[str, str], bool] = {}
     for enrol, trial, label in labels:
-        if label not in _LABELS or (enrol, trial) in known:
+        if label not in _LABELS or (enrol, trial) in labelled:
             return None
-        known[enrol, trial] = _LABELS[label]
-    found: dict[tuple[str, str], float] = {}
-    for enrol, trial, score in told:
-        if not _NUMBER.fullmatch(score) or not math.isfinite(float(score)) or (enrol, trial) in found:
+        labelled[enrol, trial] = _LABELS[label]
+    scored: dict[tuple[str, str], float] = {}
+    for enrol, trial, score in rows:
+        if not _NUMBER.fullmatch(score) or not math.isfinite(float(score)) or (enrol, trial) in scored:
             return None
-        found[enrol, trial] = float(score)
-    if found.keys() != known.keys():
+        scored[enrol, trial] = float(score)
+    if scored.keys() != labelled.keys():
         return None
-    target = [score for pair, score in found.items() if known[pair]]
-    nontarget = [score for pair, score in found.items() if not known[pair]]
+    target = [score for pair, score in scored.items() if labelled[pair]]
+    nontarget = [score for pair, score in scored.items() if not labelled[pair]]
     return (target, nontarget) if target and nontarget else None
 
 

@@ -48,7 +48,7 @@ class Outcome:
     command: str
     kind: str
     seconds: float
-    told: str = ""
+    message: str = ""
 
     @property
     def is_fault(self) -> bool:
@@ -58,9 +58,9 @@ class Outcome:
 
 def command_of(targets: Sequence[Target], case: int) -> str:
     """The command of a case: all by turns, but those that take seconds only in one case of `EVERY`."""
-    commands = sorted({one.command for one in targets})
-    often = [one for one in commands if one not in SELDOM] or commands
-    seldom = [one for one in commands if one in SELDOM]
+    commands = sorted({target.command for target in targets})
+    often = [command for command in commands if command not in SELDOM] or commands
+    seldom = [command for command in commands if command in SELDOM]
     if seldom and case % EVERY == 0:
         return seldom[case // EVERY % len(seldom)]
     return often[case % len(often)]
@@ -70,7 +70,7 @@ def case_files(targets: Sequence[Target], seed: int, case: int) -> tuple[Target,
     """The command of a case and its damaged files; the same seed gives the same again."""
     rng = random.Random(f"{seed} {case}")
     command = command_of(targets, case)
-    target = rng.choice([one for one in targets if one.command == command])
+    target = rng.choice([target for target in targets if target.command == command])
     files = dict(target.files)
     for name in rng.sample(target.damaged, min(len(target.damaged), rng.choice((1, 1, 1, 2)))):
         files[name] = damaged(files[name], name, rng)
@@ -106,8 +106,8 @@ def run_case(targets: Sequence[Target], seed: int, case: int) -> Outcome:
                 Path(name).write_bytes(data)
             start = time.monotonic()
             with _figures(target.command, case):
-                kind, told = _judged(target, files)
-            return Outcome(case, target.command, kind, time.monotonic() - start, told)
+                kind, message = _judged(target, files)
+            return Outcome(case, target.command, kind, time.monotonic() - start, message)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -139,7 +139,7 @@ def _judged(target: Target, files: Files) -> tuple[str, str]:
         return "traceback", traceback.format_exc(limit=-4)
     finally:
         signal.alarm(0)
-    ours = [one for one in warned if "DeprecationWarning" not in one.category.__name__]
+    ours = [warning for warning in warned if "DeprecationWarning" not in warning.category.__name__]
     if ours:
         return "warning", f"{ours[0].filename}:{ours[0].lineno}: {ours[0].message}"
     if time.process_time() - start > SLOW_S:
@@ -166,8 +166,8 @@ def _checked(target: Target, files: Files, code: int, out: str) -> str:
     target_scores, nontarget = expected
     if (row["counts"]["target"], row["counts"]["nontarget"]) != (len(target_scores), len(nontarget)):
         return f"counts {row['counts']}, expected {len(target_scores)} and {len(nontarget)}"
-    found, wanted = row["metrics"]["eer"]["value"], eer(*expected)
-    return "" if math.isclose(found, wanted, abs_tol=1e-12) else f"eer {found}, expected {wanted}"
+    value, correct = row["metrics"]["eer"]["value"], eer(*expected)
+    return "" if math.isclose(value, correct, abs_tol=1e-12) else f"eer {value}, expected {correct}"
 
 
 def _checked_file() -> str:
@@ -202,7 +202,7 @@ class Lane:
         self.room = _CHUNK  # a fresh process now and then: what libraries keep adds up
 
     def ask(self, cases: range) -> None:
-        """Begin with these; what becomes of each is told by `next`."""
+        """Begin with these; what becomes of each is returned by `next`."""
         self.left = cases
         if not self.room:
             self.close()
@@ -219,8 +219,8 @@ class Lane:
             outcome: Outcome = self.pipe.recv()
         except (EOFError, ConnectionError):
             self.close()
-            told = f"exit code {self.worker.exitcode}"
-            outcome = Outcome(case, command_of(self.targets, case), "crash", 0.0, told)
+            message = f"exit code {self.worker.exitcode}"
+            outcome = Outcome(case, command_of(self.targets, case), "crash", 0.0, message)
             self._start()
             self.asked = 1
         self.left, self.asked = rest, self.asked - 1
@@ -254,11 +254,11 @@ def run_cases(targets: Sequence[Target], seed: int, cases: range, workers: int =
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """A table of what was found, by command."""
-    kinds = [*FAULTS, *sorted({one.kind for one in outcomes} - set(FAULTS))]
+    kinds = [*FAULTS, *sorted({outcome.kind for outcome in outcomes} - set(FAULTS))]
     lines = ["| command | cases | " + " | ".join(kinds) + " | ms per case |", "|" + " --- |" * (len(kinds) + 3)]
-    for command in [*sorted({one.command for one in outcomes}), "all"]:
-        own = [one for one in outcomes if command in (one.command, "all")]
-        found = [sum(one.kind == kind for one in own) for kind in kinds]
-        each = 1000 * sum(one.seconds for one in own) / len(own)
-        lines.append(f"| {command} | {len(own)} | " + " | ".join(map(str, found)) + f" | {each:.0f} |")
+    for command in [*sorted({outcome.command for outcome in outcomes}), "all"]:
+        chosen = [outcome for outcome in outcomes if command in (outcome.command, "all")]
+        counts = [sum(outcome.kind == kind for outcome in chosen) for kind in kinds]
+        each = 1000 * sum(outcome.seconds for outcome in chosen) / len(chosen)
+        lines.append(f"| {command} | {len(chosen)} | " + " | ".join(map(str, counts)) + f" | {each:.0f} |")
     return "\n".join(lines)

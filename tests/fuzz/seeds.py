@@ -63,9 +63,9 @@ def targets() -> list[Target]:
     """Everything that is damaged."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         home = Path(folder)
-        found = [*_scores(home), *_tandem(home), *_vectors(home)]
-        found += [*_results(home), *_models(home), *_comparisons(home), *_labelled(home)]
-        return [*found, *_utility(home), *_encoders(home), *_corpora(home)]
+        made = [*_scores(home), *_tandem(home), *_vectors(home)]
+        made += [*_results(home), *_models(home), *_comparisons(home), *_labelled(home)]
+        return [*made, *_utility(home), *_encoders(home), *_corpora(home)]
 
 
 def _scores(home: Path) -> list[Target]:
@@ -73,22 +73,22 @@ def _scores(home: Path) -> list[Target]:
 
     rng = np.random.default_rng(0)
     pairs = [(f"p{e}", f"u{t}", t % 6 == e, rng.normal(2.0 * (t % 6 == e))) for t in range(18) for e in range(6)]
-    words = {True: "target", False: "nontarget"}
+    labels = {True: "target", False: "nontarget"}
     forms = {
         "kaldi.scores": "".join(f"{e} {t} {s:.3f}\n" for e, t, _, s in pairs),
         "other.scores": "".join(f"{e} {t} {s + rng.normal():.3f}\n" for e, t, _, s in pairs),
-        "kaldi.key": "".join(f"{e} {t} {words[m]}\n" for e, t, m, _ in pairs),
+        "kaldi.key": "".join(f"{e} {t} {labels[m]}\n" for e, t, m, _ in pairs),
         "vox.scores": "".join(f"{s:.3f} {e} {t}\n" for e, t, _, s in pairs),
         "vox.key": "".join(f"{int(m)} {e} {t}\n" for e, t, m, _ in pairs),
-        "labelled.txt": "".join(f"{e} {t} {s:.3f} {words[m]}\n" for e, t, m, s in pairs),
-        "two.txt": "".join(f"{s:.3f} {words[m]}\n" for _, _, m, s in pairs),
-        "table.csv": "enrol,trial,score,label\n" + "".join(f"{e},{t},{s:.3f},{words[m]}\n" for e, t, m, s in pairs),
+        "labelled.txt": "".join(f"{e} {t} {s:.3f} {labels[m]}\n" for e, t, m, s in pairs),
+        "two.txt": "".join(f"{s:.3f} {labels[m]}\n" for _, _, m, s in pairs),
+        "table.csv": "enrol,trial,score,label\n" + "".join(f"{e},{t},{s:.3f},{labels[m]}\n" for e, t, m, s in pairs),
         "people": "".join(f"u{t} p{t % 6}\n" for t in range(18)),
     }
     for name, text in forms.items():
         (home / name).write_text(text)
     columns = dict(zip(("enrol", "trial", "label", "score"), map(list, zip(*pairs, strict=True)), strict=True))
-    pl.DataFrame({**columns, "label": [words[m] for m in columns["label"]]}).write_parquet(home / "table.parquet")
+    pl.DataFrame({**columns, "label": [labels[m] for m in columns["label"]]}).write_parquet(home / "table.parquet")
     matrix = np.array([s for *_, s in pairs]).reshape(18, 6)
     np.savez(
         home / "matrix.npz",
@@ -98,24 +98,24 @@ def _scores(home: Path) -> list[Target]:
         enrolments=[f"p{e}" for e in range(6)],
     )
     few = ("--intervals", "0", "--null", "0", "-f", "json")
-    found = []
+    made = []
     for command, more in (("evaluate", few), ("doctor", ())):
         oracle = ("kaldi.scores", "kaldi.key") if command == "evaluate" else None
         files = _read(home, "kaldi.scores", "kaldi.key", "people")
         read = ("kaldi.scores", "--key", "kaldi.key")
-        found.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
-        found.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
-        found.append(Target(command, (*read, "--speakers", "people", *more), files, ("people", "kaldi.scores")))
+        made.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
+        made.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
+        made.append(Target(command, (*read, "--speakers", "people", *more), files, ("people", "kaldi.scores")))
         files = _read(home, "vox.scores", "vox.key")
-        found.append(Target(command, ("vox.scores", "--key", "vox.key", *more), files, tuple(files)))
+        made.append(Target(command, ("vox.scores", "--key", "vox.key", *more), files, tuple(files)))
         for name in ("labelled.txt", "two.txt", "table.csv", "table.parquet", "matrix.npz"):
-            found.append(Target(command, (name, *more), _read(home, name), (name,)))
+            made.append(Target(command, (name, *more), _read(home, name), (name,)))
     for name in ("kaldi.scores", "other.scores", "kaldi.key"):  # of few people, each of whom is left out in turn
         (home / f"few.{name}").write_text("".join(forms[name].splitlines(keepends=True)[: 6 * 8]))
     files = _read(home, "few.kaldi.scores", "few.other.scores", "few.kaldi.key")
-    words_ = (*list(files)[:2], "--key", "few.kaldi.key", "--intervals", "5", "--measure", "eer")
-    found.append(Target("compare", words_, files, tuple(files)))
-    return found
+    arguments = (*list(files)[:2], "--key", "few.kaldi.key", "--intervals", "5", "--measure", "eer")
+    made.append(Target("compare", arguments, files, tuple(files)))
+    return made
 
 
 def _tandem(home: Path) -> list[Target]:
@@ -128,8 +128,8 @@ def _tandem(home: Path) -> list[Target]:
         "".join(f"{kind} {rng.normal(at):.3f}\n" for kind, at in asv.items() for _ in range(12))
     )
     files = _read(home, "cm.txt", "asv.txt")
-    words = ("evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
-    return [Target("tandem", words, files, tuple(files))]
+    arguments = ("evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
+    return [Target("tandem", arguments, files, tuple(files))]
 
 
 def _vectors(home: Path) -> list[Target]:
@@ -143,8 +143,8 @@ def _vectors(home: Path) -> list[Target]:
     for side, vectors in sides.items():
         names = [f"{side.lower()}{i}" for i in range(len(vectors))]
         people = [f"p{i * 6 // len(vectors)}" for i in range(len(vectors))]
-        sexes = ["fm"[int(one[1]) % 2] for one in people]
-        lines = "".join(f"{one} {who}\n" for one, who in zip(names, people, strict=True))
+        sexes = ["fm"[int(person[1]) % 2] for person in people]
+        lines = "".join(f"{name} {who}\n" for name, who in zip(names, people, strict=True))
         np.savez(home / f"{side}.npz", vectors=vectors, utterance=names, speaker=people, sex=sexes)
         np.save(home / f"{side}.npy", vectors)
         (home / f"{side}.ids").write_text(lines)
@@ -163,7 +163,7 @@ def _vectors(home: Path) -> list[Target]:
         (home / f"{side}b.ark").write_bytes(binary)
         (home / f"{side}.scp").write_text(scp)
     out = ("-o", "out")
-    found = [
+    made = [
         Target(
             "link",
             ("--enrol", f"E.{k}", "--trial", f"T.{k}", *out),
@@ -173,15 +173,15 @@ def _vectors(home: Path) -> list[Target]:
         for k in ("npz", "pt", "parquet")
     ]
     files = _read(home, "E.npy", "T.npy", "E.ids", "T.ids")
-    found.append(Target("link", ("--enrol", "E.npy", "--trial", "T.npy", *out), files, tuple(files)))
+    made.append(Target("link", ("--enrol", "E.npy", "--trial", "T.npy", *out), files, tuple(files)))
     ids = ("--enrol-ids", "E.utt2spk", "--trial-ids", "T.utt2spk", *out)
     for kind in (".ark", "b.ark", ".scp"):
         names = [f"{side}{kind}" for side in "ET"]
         beside = [f"{side}b.ark" for side in "ET"] if kind == ".scp" else []
         files = _read(home, *names, *beside, "E.utt2spk", "T.utt2spk")
-        words = ("--enrol", names[0], "--trial", names[1], *ids)
-        found.append(Target("link", words, files, (*names, *beside, "T.utt2spk")))
-    return found
+        arguments = ("--enrol", names[0], "--trial", names[1], *ids)
+        made.append(Target("link", arguments, files, (*names, *beside, "T.utt2spk")))
+    return made
 
 
 def _results(home: Path) -> list[Target]:
@@ -193,22 +193,22 @@ def _results(home: Path) -> list[Target]:
     _done("evaluate", "kaldi.scores", "--key", "kaldi.key", *few, "-f", "json", "-o", "one.json")
     for name in ("r.json", "t.json", "one.json"):
         _shorten(home / name)
-    found = []
+    made = []
     for name in ("r.json", "t.json"):
         files = _read(home, name)
         for kind in available(read_results(name)):
-            found.append(Target("plot", (kind, name, "-o", "figure.svg"), files, (name,)))
+            made.append(Target("plot", (kind, name, "-o", "figure.svg"), files, (name,)))
     for name in ("one.json", "t.json"):
         files = _read(home, name)
-        found.append(Target("report", (name, "-f", "html", "-o", "page"), files, (name,)))  # a second for all figures
-        found += [Target("report", (name, "-f", "md", "-o", "page"), files, (name,))] * _CHEAP
+        made.append(Target("report", (name, "-f", "html", "-o", "page"), files, (name,)))  # a second for all figures
+        made += [Target("report", (name, "-f", "md", "-o", "page"), files, (name,))] * _CHEAP
     folders = [
         f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")
     ]
     files = _read(home, *(name for name in folders if (home / name).is_file()))
-    words = ("L1", "L2", "--intervals", "20")
-    found += [Target("compare", words, files, tuple(files))] * 2
-    return found
+    arguments = ("L1", "L2", "--intervals", "20")
+    made += [Target("compare", arguments, files, tuple(files))] * 2
+    return made
 
 
 def _shorten(path: Path) -> None:
@@ -224,10 +224,10 @@ def _shorten(path: Path) -> None:
 
 def _few(values: Iterable[Any]) -> list[Any]:
     """Some of many values, the first and the last among them."""
-    given = list(values)
-    if len(given) <= _POINTS:
-        return given
-    return [given[place * (len(given) - 1) // (_POINTS - 1)] for place in range(_POINTS)]
+    all_values = list(values)
+    if len(all_values) <= _POINTS:
+        return all_values
+    return [all_values[place * (len(all_values) - 1) // (_POINTS - 1)] for place in range(_POINTS)]
 
 
 def _models(home: Path) -> list[Target]:
@@ -237,13 +237,13 @@ def _models(home: Path) -> list[Target]:
     vectors = np.repeat(rng.normal(size=(24, 5)), 4, axis=0) + 0.5 * rng.normal(size=(96, 5))
     vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
     np.savez(home / "voices.npz", vectors=vectors, speaker=people, sex=sex)
-    found = []
+    made = []
     for protector in (kind.name for kind in protectors_of("classes")):
         more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
         _done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
         files = _read(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")
-        found.append(Target("protect", ("apply", protector, "E.npz", "-o", "out.npz"), files, tuple(files)))
-    return found
+        made.append(Target("protect", ("apply", protector, "E.npz", "-o", "out.npz"), files, tuple(files)))
+    return made
 
 
 def _comparisons(home: Path) -> list[Target]:
@@ -251,8 +251,8 @@ def _comparisons(home: Path) -> list[Target]:
     from zeroevidence.report.audit_folder import save_audit
     from zeroevidence.sample.audits import sample_audit
 
-    words = ("kaldi.scores", "other.scores", "--key", "kaldi.key", "--intervals", "20", "--measure", "eer")
-    _done("compare", *words, "-f", "json", "-o", "c.json")
+    arguments = ("kaldi.scores", "other.scores", "--key", "kaldi.key", "--intervals", "20", "--measure", "eer")
+    _done("compare", *arguments, "-f", "json", "-o", "c.json")
     save_audit(sample_audit(options=Options(intervals=0, null=0)), home / "A")
     cards = _read(home, "A/result.json", "A/attackers.json")
     (home / "A/result.json").write_bytes(_fewer_numbers(cards["A/result.json"]))
@@ -293,15 +293,15 @@ def _labelled(home: Path) -> list[Target]:
     with np.load(home / "voices.npz") as loaded:
         np.savez(home / "bare.npz", vectors=loaded["vectors"], utterance=names)
         people, sexes = loaded["speaker"].tolist(), loaded["sex"].tolist()
-    (home / "who").write_text("".join(f"{one} {who}\n" for one, who in zip(names, people, strict=True)))
-    (home / "sexes").write_text("".join(f"{one} {sex}\n" for one, sex in zip(names, sexes, strict=True)))
+    (home / "who").write_text("".join(f"{name} {who}\n" for name, who in zip(names, people, strict=True)))
+    (home / "sexes").write_text("".join(f"{name} {sex}\n" for name, sex in zip(names, sexes, strict=True)))
     lists = _read(home, "bare.npz", "who", "sexes")
-    given = ("--labels", "sexes", "--speakers", "who")
+    options = ("--labels", "sexes", "--speakers", "who")
     return [
         Target("protect", ("evaluate", "voices.npz", *quick), files, tuple(files)),
         Target("protect", ("fit", "voices.npz", *linear, "-o", "model"), files, tuple(files)),
-        Target("protect", ("evaluate", "bare.npz", *given, *quick), lists, tuple(lists)),
-        Target("protect", ("fit", "bare.npz", *given, *linear, "-o", "model"), lists, tuple(lists)),
+        Target("protect", ("evaluate", "bare.npz", *options, *quick), lists, tuple(lists)),
+        Target("protect", ("fit", "bare.npz", *options, *linear, "-o", "model"), lists, tuple(lists)),
     ]
 
 
@@ -387,22 +387,24 @@ def _utility(home: Path) -> list[Target]:
     """Words and emotions, and the table of a kit."""
     names = [f"u{i}" for i in range(24)]
     texts = {
-        "text": "".join(f"{one} one two three four\n" for one in names),
-        "hyp": "".join(f"{one} one two {'three' if i % 3 else 'tree'} four\n" for i, one in enumerate(names)),
-        "emo": "".join(f"{one} {('ang', 'sad')[i % 2]}\n" for i, one in enumerate(names)),
-        "heard": "".join(f"{one} {('ang', 'sad')[i % 3 % 2]}\n" for i, one in enumerate(names)),
-        "whose": "".join(f"{one} s{i % 12}\n" for i, one in enumerate(names)),
+        "text": "".join(f"{utterance} one two three four\n" for utterance in names),
+        "hyp": "".join(
+            f"{utterance} one two {'three' if i % 3 else 'tree'} four\n" for i, utterance in enumerate(names)
+        ),
+        "emo": "".join(f"{utterance} {('ang', 'sad')[i % 2]}\n" for i, utterance in enumerate(names)),
+        "heard": "".join(f"{utterance} {('ang', 'sad')[i % 3 % 2]}\n" for i, utterance in enumerate(names)),
+        "whose": "".join(f"{utterance} s{i % 12}\n" for i, utterance in enumerate(names)),
         "kit.txt": KIT,
     }
     for name, text in texts.items():
         (home / name).write_text(text)
-    words, emotions = _read(home, "text", "hyp", "whose"), _read(home, "emo", "heard", "whose")
-    given = ("--speakers", "whose", "--intervals", "20", "-f", "json")
+    transcripts, emotions = _read(home, "text", "hyp", "whose"), _read(home, "emo", "heard", "whose")
+    options = ("--speakers", "whose", "--intervals", "20", "-f", "json")
     save_results(read_published("kit.txt"), "kit.json")
     kit, rows = _read(home, "kit.txt"), _read(home, "kit.json")
     return [
-        Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *given), words, tuple(words)),
-        Target("utility", ("--emotions", "emo", "--recognised", "heard", *given), emotions, tuple(emotions)),
+        Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *options), transcripts, tuple(transcripts)),
+        Target("utility", ("--emotions", "emo", "--recognised", "heard", *options), emotions, tuple(emotions)),
         *[Target("report", ("kit.txt", "-f", "md", "-o", "page"), kit, tuple(kit))] * _CHEAP,
         Target("kit", ("write", "kit.txt", "-o", "table"), kit, tuple(kit)),
         Target("kit", ("write", "kit.json", "-o", "table"), rows, tuple(rows)),

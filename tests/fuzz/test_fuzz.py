@@ -30,18 +30,18 @@ def made():
 
 @pytest.fixture(scope="module")
 def lane(made):
-    found = Lane(made, 1)
-    yield found
-    found.close()
+    worker = Lane(made, 1)
+    yield worker
+    worker.close()
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one(lane, part):
     cases = range(part * CASES // PARTS, (part + 1) * CASES // PARTS)
     outcomes = lane.run(cases)
-    assert [one.case for one in outcomes] == list(cases)
-    assert not [one for one in outcomes if one.is_fault], summary(outcomes)
-    assert {one.kind for one in outcomes} >= {"exit 0", "exit 3"}
+    assert [outcome.case for outcome in outcomes] == list(cases)
+    assert not [outcome for outcome in outcomes if outcome.is_fault], summary(outcomes)
+    assert {outcome.kind for outcome in outcomes} >= {"exit 0", "exit 3"}
 
 
 def test_the_undamaged_files_are_read(made, tmp_path, monkeypatch):
@@ -66,35 +66,34 @@ def test_a_case_is_the_same_each_time(made):
 
 
 def test_any_number_of_processes_gives_the_same(made):
-    cheap = [one for one in made if one.command in ("doctor", "models")]
-    one, three = (sorted(run_cases(cheap, 3, range(60), workers), key=lambda one: one.case) for workers in (1, 3))
-    assert [(each.case, each.command, each.kind) for each in one] == [
-        (each.case, each.command, each.kind) for each in three
-    ]
+    cheap = [target for target in made if target.command in ("doctor", "models")]
+    alone, shared = (sorted(run_cases(cheap, 3, range(60), workers), key=lambda each: each.case) for workers in (1, 3))
+    alone, shared = ([(each.case, each.command, each.kind) for each in outcomes] for outcomes in (alone, shared))
+    assert alone == shared
 
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(made, gone):
-    lane = Lane([one for one in made if one.command == "kit"], 3)
+    lane = Lane([target for target in made if target.command == "kit"], 3)
     lane.worker.kill()
     if gone:  # else it may take its time
         lane.worker.join()
     outcomes = lane.run(range(4))
     lane.close()
-    assert [one.case for one in outcomes] == [0, 1, 2, 3]
-    assert [one.kind == "crash" for one in outcomes] == [True, False, False, False]
+    assert [outcome.case for outcome in outcomes] == [0, 1, 2, 3]
+    assert [outcome.kind == "crash" for outcome in outcomes] == [True, False, False, False]
 
 
 def test_every_command_that_reads_files_has_its_turn(made):
-    assert {command_of(made, case) for case in range(1000)} == {one.command for one in made}
-    others = {
+    assert {command_of(made, case) for case in range(1000)} == {target.command for target in made}
+    without_files = {
         "serve",
         "demo",
         "metrics",
         "cite",
     }  # read no files, or only what they bring; the server has its own tests
     dear = {"train-attacker"}  # minutes for each case; its corpora and cards are read as those of audit and models are
-    assert {one.command for one in made} == set(cli.summaries) - others - dear
+    assert {target.command for target in made} == set(cli.summaries) - without_files - dear
 
 
 def test_damage_is_damage():

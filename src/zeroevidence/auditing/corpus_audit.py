@@ -130,9 +130,9 @@ def audit_corpora(
                 if not retrained and _informed(settings.threat_models()):
                     tuned, left_out = tuning.encode(encoder, fold)
                     speech += tuned
-                others = other_encoders(encoder.name)
-                if effort == "standard" and others:
-                    left_out.append(f"encoders {', '.join(others)}: --effort full")
+                untried = other_encoders(encoder.name)
+                if effort == "standard" and untried:
+                    left_out.append(f"encoders {', '.join(untried)}: --effort full")
             encoded.append(speech)
     result = audit_folds(encoded, settings, progress("attackers", "rows"))
     card = unknown_protector_card(system) if protect is None else protector_card(protect)
@@ -163,8 +163,8 @@ def _load_retrained(name: str | Path, extraction: _Extraction) -> Extractor:
     """Return an encoder that the user trained on such speech; refused where it was trained on evaluated people."""
     encoder = load_extractor(name)
     if isinstance(encoder, OnnxExtractor):
-        evaluated = {one.speaker for _, speech in extraction.folds for one in speech if one.split == "eval"}
-        refuse_shared(encoder.card, evaluated)
+        utterances = [utterance for _, speech in extraction.folds for utterance in speech]
+        refuse_shared(encoder.card, {utterance.speaker for utterance in utterances if utterance.split == "eval"})
     return encoder
 
 
@@ -180,7 +180,8 @@ class _Tuning:
         """Return the speech by fine-tuned encoders, and what was left out."""
         if self.effort == "quick":
             return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-        reason = too_few(min(len({one.speaker for one in speech.select("train")}) for _, speech in fold.folds))
+        speakers = [{utterance.speaker for utterance in speech.select("train")} for _, speech in fold.folds]
+        reason = too_few(min(map(len, speakers)))
         if reason is not None:
             return [], [f"fine-tuning {encoder.name}: {reason}"]
         tuner = FineTuner(
@@ -237,7 +238,8 @@ class _Extraction:
 
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         title = ("original speech", "protected speech")[which]
-        utterances = {one.id: one for fold in self.folds for one in fold[which]}  # a trial may be cut in some folds
+        # a trial may be cut in some folds only
+        utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
         return extract(
             list(utterances.values()),
             encoder,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from io import StringIO
 
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.report.layout.grid import records_to_csv
 
 _SPEECH: Mapping[str, str] = {"original": "original", "anonymised": "anon"}
 _HEADINGS = {
@@ -87,7 +86,8 @@ def rank_text(rows: Sequence[Evaluation], when: datetime | None = None) -> str:
 
 def kit_csv(rows: Sequence[Evaluation]) -> dict[str, str]:
     """Return the CSV files of a kit by table, with the index that pandas writes."""
-    return {name: _csv(table) for name, table in _not_empty(kit_rows(rows)).items()}
+    tables = _not_empty(kit_rows(rows)).items()
+    return {name: records_to_csv([{"": i, **cells} for i, cells in enumerate(table)]) for name, table in tables}
 
 
 def _not_empty(tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[str, str]]]:
@@ -96,25 +96,9 @@ def _not_empty(tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[s
     return tables
 
 
-def _columns(table: Sequence[Mapping[str, str]]) -> list[str]:
-    return list(dict.fromkeys(column for cells in table for column in cells))
-
-
 def _aligned(table: Sequence[Mapping[str, str]]) -> str:
-    columns = _columns(table)
+    columns = list(dict.fromkeys(column for cells in table for column in cells))
     lines = [["", *columns], *([str(i), *(row.get(name, "nan") for name in columns)] for i, row in enumerate(table))]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join(f"{'  '.join(_justified(line, widths))}\n" for line in lines)
-
-
-def _justified(line: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    for place, (cell, width) in enumerate(zip(line, widths, strict=True)):
-        yield cell.rjust(width) if place else cell.ljust(width)
-
-
-def _csv(table: Sequence[Mapping[str, str]]) -> str:
-    columns, out = _columns(table), StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["", *columns])
-    writer.writerows([str(i), *(row.get(name, "") for name in columns)] for i, row in enumerate(table))
-    return out.getvalue()
+    index, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    texts = ([line[0].ljust(index), *map(str.rjust, line[1:], widths)] for line in lines)
+    return "".join(f"{'  '.join(line)}\n" for line in texts)

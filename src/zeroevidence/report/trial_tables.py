@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +16,8 @@ from zeroevidence.evaluation.scores.speakers import people_differ, speaker_colum
 from zeroevidence.plot.names import row_names
 from zeroevidence.uncertainty.level import alpha
 
+_TRIAL_COLUMNS = ("trial", "speaker", "lid", "rank", "linked")
+_TYPES = {"speaker": pl.String(), **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64())}
 _DIFFER = {
     "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
     "eer": "how many others pass for them (deviation between people {percent:.1f} %)",
@@ -24,38 +26,27 @@ _DIFFER = {
 
 def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
     """One line per trial: what it discloses, where its speaker ranks, whether it is linked."""
-    return _stacked(
-        rows,
-        [
-            {
-                "trial": row.trials.trial,
-                "speaker": row.trials.speaker,
-                "lid": row.trials.lid,
-                "rank": row.trials.rank,
-                "linked": row.trials.linked,
-            }
-            for row in rows
-            if row.trials is not None
-        ],
-    )
+    labels = used_labels(rows)
+    frames = [
+        _labelled(row, labels, pl.DataFrame({name: getattr(row.trials, name) for name in _TRIAL_COLUMNS}))
+        for row in rows
+        if row.trials is not None
+    ]
+    if not frames:
+        raise UsageError("there are no per-trial results: the scores do not form rows of a search")
+    return pl.concat(frames)
 
 
 def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
     """One line per speaker, the most exposed first: disclosure and EER, with intervals."""
-    by_row = [(row, speaker_columns(row)) for row in rows]
-    if all(columns is None for _, columns in by_row):
+    labels, frames = used_labels(rows), []
+    for row in rows:
+        columns = speaker_columns(row)
+        if columns is not None:
+            schema = {name: _TYPES.get(name, pl.Float64()) for name in columns}
+            frames.append(_labelled(row, labels, pl.DataFrame(columns, schema=schema)))
+    if not frames:
         raise UsageError("there are no per-speaker results: the scores name no speakers")
-    labels = used_labels(rows)
-    whole = ("trials", "targets", "nontargets")
-    frames = []
-    for row, columns in by_row:
-        if columns is None:
-            continue
-        schema = {
-            name: pl.String() if name == "speaker" else pl.Int64() if name in whole else pl.Float64()
-            for name in columns
-        }
-        frames.append(_labelled(row, labels, pl.DataFrame(columns, schema=schema)))
     return pl.concat(frames)
 
 
@@ -63,15 +54,6 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
     place = Path(path)
     write_atomically(place, frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)
-
-
-def _stacked(rows: Sequence[Evaluation], parts: Sequence[Mapping[str, object]]) -> pl.DataFrame:
-    if not parts:
-        raise UsageError("there are no per-trial results: the scores do not form rows of a search")
-    labels = used_labels(rows)
-    with_trials = [row for row in rows if row.trials is not None]
-    frames = [_labelled(row, labels, pl.DataFrame(part)) for row, part in zip(with_trials, parts, strict=True)]
-    return pl.concat(frames)
 
 
 def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from zeroevidence.attack.attackers.attacker import ATTACKERS, find_attacker, register_attacker, usual_attackers
+from zeroevidence.attack.attackers.attacker import ATTACKERS, Attacker, find_attacker, usual_attackers
 from zeroevidence.attack.attackers.card import attacker_card
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.data.threat import ThreatModel
@@ -49,7 +49,7 @@ def test_an_audit_tries_what_needs_nothing_more():
 
 def test_a_registered_attacker_is_found():
     mine = ThreatModel("patient", "original", "anonymised", "anonymised")
-    assert register_attacker("patient", "has learned from protected voices only", mine, usual=True) is mine
+    ATTACKERS.add(Attacker("patient", "has learned from protected voices only", mine, usual=True))
     try:
         assert find_attacker("patient") is mine
         assert "patient" in usual_attackers()

@@ -1,10 +1,10 @@
-"""PLDA: against the two Gaussian hypotheses, a slow estimate of the moments, and data of its own model."""
+"""PLDA: against the two Gaussian hypotheses, a slow estimate of the covariances, and data of its own model."""
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from zeroevidence.attack.backends.plda import Plda, moments
+from zeroevidence.attack.backends.plda import Plda, covariances
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
 
@@ -72,7 +72,7 @@ def test_length_norm_and_lda_at_the_vector_level():
 def test_moments_equal_a_slow_estimate():
     counts = [1, 2, 5, 9, 3]
     x, speakers = drawn(*model(3), counts)
-    found = moments(x, speakers)
+    found = covariances(x, speakers)
     n, s = len(x), len(counts)
     within, spread = np.zeros((3, 3)), np.zeros((3, 3))
     mean = sum(x) / n
@@ -92,7 +92,7 @@ def test_moments_equal_a_slow_estimate():
 def test_unequal_counts_leave_the_moments_unbiased():
     between, within, mean = model(2, seed=3)
     counts = np.tile([1, 1, 2, 12], 5)
-    found = [moments(*drawn(between, within, mean, counts, seed=i)) for i in range(400)]
+    found = [covariances(*drawn(between, within, mean, counts, seed=i)) for i in range(400)]
     np.testing.assert_allclose(np.mean([f.between for f in found], axis=0), between, atol=0.12)
     np.testing.assert_allclose(np.mean([f.within for f in found], axis=0), within, atol=0.03)
 

@@ -11,8 +11,8 @@ from scipy.signal import lfilter
 
 from tests.effort import slow
 from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.backends.plda import diagonalise, moments
-from zeroevidence.attack.cues.cue import CUES, Feature, cue_values, register_cue
+from zeroevidence.attack.backends.plda import covariances, diagonalise
+from zeroevidence.attack.cues.cue import CUES, Cue, Feature, cue_values
 from zeroevidence.attack.cues.spectrum import EDGES
 from zeroevidence.attack.cues.speech_signal import SpeechSignal
 from zeroevidence.attack.extractors.extract import extract
@@ -98,13 +98,14 @@ class TestTable:
     def test_a_new_cue_has_a_name(self):
         before = dict(CUES)
         try:
-            register_cue("middle", "The middle sample.", Feature("middle", "full scale", 0.0, 0.1))(
-                lambda sound: [sound.samples[len(sound.samples) // 2]]
+            feature = Feature("middle", "full scale", 0.0, 0.1)
+            CUES.add(
+                Cue("middle", "The middle sample.", (feature,), lambda sound: [sound.samples[len(sound.samples) // 2]])
             )
             assert list(CUES) == sorted([*before, "middle"])
             assert load_extractor("cue:middle").embed([np.full(9, 0.5), np.full(9, 2.0)]).tolist() == [[5.0], [10.0]]
             CUES.remove("middle")
-            register_cue("middle", "Twice by mistake.", Feature("middle", "", 0.0, 1.0))(lambda sound: [0.0, 0.0])
+            CUES.add(Cue("middle", "Twice by mistake.", (Feature("middle", "", 0.0, 1.0),), lambda sound: [0.0, 0.0]))
             with pytest.raises(ValueError, match="registered 1 features"):
                 cue_values(np.zeros(9), "middle")
         finally:
@@ -113,7 +114,7 @@ class TestTable:
     def test_the_page_has_each(self):
         page = (DOCS / "cues.md").read_text(encoding="utf-8")
         for cue in CUES.values():
-            assert f"| `cue:{cue.name}` | {cue.words} | {len(cue.features)} |" in page
+            assert f"| `cue:{cue.name}` | {cue.description} | {len(cue.features)} |" in page
             if cue.name != "spectrum":  # whose features are bands
                 assert all(f"{feature.name} (" in page for feature in cue.features)
 
@@ -402,7 +403,7 @@ def test_real_people_are_recognised_by_cues(people, name, at_least):
     """Top-1 by the cosine after whitening with what other people's utterances differ by; chance is 1.4 %."""
     vectors, speakers, enrols, evaluated = people
     x = vectors[:, columns(name)].astype(np.float64)
-    spread = moments(x[~evaluated], speakers[~evaluated], shrinkage="auto")
+    spread = covariances(x[~evaluated], speakers[~evaluated], shrinkage="auto")
     axes, _ = diagonalise(spread.between, spread.within)
     backend = Cosine().fit(x[~evaluated] @ axes, speakers[~evaluated])
     sought = np.unique(speakers[evaluated])

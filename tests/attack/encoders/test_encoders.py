@@ -26,7 +26,7 @@ from zeroevidence.attack.encoders.published import PUBLISHED_ENCODERS
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, EXTRACTORS, load_extractor
 from zeroevidence.attack.extractors.families.campplus import HOME
 from zeroevidence.attack.onnx_models.cards import read_card
-from zeroevidence.attack.onnx_models.folders import BUNDLED, added_home
+from zeroevidence.attack.onnx_models.folders import BUNDLED, added_folder
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.data.speech.audio import inspect_audio, load_audio
 from zeroevidence.errors import InputError, MissingExtra, UsageError
@@ -149,7 +149,7 @@ def test_the_check_notices_another_front_end_and_other_weights(tmp_path):
 def test_an_added_encoder_is_found_by_its_name(home, tiny):
     file = tiny(architecture="mean square", licence="MIT", note="of no use")
     added = add_encoder(file)
-    assert (added.name, added.shelf, added.card.file) == ("tiny", "added", home / "tiny" / "tiny.onnx")
+    assert (added.name, added.source, added.card.file) == ("tiny", "added", home / "tiny" / "tiny.onnx")
     assert added.card.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
     assert (added.card.architecture, added.card.licence, added.card.note) == ("mean square", "MIT", "of no use")
     model = load_extractor("tiny")
@@ -315,7 +315,7 @@ def test_a_failed_replacement_keeps_the_old_one(home, tiny, monkeypatch):
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", broken)
-    with pytest.raises(InputError, match="encoders cannot be kept there: No space left"):
+    with pytest.raises(InputError, match="encoders cannot be stored there: No space left"):
         add_encoder(tiny(), overwrite=True)
     assert _left(home) == ["tiny"]
     assert load_extractor("tiny").dim == 80
@@ -324,17 +324,17 @@ def test_a_failed_replacement_keeps_the_old_one(home, tiny, monkeypatch):
 def test_published_encoders_are_recognised(home, tiny, shared):
     file = tiny()
     with pytest.raises(InputError, match=r"has outputs embedding .*; expected one of utterances x 192, as ecapa"):
-        add_encoder(file, known="ecapa")
+        add_encoder(file, published="ecapa")
     with pytest.raises(UsageError, match="unknown published encoder 'wishful'; expected ecapa"):
-        add_encoder(file, known="wishful")
+        add_encoder(file, published="wishful")
     with pytest.raises(UsageError, match="expected either its name or a card"):
-        add_encoder(file, known="ecapa", card=file)
+        add_encoder(file, published="ecapa", card=file)
     with pytest.raises(InputError, match=r"gone.onnx: no such file"):
-        add_encoder(file.with_name("gone.onnx"), known="ecapa")
+        add_encoder(file.with_name("gone.onnx"), published="ecapa")
     with pytest.raises(InputError, match=r"campplus_zh_en.onnx: its embedding .* to that of ecapa"):
-        add_encoder(HOME / "campplus_zh_en.onnx", known="ecapa")
+        add_encoder(HOME / "campplus_zh_en.onnx", published="ecapa")
     assert _left(home) == []
-    added = add_encoder(shared / "models" / "ecapa_voxceleb.onnx", known="ECAPA")
+    added = add_encoder(shared / "models" / "ecapa_voxceleb.onnx", published="ECAPA")
     assert (added.name, added.card.reference, added.card.front_end) == ("ecapa", "ecapa", "speechbrain-fbank")
     (found,) = check_encoders(["ecapa"])
     assert found.cosine > ALIKE
@@ -345,14 +345,14 @@ def test_where_encoders_are_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert added_home() == tmp_path / ".local" / "share" / "zeroevidence" / "encoders"
+    assert added_folder() == tmp_path / ".local" / "share" / "zeroevidence" / "encoders"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert added_home() == tmp_path / "data" / "zeroevidence" / "encoders"
+    assert added_folder() == tmp_path / "data" / "zeroevidence" / "encoders"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert added_home() == tmp_path / "Library" / "Application Support" / "zeroevidence" / "encoders"
+    assert added_folder() == tmp_path / "Library" / "Application Support" / "zeroevidence" / "encoders"
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert added_home() == tmp_path / "local" / "zeroevidence" / "encoders"
+    assert added_folder() == tmp_path / "local" / "zeroevidence" / "encoders"
 
 
 def test_without_the_runtime_the_part_is_named(monkeypatch, tiny):

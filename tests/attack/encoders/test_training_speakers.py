@@ -42,5 +42,5 @@ def test_what_is_no_digest_is_refused(trained, tmp_path, people):
     (tmp_path / trained.file.name).write_bytes(b"")
     card = tmp_path / "card.json"
     card.write_text(json.dumps(json.loads(card_text(trained)) | {"training_people": people}))
-    with pytest.raises(InputError, match="training_people: expected a list of words of 64 hexadecimal digits"):
+    with pytest.raises(InputError, match="training_people: expected a list of texts of 64 hexadecimal digits"):
         read_card(card)

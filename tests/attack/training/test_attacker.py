@@ -190,7 +190,7 @@ def test_without_torch_it_says_what_is_lost(speech, tmp_path, monkeypatch):
 @pytest.mark.parametrize("scope", SCOPES)
 def test_the_published_ecapa_learns_too(tmp_path, monkeypatch, scope):
     monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
-    add_encoder(ECAPA, known="ecapa")
+    add_encoder(ECAPA, published="ecapa")
     found = train(
         voices(tmp_path / "speech", 10, per_person=2),
         tmp_path / "out",

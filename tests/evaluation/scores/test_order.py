@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.effort import slow
 from tests.fuzz.seeds import run
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
@@ -367,6 +368,7 @@ def tables(tmp_path):
     return tmp_path
 
 
+@slow
 def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
     pytest.importorskip("torch")
     words = ("--protect", "mcadams", "--extractor", tables / "bands.json", "--attacker", "semi-informed")
@@ -379,6 +381,7 @@ def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
     assert found[0] == found[1]
 
 
+@slow
 def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.data.formats.asvspoof.read import read_tandem
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
@@ -179,6 +180,7 @@ def test_the_seed_decides_and_nothing_else():
     assert render(evaluate_tandem(turned, by_attack=True, intervals=30, seed=1), "json") == render(first, "json")
 
 
+@slow
 def test_by_trial_interval_covers_the_truth():
     rng = np.random.default_rng(3)
     hits = 0

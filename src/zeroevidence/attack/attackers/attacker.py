@@ -1,4 +1,4 @@
-"""The table of attackers: threat models by the name that people call them."""
+"""Attackers: threat models by name."""
 
 from __future__ import annotations
 
@@ -10,37 +10,28 @@ from zeroevidence.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """One attacker that has a name."""
+    """A registered attacker."""
 
     name: str
-    title: str  # one line of words
+    title: str  # continues "an attacker who ..."
     threat: ThreatModel
-    usual: bool  # whether an audit tries it unless told otherwise
-    extra: str | None  # the optional part that it needs
+    usual: bool = False  # whether an audit tries it by default
+    extra: str | None = None  # the optional part of the package that it needs
 
 
 ATTACKERS: Registry[Attacker] = Registry("attacker", package="zeroevidence.attack.attackers")
 
 
-def register_attacker(
-    name: str, title: str, threat: ThreatModel, *, usual: bool = False, extra: str | None = None
-) -> ThreatModel:
-    """Add an attacker to `ATTACKERS`, and return its threat model."""
-    ATTACKERS.add(Attacker(name, title, threat, usual, extra))
-    return threat
-
-
 def usual_attackers() -> list[str]:
-    """Names of the attackers that an audit tries unless told otherwise."""
-    return [one.name for one in ATTACKERS.values() if one.usual]
+    """Return the names of the attackers that an audit tries by default."""
+    return [attacker.name for attacker in ATTACKERS.values() if attacker.usual]
 
 
 def find_attacker(attacker: str | ThreatModel) -> ThreatModel:
-    """A threat model by name, or the one given.
+    """Return a threat model by name, or the given one.
 
     Examples
     --------
-    >>> from zeroevidence.attack.attackers.attacker import find_attacker
     >>> find_attacker("ignorant").enrolment
     'original'
     """

@@ -1,11 +1,8 @@
-"""The card of an attacker: what it wants, can reach and has, beside every result.
-
-It has the form of table 1 of Šterns et al., "scenario of use": objective, opportunity, resources.
-"""
+"""The card of an attacker, in the form of table 1 of Šterns et al.: objective, opportunity, resources."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from textwrap import wrap
 
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
@@ -14,7 +11,7 @@ from zeroevidence.evaluation.rows.about import TrainingEffort
 
 @dataclass(frozen=True, slots=True)
 class AttackerCard:
-    """What one attacker wants, can reach and has, in sentences, and the tuple in words."""
+    """Objective, opportunity and resources of an attacker in sentences, and its threat model."""
 
     name: str
     objective: str
@@ -28,22 +25,11 @@ class AttackerCard:
     calibrated_on: str
 
     def to_dict(self) -> dict[str, str | list[str]]:
-        """The card as plain values, for JSON."""
-        return {
-            "name": self.name,
-            "objective": self.objective,
-            "opportunity": list(self.opportunity),
-            "resources": list(self.resources),
-            "enrolment": self.enrolment,
-            "trial": self.trial,
-            "extractor": self.extractor,
-            "backend": self.backend,
-            "trained_on": self.trained_on,
-            "calibrated_on": self.calibrated_on,
-        }
+        """Return the card as plain values, for JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def to_text(self, width: int | None = None) -> str:
-        """The card as lines, one field each; wrapped between words where a `width` is given."""
+        """Return the card as lines, one field each, wrapped at `width`."""
         lines = []
         for name, value in self.to_dict().items():
             label = "attacker" if name == "name" else name.replace("_", " ")
@@ -72,29 +58,37 @@ def attacker_card(
     extractor_trained_on: Training | None = None,
     spent: TrainingEffort | None = None,
 ) -> AttackerCard:
-    """The card of a threat model as it was carried out.
+    """Return the card of a threat model as it was carried out.
 
     Parameters
     ----------
-    backend, extractor
-        What it was carried out with.
-    identities, train_speakers, dev_speakers
-        Enrolled people, and people that back-end and calibration were fitted on.
+    model
+        The threat model.
+    backend
+        Name of the back-end.
+    extractor
+        Name of the extractor.
+    identities
+        Number of enrolled people.
+    train_speakers
+        Number of people that the back-end was fitted on.
+    dev_speakers
+        Number of people that the calibration was fitted on.
     folds
-        How many folds of people there are; in each the others are learned from.
+        Number of folds of people.
     extractor_trained_on
-        What the extractor learned from; as the threat model says unless given.
+        Speech that the extractor was trained on; by default that of the threat model.
     spent
-        What the attacker spent, where it is known.
+        Effort of the training, where it is known.
     """
-    objective, opportunity = _wanted(model, identities)
+    objective, opportunity = _objective(model, identities)
     resources = (
         f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
         "A trained embedding extractor.",
         *([f"Cross-validated over people: the same attack in each of {folds} folds."] if folds > 1 else []),
-        *_learning(model, spent),
+        *_training_resources(model, spent),
     )
-    heard = extractor_trained_on or model.extractor
+    trained_on = extractor_trained_on or model.extractor
     enrolled, tried = model.development
     return AttackerCard(
         name=str(model),
@@ -103,15 +97,15 @@ def attacker_card(
         resources=resources,
         enrolment=_SPEECH[model.enrolment],
         trial=_SPEECH[model.trial],
-        extractor=f"{extractor}, trained on {heard} speech",
+        extractor=f"{extractor}, trained on {trained_on} speech",
         backend=f"adapter network + {backend}" if model.adapter else backend,
         trained_on=f"{_SPEECH[model.trained_on]} of {train_speakers} training speakers",
         calibrated_on=f"{enrolled} enrolment against {tried} trials of {dev_speakers} development speakers",
     )
 
 
-def _wanted(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...]]:
-    """What the attacker wants, and can reach."""
+def _objective(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...]]:
+    """Return objective and opportunity."""
     if model.name == RANDOM:
         objective = "None: the lower bound, what the same search finds where there is nothing to find."
         return objective, ("No speech: every embedding is independent noise.",)
@@ -127,15 +121,15 @@ def _wanted(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...]]:
     return objective, opportunity
 
 
-def _learning(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
-    """What learning takes."""
-    found = []
+def _training_resources(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
+    """Return the resources for training."""
+    resources = []
     if model.trained_on == "anonymised":
         learned = "an adapter network and the back-end" if model.adapter else "the back-end"
-        found.append(f"Computing power to train {learned} on anonymised speech.")
+        resources.append(f"Computing power to train {learned} on anonymised speech.")
     if spent is not None and spent.epochs:
-        heard = f"{spent.epochs} epochs over {spent.recordings} anonymised recordings"
-        found.append(f"Computing power to train the extractor further: {heard}.")
+        passes = f"{spent.epochs} epochs over {spent.recordings} anonymised recordings"
+        resources.append(f"Computing power to train the extractor further: {passes}.")
     if spent is not None and spent.settings > 1:
-        found.append(f"Development people to choose among {spent.settings} settings.")
-    return found
+        resources.append(f"Development people to choose among {spent.settings} settings.")
+    return resources

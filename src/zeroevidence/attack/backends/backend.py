@@ -1,10 +1,10 @@
-"""The table of back-ends: what each is called, does and learns, and how it is made."""
+"""Back-ends: their interface, and the registry of those that have a name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 from sklearn.base import clone
 
@@ -15,32 +15,30 @@ from zeroevidence.registry import Registry
 
 @runtime_checkable
 class Backend(Protocol):
-    """What an attacker needs to compare a trial with an enrolled identity."""
+    """Compares trials with enrolled identities."""
 
     @property
     def name(self) -> str:
-        """A short word for tables."""
+        """Name in tables."""
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
         """Learn from the embeddings (n x d) of training speakers."""
 
     def score(self, enrol: FloatArray, trial: FloatArray) -> FloatArray:
-        """Scores, T x N, of T trials against N profiles."""
+        """Return the scores, T x N, of T trials against N profiles."""
 
 
 BackendLike: TypeAlias = str | Backend
 
-Factory = TypeVar("Factory", bound=Callable[[], Backend])
-
 
 @dataclass(frozen=True, slots=True)
 class BackendKind:
-    """One back-end that has a name."""
+    """A registered back-end."""
 
     name: str
-    title: str  # one line of words
-    learns: tuple[str, ...]  # what `fit` takes from the training speakers; nothing where it needs no training
-    make: Callable[[], Backend]
+    title: str
+    learns: tuple[str, ...]  # what `fit` estimates on the training speakers; empty where it needs no training
+    make: Callable[[], Backend]  # the class, or a function that needs no arguments
 
     @property
     def trains(self) -> bool:
@@ -53,18 +51,8 @@ BACKENDS: Registry[BackendKind] = Registry(
 )
 
 
-def register_backend(name: str, title: str, *, learns: tuple[str, ...]) -> Callable[[Factory], Factory]:
-    """Add a back-end to `BACKENDS`: a class, or a function that makes one, which needs no arguments."""
-
-    def enter(make: Factory) -> Factory:
-        BACKENDS.add(BackendKind(name, title, learns, make))
-        return make
-
-    return enter
-
-
 def make_backend(backend: BackendLike) -> Backend:
-    """A new, unfitted back-end: by name, or with the parameters of the one given.
+    """Return a new, unfitted back-end: by name, or with the parameters of the given one.
 
     An object that is no scikit-learn estimator is copied as it is.
 
@@ -84,5 +72,5 @@ def make_backend(backend: BackendLike) -> Backend:
         return BACKENDS.find(backend).make()
     if isinstance(backend, type) or not isinstance(backend, Backend):
         raise UsageError(f"expected the name of a back-end or an object with name, fit and score, got {backend!r}")
-    made: Backend = clone(backend, safe=False)
-    return made
+    copy: Backend = clone(backend, safe=False)
+    return copy

@@ -1,4 +1,4 @@
-"""Cosine scores."""
+"""The cosine back-end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Self
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.attack.backends.backend import register_backend
+from zeroevidence.attack.backends.backend import BACKENDS, BackendKind
 from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.errors import UsageError
 
 
-@register_backend("cosine", "Cosine of the angle between profile and trial, seen from the centre", learns=("centre",))
 class Cosine(VectorEstimator):
     """Cosine of the angle between profile and trial.
 
@@ -48,7 +47,7 @@ class Cosine(VectorEstimator):
 
     @property
     def name(self) -> str:
-        """A short word for tables."""
+        """Name in tables."""
         return "cosine"
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
@@ -58,7 +57,7 @@ class Cosine(VectorEstimator):
         return self
 
     def score(self, enrol: FloatArray, trial: FloatArray) -> FloatArray:
-        """Cosines, T x N; a vector that lies on the centre has no direction and scores 0."""
+        """Return cosines, T x N; a vector at the centre has no direction and scores 0."""
         mean = self.mean_ if hasattr(self, "mean_") else None
         if mean is None and self.centre:
             raise UsageError("this cosine back-end is to be centred: call fit on training vectors first")
@@ -67,3 +66,8 @@ class Cosine(VectorEstimator):
             x, y = x - mean, y - mean
         scores: FloatArray = unit(x) @ unit(y).T
         return scores
+
+
+BACKENDS.add(
+    BackendKind("cosine", "Cosine of the angle between profile and trial, seen from the centre", ("centre",), Cosine)
+)

@@ -13,7 +13,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.attack.backends.backend import register_backend
+from zeroevidence.attack.backends.backend import BACKENDS, BackendKind
 from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.errors import InputError, UsageError
 
@@ -22,15 +22,15 @@ Shrinkage: TypeAlias = float | Literal["auto"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariances:
-    """Moments of grouped vectors."""
+    """Mean, between-speaker and within-speaker covariance."""
 
     mean: FloatArray
     between: FloatArray
     within: FloatArray
 
 
-def moments(vectors: FloatArray, speakers: StrArray, *, shrinkage: Shrinkage = 0.0) -> Covariances:
-    r"""Unbiased between- and within-speaker covariances for any numbers of utterances :math:`n_i` per speaker.
+def covariances(vectors: FloatArray, speakers: StrArray, *, shrinkage: Shrinkage = 0.0) -> Covariances:
+    r"""Return unbiased between- and within-speaker covariances for any numbers of utterances :math:`n_i` per speaker.
 
     .. math::
 
@@ -42,6 +42,10 @@ def moments(vectors: FloatArray, speakers: StrArray, *, shrinkage: Shrinkage = 0
 
     Parameters
     ----------
+    vectors
+        Embeddings, n x d.
+    speakers
+        Speaker of each.
     shrinkage
         Share of both covariances that is replaced by a multiple of the identity with the same trace; ``auto`` takes
         that of Ledoit & Wolf (2004), for W from the deviations of utterances and for B from those of speakers. It
@@ -76,7 +80,7 @@ def _shrunk(covariance: FloatArray, share: float) -> FloatArray:
 
 
 def diagonalise(between: FloatArray, within: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Map A (d x d) with ``A' W A = I`` and ``A' B A = diag(psi)``, and psi from the largest down."""
+    """Return the map A (d x d) with ``A' W A = I`` and ``A' B A = diag(psi)``, and psi from the largest down."""
     from scipy.linalg import eigh
 
     values, axes = np.linalg.eigh(within)
@@ -90,16 +94,13 @@ def diagonalise(between: FloatArray, within: FloatArray) -> tuple[FloatArray, Fl
     return (whiten @ turn)[:, ::-1], psi[::-1]
 
 
-@register_backend(
-    "plda", "Log-likelihood ratio of one speaker against two, by two-covariance PLDA", learns=("centre", "covariances")
-)
 class Plda(VectorEstimator):
     """Two-covariance PLDA after centring, optional LDA and optional length normalisation.
 
     The steps and their order are those of the Kaldi x-vector recipes: the mean of an enrolled speaker's embeddings is
-    centred, projected and brought to length sqrt(d) like one utterance, and enters the model as one utterance. What
-    really was the mean of k utterances has less spread; `score` takes the numbers as `utterances` for who wants the
-    score by the book, without length normalisation.
+    centred, projected and brought to length sqrt(d) like one utterance, and enters the model as one utterance. The
+    mean of k utterances has less spread; `score` takes the numbers as `utterances` for the exact score of the model,
+    without length normalisation.
 
     Parameters
     ----------
@@ -108,14 +109,16 @@ class Plda(VectorEstimator):
     length_norm
         Bring vectors to length sqrt(d) [Garcia-Romero & Espy-Wilson 2011].
     shrinkage
-        See `moments`.
+        See `covariances`.
 
     Attributes
     ----------
-    between_, within_
-        The model's covariances in the projected space; `between_` has no negative eigenvalue.
+    between_
+        Between-speaker covariance in the projected space, without negative eigenvalues.
+    within_
+        Within-speaker covariance there.
     mean_
-        The model's mean there.
+        Mean there.
 
     Examples
     --------
@@ -139,7 +142,7 @@ class Plda(VectorEstimator):
 
     @property
     def name(self) -> str:
-        """A short word for tables."""
+        """Name in tables."""
         return "plda" if self.lda is None else f"plda{self.lda}"
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
@@ -147,17 +150,17 @@ class Plda(VectorEstimator):
         x = as_matrix(vectors)
         self.centre_ = x.mean(axis=0)
         self.projection_ = None if self.lda is None else self._lda(x - self.centre_, speakers)
-        found = moments(self._projected(x), speakers, shrinkage=self.shrinkage)
-        axes, psi = diagonalise(found.between, found.within)
+        model = covariances(self._projected(x), speakers, shrinkage=self.shrinkage)
+        axes, psi = diagonalise(model.between, model.within)
         psi = np.maximum(psi, 0.0)
         back = np.linalg.inv(axes)
-        self.mean_, self.within_ = found.mean, found.within
+        self.mean_, self.within_ = model.mean, model.within
         self.between_ = (back.T * psi) @ back
         self.axes_, self.psi_ = axes, psi
         return self
 
     def _lda(self, x: FloatArray, speakers: StrArray) -> FloatArray:
-        """Directions of the largest ratio of spread between and within speakers, scaled to total variance one."""
+        """Return the directions of the largest ratio of spread between and within speakers, of total variance one."""
         assert self.lda is not None
         people = len(np.unique(speakers))
         if not 1 <= self.lda <= min(x.shape[1], people - 1):
@@ -165,8 +168,8 @@ class Plda(VectorEstimator):
                 f"lda: {people} training speakers in {x.shape[1]} dimensions allow 1 to "
                 f"{min(x.shape[1], people - 1)} directions, got {self.lda}"
             )
-        found = moments(x, speakers, shrinkage=self.shrinkage)
-        axes, psi = diagonalise(found.between, found.within)
+        model = covariances(x, speakers, shrinkage=self.shrinkage)
+        axes, psi = diagonalise(model.between, model.within)
         scaled: FloatArray = axes[:, : self.lda] / np.sqrt(1.0 + np.maximum(psi[: self.lda], 0.0))
         return scaled
 
@@ -177,13 +180,13 @@ class Plda(VectorEstimator):
         return unit(x) * np.sqrt(x.shape[1]) if self.length_norm else x
 
     def transform(self, vectors: FloatArray) -> FloatArray:
-        """Vectors as the model sees them: centred, projected, of length sqrt(d)."""
+        """Return vectors as the model takes them: centred, projected, of length sqrt(d)."""
         if not hasattr(self, "psi_"):
             raise UsageError("this PLDA back-end is not trained: call fit on training vectors first")
         return self._projected(as_matrix(vectors, len(self.centre_)))
 
     def score(self, enrol: FloatArray, trial: FloatArray, *, utterances: IntArray | None = None) -> FloatArray:
-        r"""Natural-log likelihood ratios, T x N.
+        r"""Return natural-log likelihood ratios, T x N.
 
         In the coordinates where W is the identity and B is diag(psi), with a profile e that averages k utterances,
 
@@ -194,8 +197,12 @@ class Plda(VectorEstimator):
 
         Parameters
         ----------
+        enrol
+            Profiles, N x d.
+        trial
+            Trials, T x d.
         utterances
-            How many utterances each profile averages; one each unless given, see the class.
+            How many utterances each profile averages; by default one each, see the class.
         """
         t = (self.transform(trial) - self.mean_) @ self.axes_
         e = (self.transform(enrol) - self.mean_) @ self.axes_
@@ -213,3 +220,13 @@ class Plda(VectorEstimator):
             constant = 0.5 * float(np.sum(np.log1p(self.psi_) - np.log(v)))
             scores[:, at] = t @ (e[at] * (c / v)).T + of_trial[:, None] - of_enrol[None, :] + constant
         return scores
+
+
+BACKENDS.add(
+    BackendKind(
+        "plda",
+        "Log-likelihood ratio of one speaker against two, by two-covariance PLDA",
+        ("centre", "covariances"),
+        Plda,
+    )
+)

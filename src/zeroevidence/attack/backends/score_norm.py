@@ -1,4 +1,4 @@
-"""Score normalisation: a score beside those that a cohort of other people gets.
+"""Score normalisation by the scores of a cohort of other people.
 
 z- and t-norm are of Auckenthaler et al. (2000), s-norm of Kenny (2010), its adaptive form is compared by Matějka et al.
 (2017).
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.attack.backends.backend import BACKENDS, Backend, register_backend
+from zeroevidence.attack.backends.backend import BACKENDS, Backend, BackendKind
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped
@@ -82,7 +82,7 @@ class ScoreNorm(VectorEstimator):
 
     @property
     def name(self) -> str:
-        """A short word for tables."""
+        """Name in tables."""
         return f"{self.backend.name}-{'' if self.top is None else 'a'}{self.method}norm"
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
@@ -101,7 +101,7 @@ class ScoreNorm(VectorEstimator):
         return self
 
     def score(self, enrol: FloatArray, trial: FloatArray) -> FloatArray:
-        """Normalised scores, T x N."""
+        """Return normalised scores, T x N."""
         if not hasattr(self, "cohort_"):
             raise UsageError("this score normalisation has no cohort: call fit on training vectors first")
         raw = self.backend_.score(enrol, trial)
@@ -116,7 +116,7 @@ class ScoreNorm(VectorEstimator):
         return normalised
 
     def _cohort_moments(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and deviation of the (highest) cohort scores in each row; a row of equal scores is only shifted."""
+        """Return mean and deviation of the (highest) cohort scores of each row; equal scores are only shifted."""
         if self.top is not None:
             scores = -np.partition(-scores, self.top - 1, axis=1)[:, : self.top]
         mean = scores.mean(axis=1)
@@ -124,19 +124,16 @@ class ScoreNorm(VectorEstimator):
         return mean, np.where(spread > _FLAT * np.abs(scores).max(axis=1), spread, 1.0)
 
 
-@register_backend(
-    "cosine-snorm",
-    "Cosine over what a cohort scores, s-norm",
-    learns=(*BACKENDS.find("cosine").learns, "cohort"),
+BACKENDS.add(
+    BackendKind(
+        "cosine-snorm", "Cosine over what a cohort scores, s-norm", ("centre", "cohort"), lambda: ScoreNorm(Cosine())
+    )
 )
-def _cosine_snorm() -> ScoreNorm:
-    return ScoreNorm(Cosine(), method="s")
-
-
-@register_backend(
-    "plda-snorm",
-    "PLDA over what a cohort scores, s-norm",
-    learns=(*BACKENDS.find("plda").learns, "cohort"),
+BACKENDS.add(
+    BackendKind(
+        "plda-snorm",
+        "PLDA over what a cohort scores, s-norm",
+        ("centre", "covariances", "cohort"),
+        lambda: ScoreNorm(Plda()),
+    )
 )
-def _plda_snorm() -> ScoreNorm:
-    return ScoreNorm(Plda(), method="s")

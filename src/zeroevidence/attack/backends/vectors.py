@@ -22,16 +22,16 @@ class VectorEstimator(BaseEstimator):  # type: ignore[misc]
     they are called, and no metadata that scikit-learn should route.
     """
 
-    def __init_subclass__(cls, **words: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
         for method in ("fit", "score", "transform"):
             if method in vars(cls):
                 _self, *data = signature(vars(cls)[method]).parameters
                 setattr(cls, f"__metadata_request__{method}", dict.fromkeys(data, UNUSED))
-        super().__init_subclass__(**words)
+        super().__init_subclass__(**options)
 
 
 def unit(vectors: FloatArray) -> FloatArray:
-    """Vectors over their lengths; a zero vector stays zero.
+    """Return vectors divided by their lengths; a zero vector stays zero.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def unit(vectors: FloatArray) -> FloatArray:
 
 
 def as_matrix(vectors: FloatArray, dimension: int | None = None) -> FloatArray:
-    """Vectors in double precision, checked to be a finite n x d array of the dimension that was learned."""
+    """Return vectors in double precision, checked to be a finite n x d array of the dimension of training."""
     x = np.asarray(vectors, dtype=np.float64)
     if x.ndim != 2 or 0 in x.shape:
         raise InputError(f"vectors: expected one vector per row, got shape {x.shape}")
@@ -58,7 +58,7 @@ def as_matrix(vectors: FloatArray, dimension: int | None = None) -> FloatArray:
 
 
 def grouped(vectors: FloatArray, speakers: StrArray) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-    """Vectors in double precision, the speaker number of each, utterances per speaker, and the speakers' means."""
+    """Return vectors in double precision, the speaker number of each, utterances per speaker, and speakers' means."""
     x = as_matrix(vectors)
     names = np.asarray(speakers)
     if names.shape != (len(x),):

@@ -10,15 +10,12 @@ from __future__ import annotations
 from typing import Self
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.attack.backends.backend import register_backend
-from zeroevidence.attack.backends.plda import Shrinkage, diagonalise, moments
+from zeroevidence.attack.backends.backend import BACKENDS, BackendKind
+from zeroevidence.attack.backends.plda import Shrinkage, covariances, diagonalise
 from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, unit
 from zeroevidence.errors import UsageError
 
 
-@register_backend(
-    "whitened", "Cosine where spread within a person counts less (WCCN, shrunk)", learns=("centre", "covariances")
-)
 class Whitened(VectorEstimator):
     """Cosine of the angle between profile and trial after within-class whitening.
 
@@ -48,24 +45,34 @@ class Whitened(VectorEstimator):
 
     @property
     def name(self) -> str:
-        """A short word for tables."""
+        """Name in tables."""
         return "whitened" if self.lda is None else f"whitened-lda{self.lda}"
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
         """Learn centre and directions."""
         x = as_matrix(vectors)
-        found = moments(x, speakers, shrinkage=self.shrinkage)
-        axes, _ = diagonalise(found.between, found.within)
+        model = covariances(x, speakers, shrinkage=self.shrinkage)
+        axes, _ = diagonalise(model.between, model.within)
         if self.lda is not None and not 1 <= self.lda <= x.shape[1]:
             raise UsageError(f"lda: expected 1 to {x.shape[1]} directions, got {self.lda}")
-        self.mean_ = found.mean
+        self.mean_ = model.mean
         self.axes_ = axes if self.lda is None else axes[:, : self.lda]
         return self
 
     def score(self, enrol: FloatArray, trial: FloatArray) -> FloatArray:
-        """Cosines in the whitened space, T x N."""
+        """Return cosines in the whitened space, T x N."""
         if not hasattr(self, "axes_"):
             raise UsageError("this back-end is not trained: call fit on training vectors first")
         x, y = ((as_matrix(v, len(self.mean_)) - self.mean_) @ self.axes_ for v in (trial, enrol))
         scores: FloatArray = unit(x) @ unit(y).T
         return scores
+
+
+BACKENDS.add(
+    BackendKind(
+        "whitened",
+        "Cosine where spread within a person counts less (WCCN, shrunk)",
+        ("centre", "covariances"),
+        Whitened,
+    )
+)

@@ -1,11 +1,11 @@
-"""Which band a recording fills: what microphone, room, codec and resampling left."""
+"""The frequency band of a recording, as microphone, room, codec and resampling left it."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.cue import CUES, Cue, Feature
 from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal, decibels
 
 _DEEPEST = 100.0  # dB below the loudest bin
@@ -15,20 +15,10 @@ _FALL = 8  # bins, 250 Hz: a filter's edge is no wider
 _FALL_ABOVE = 1000.0  # Hz: falls further down are a voice's own
 
 
-@register_cue(
-    "band",
-    "Bandwidth, tilt and upper end of the spectrum.",
-    Feature("bandwidth 99 %", "Hz", 5000.0, 2000.0),
-    Feature("bandwidth 90 %", "Hz", 1500.0, 1500.0),
-    Feature("centroid", "Hz", 750.0, 400.0),
-    Feature("tilt", "dB/octave", -4.0, 2.0),
-    Feature("cut-off", "Hz", 8000.0, 500.0),
-    Feature("steepest fall", "dB", 13.0, 6.0),
-)
-def band(sound: SpeechSignal) -> FloatArray:
-    """Of the long-term average spectrum."""
+def band(signal: SpeechSignal) -> FloatArray:
+    """Measure the long-term average spectrum."""
     result = np.full(6, np.nan)
-    power = sound.spectrum
+    power = signal.spectrum
     if not power.max() > 0.0:
         return result
     frequency = np.linspace(0.0, RATE / 2, len(power))
@@ -45,3 +35,20 @@ def band(sound: SpeechSignal) -> FloatArray:
     falls = (smooth[:-_FALL] - smooth[_FALL:])[frequency[1 : -1 - _FALL] >= _FALL_ABOVE]
     result[5] = falls.max()
     return result
+
+
+CUES.add(
+    Cue(
+        "band",
+        "Bandwidth, tilt and upper end of the spectrum.",
+        (
+            Feature("bandwidth 99 %", "Hz", 5000.0, 2000.0),
+            Feature("bandwidth 90 %", "Hz", 1500.0, 1500.0),
+            Feature("centroid", "Hz", 750.0, 400.0),
+            Feature("tilt", "dB/octave", -4.0, 2.0),
+            Feature("cut-off", "Hz", 8000.0, 500.0),
+            Feature("steepest fall", "dB", 13.0, 6.0),
+        ),
+        band,
+    )
+)

@@ -1,4 +1,4 @@
-"""The table of cues: what each measures, and how a measured value becomes a number between others."""
+"""Cues: the registry of what is measured beside the voice, and their values scaled to one vector."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Feature:
 
     name: str
     unit: str
-    usual: float  # of read speech; also what stands for a value that an utterance does not tell
+    usual: float  # of read speech; also replaces a value that cannot be measured
     spread: float  # one standard deviation or so: brings features of all units to one scale
 
 
@@ -33,38 +33,28 @@ class Cue:
     """Features that belong together, so that an attacker can use them or leave them out."""
 
     name: str
-    words: str  # one line: what it measures
+    description: str
     features: tuple[Feature, ...]
-    measure: Measure  # one value per feature; NaN where the utterance does not tell
+    measure: Measure  # one value per feature; NaN where it cannot be measured
 
 
 CUES: Registry[Cue] = Registry("cue", package="zeroevidence.attack.cues", order=lambda cue: cue.name)
 
 
-def register_cue(name: str, words: str, *features: Feature) -> Callable[[Measure], Measure]:
-    """Add a function that measures the features of an utterance to `CUES`."""
-
-    def enter(measure: Measure) -> Measure:
-        CUES.add(Cue(name, words, features, measure))
-        return measure
-
-    return enter
-
-
 def find_cues(names: Iterable[str]) -> tuple[Cue, ...]:
-    """The entries of these names, in the order of the table, each once."""
+    """Return the cues of these names in alphabetical order, each once."""
     return tuple(sorted({CUES.find(name) for name in sorted(set(names))}, key=lambda cue: cue.name))
 
 
 def cue_values(wave: NDArray[Any], *names: str) -> dict[str, dict[str, float]]:
-    """What an utterance at 16 kHz tells, by cue and feature, in the units of the features.
+    """Return the values of an utterance at 16 kHz by cue and feature, in the units of the features.
 
     Parameters
     ----------
     wave
         One channel, in [-1, 1].
     names
-        Of cues; all of them unless given. A value that the utterance does not tell (the pitch of a whisper) is NaN.
+        Names of cues; by default all. A value that cannot be measured (the pitch of a whisper) is NaN.
 
     Examples
     --------
@@ -77,30 +67,27 @@ def cue_values(wave: NDArray[Any], *names: str) -> dict[str, dict[str, float]]:
     >>> round(float(np.exp(values["pitch"]["median"])), 1)
     200.0
     """
-    sound = SpeechSignal(wave)
+    signal = SpeechSignal(wave)
     return {
-        cue.name: dict(zip((one.name for one in cue.features), _measured(cue, sound).tolist(), strict=True))
+        cue.name: dict(zip((feature.name for feature in cue.features), _measure(cue, signal).tolist(), strict=True))
         for cue in find_cues(names or CUES)
     }
 
 
 def cue_vector(wave: NDArray[Any], cues: Sequence[Cue]) -> NDArray[np.float32]:
-    """The features of cues in one vector: over their spreads, from their usual values, at most ten spreads away.
+    """Return the features of cues in one vector, as deviations from usual values in spreads, at most ten.
 
-    A value that the utterance does not tell becomes zero, its usual value. So every vector is finite.
+    A value that cannot be measured becomes zero, its usual value. So every vector is finite.
     """
-    sound = SpeechSignal(wave)
-    parts = []
-    for cue in cues:
-        usual = np.array([one.usual for one in cue.features])
-        spread = np.array([one.spread for one in cue.features])
-        parts.append((_measured(cue, sound) - usual) / spread)
-    scaled = np.nan_to_num(np.concatenate(parts), nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST)
+    signal = SpeechSignal(wave)
+    values = np.concatenate([_measure(cue, signal) for cue in cues])
+    usual, spread = np.array([(feature.usual, feature.spread) for cue in cues for feature in cue.features]).T
+    scaled = np.nan_to_num((values - usual) / spread, nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST)
     return np.asarray(np.clip(scaled, -_FARTHEST, _FARTHEST), np.float32)
 
 
-def _measured(cue: Cue, sound: SpeechSignal) -> NDArray[np.float64]:
-    values = np.asarray(cue.measure(sound), np.float64)
+def _measure(cue: Cue, signal: SpeechSignal) -> NDArray[np.float64]:
+    values = np.asarray(cue.measure(signal), np.float64)
     if values.shape != (len(cue.features),):
         raise ValueError(f"{cue.name}: measured {values.shape}, registered {len(cue.features)} features")
     return values

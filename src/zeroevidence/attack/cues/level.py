@@ -1,11 +1,11 @@
-"""How loud a recording is, how noisy, and what the recorder did to it."""
+"""Level and noise of a recording, clipping and constant offset."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.cue import CUES, Cue, Feature
 from zeroevidence.attack.cues.speech_signal import SpeechSignal, decibels
 
 _LOWEST = -100.0  # dB of full scale: below the rounding of 16 bits
@@ -14,27 +14,15 @@ _RAREST = 1e-6  # share of clipped samples that is as good as none
 _OFFSET = 1e-4  # of full scale: offsets much smaller count as they are, larger ones by their logarithm
 
 
-@register_cue(
-    "level",
-    "Level, dynamics, noise, clipping and constant offset.",
-    Feature("level", "dB", -25.0, 5.0),
-    Feature("crest", "dB", 17.0, 2.0),
-    Feature("dynamic range", "dB", 40.0, 8.0),
-    Feature("speech deviation", "dB", 8.5, 1.6),
-    Feature("noise floor", "dB", -60.0, 7.0),
-    Feature("signal to noise", "dB", 37.0, 8.0),
-    Feature("clipping", "log10 of the share", -6.0, 1.0),
-    Feature("offset", "asinh of 1e-4 of full scale", 0.0, 1.0),
-)
-def level(sound: SpeechSignal) -> FloatArray:
-    """In dB of full scale, no lower than -100; the noise is the level that 5 % of the frames stay below."""
-    frames = np.maximum(sound.levels, _LOWEST)
+def level(signal: SpeechSignal) -> FloatArray:
+    """Measure in dB of full scale, no lower than -100; the noise is the level that 5 % of the frames stay below."""
+    frames = np.maximum(signal.levels, _LOWEST)
     low, tenth, high = np.percentile(frames, (5, 10, 95))
-    squares, count = sound.wave**2, max(len(sound.wave), 1)
+    squares, count = signal.wave**2, max(len(signal.wave), 1)
     mean, peak = decibels(np.array([squares.sum() / count, squares.max(initial=0.0)]), _LOWEST)
-    speech = frames[sound.speech] if sound.speech.any() else frames
+    speech = frames[signal.speech] if signal.speech.any() else frames
     loud = 10.0 * np.log10(np.mean(10.0 ** (speech / 10.0)))
-    clipped = np.count_nonzero(np.abs(sound.samples) >= _FULL) / count
+    clipped = np.count_nonzero(np.abs(signal.samples) >= _FULL) / count
     return np.array(
         [
             mean,
@@ -44,6 +32,25 @@ def level(sound: SpeechSignal) -> FloatArray:
             low,
             loud - low,
             np.log10(max(clipped, _RAREST)),
-            np.arcsinh(sound.offset / _OFFSET),
+            np.arcsinh(signal.offset / _OFFSET),
         ]
     )
+
+
+CUES.add(
+    Cue(
+        "level",
+        "Level, dynamics, noise, clipping and constant offset.",
+        (
+            Feature("level", "dB", -25.0, 5.0),
+            Feature("crest", "dB", 17.0, 2.0),
+            Feature("dynamic range", "dB", 40.0, 8.0),
+            Feature("speech deviation", "dB", 8.5, 1.6),
+            Feature("noise floor", "dB", -60.0, 7.0),
+            Feature("signal to noise", "dB", 37.0, 8.0),
+            Feature("clipping", "log10 of the share", -6.0, 1.0),
+            Feature("offset", "asinh of 1e-4 of full scale", 0.0, 1.0),
+        ),
+        level,
+    )
+)

@@ -1,7 +1,7 @@
 """Fundamental frequency by the normalised cross-correlation of a frame with what follows it [Talkin 1995].
 
-Each frame offers the lags at which it is most like itself. The path through these that is most periodic and jumps least
-is found by dynamic programming over the frames.
+Each frame has candidates, the lags at which it is most like itself. Dynamic programming over the frames finds the path
+through these that is most periodic and jumps least.
 
 D. Talkin: A robust algorithm for pitch tracking (RAPT). In W. B. Kleijn, K. K. Paliwal (eds): Speech coding and
 synthesis, Elsevier 1995.
@@ -24,25 +24,31 @@ _UNVOICED = 0.5  # a likeness of so much is as good as no voice
 _LONG_LAG = 0.1  # off the likeness at the longest lag: twice the period is no better than the period
 _ON_OFF = 0.1  # costs a change between voice and no voice
 _JUMP = 0.7  # costs a jump by a factor of e
-_QUIET = 1e-6  # of the mean energy: frames that are no louder tell no pitch
+_QUIET = 1e-6  # of the mean energy: frames that are no louder have no pitch
 _BLOCK = 1024  # frames at a time
 
 
-def track_pitch(wave: FloatArray, rate: int, hop: int, wanted: BoolArray) -> FloatArray:
-    """The fundamental frequency in Hz of each hop.
+def track_pitch(wave: FloatArray, rate: int, hop: int, speech: BoolArray) -> FloatArray:
+    """Return the fundamental frequency in Hz of each hop.
 
     Parameters
     ----------
-    wanted
-        One per hop: others are not looked at, and have no voice.
+    wave
+        The waveform.
+    rate
+        Its sampling rate in Hz.
+    hop
+        Samples between two frames.
+    speech
+        Which hops are speech; the others have no voice.
 
     Returns
     -------
     FloatArray
         One frequency per hop, 60 to 500 Hz; NaN where there is no voice.
     """
-    result = np.full(len(wanted), np.nan)
-    at = np.flatnonzero(wanted)
+    result = np.full(len(speech), np.nan)
+    at = np.flatnonzero(speech)
     if not len(at):
         return result
     size, longest = round(rate * _COMPARED), int(np.ceil(rate / LOWEST)) + 1
@@ -54,7 +60,7 @@ def track_pitch(wave: FloatArray, rate: int, hop: int, wanted: BoolArray) -> Flo
         _candidates(views[at[start : start + _BLOCK] * hop + hop // 2], size, rate, floor)
         for start in range(0, len(at), _BLOCK)
     ]
-    frequency, likeness = (np.concatenate(one) for one in zip(*parts, strict=True))
+    frequency, likeness = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     chosen = _best_path(frequency, likeness, np.diff(at) == 1)
     voiced = np.flatnonzero(chosen < _CANDIDATES)
     result[at[voiced]] = frequency[voiced, chosen[voiced]]
@@ -62,7 +68,7 @@ def track_pitch(wave: FloatArray, rate: int, hop: int, wanted: BoolArray) -> Flo
 
 
 def _filtered(wave: FloatArray, rate: int) -> FloatArray:
-    """What harmonics of a voice are in: without rumble, and smoothed, so that a peak is wide enough to interpolate."""
+    """Return the waveform without rumble, and smoothed, so that a peak is wide enough to interpolate."""
     smooth = np.hanning(round(rate * _SMOOTH) + 2)
     low = np.convolve(wave, smooth / smooth.sum(), "same")
     width = round(rate * _RUMBLE) // 2
@@ -72,7 +78,7 @@ def _filtered(wave: FloatArray, rate: int) -> FloatArray:
 
 
 def _candidates(segments: FloatArray, size: int, rate: int, floor: float) -> tuple[FloatArray, FloatArray]:
-    """Frequencies of the most periodic lags of each frame, and how much it is like itself there; 0 where none."""
+    """Return frequencies of the most periodic lags of each frame, and the correlation there; 0 where none."""
     n_fft = scipy.fft.next_fast_len(segments.shape[1], real=True)
     whole = scipy.fft.rfft(segments, n_fft, axis=1)
     head = scipy.fft.rfft(segments[:, :size], n_fft, axis=1)
@@ -85,7 +91,7 @@ def _candidates(segments: FloatArray, size: int, rate: int, floor: float) -> tup
     left, here, right = likeness[:, first - 1 : last - 1], likeness[:, first:last], likeness[:, first + 1 :]
     worth = np.where((here > left) & (here >= right), here * (1.0 - _LONG_LAG * lags / last), -1.0)
     best = np.argpartition(-worth, _CANDIDATES, axis=1)[:, :_CANDIDATES]
-    a, b, c = (np.take_along_axis(one, best, axis=1) for one in (left, here, right))
+    a, b, c = (np.take_along_axis(values, best, axis=1) for values in (left, here, right))
     peak = np.take_along_axis(worth, best, axis=1) > 0.0
     aside = np.divide(0.5 * (a - c), a - 2.0 * b + c, out=np.zeros_like(b), where=peak)  # a parabola's top
     exact = lags[best] + aside
@@ -95,7 +101,7 @@ def _candidates(segments: FloatArray, size: int, rate: int, floor: float) -> tup
 
 
 def _best_path(frequency: FloatArray, likeness: FloatArray, adjoining: BoolArray) -> IntArray:
-    """Which candidate each frame takes; one past the last is no voice. Frames that do not adjoin are independent."""
+    """Return the candidate of each frame; one past the last is no voice. Frames that do not adjoin are independent."""
     count, states = len(frequency), _CANDIDATES + 1
     local = np.full((count, states), 1.0 - _UNVOICED)
     local[:, :-1] = np.where(likeness > 0.0, 1.0 - likeness, 2.0)

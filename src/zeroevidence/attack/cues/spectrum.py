@@ -1,11 +1,11 @@
-"""The colour of a recording: its long-term average spectrum in coarse bands."""
+"""Long-term average spectrum of a recording in coarse bands."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues.cue import Feature, register_cue
+from zeroevidence.attack.cues.cue import CUES, Cue, Feature
 from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal, decibels
 
 _BANDS = 20
@@ -16,17 +16,9 @@ _USUAL = (-34, -16, -7, -9, -8, -11, -15, -17, -20, -23, -25, -25, -25, -25, -26
 _SPREAD = (10, 8, 3, 4, 3, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10)  # dB
 
 
-@register_cue(
-    "spectrum",
-    "The long-term average spectrum in 20 bands.",
-    *(
-        Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the total", usual, spread)
-        for low, high, usual, spread in zip(EDGES[:-1], EDGES[1:], _USUAL, _SPREAD, strict=True)
-    ),
-)
-def spectrum(sound: SpeechSignal) -> FloatArray:
-    """The share of the power in each band; a bin that an edge cuts counts in part for both."""
-    power = sound.spectrum
+def spectrum(signal: SpeechSignal) -> FloatArray:
+    """Measure the share of the power in each band; a bin that an edge cuts counts in part for both."""
+    power = signal.spectrum
     total = float(power.sum())
     if not total > 0.0:
         return np.full(_BANDS, np.nan)
@@ -34,3 +26,16 @@ def spectrum(sound: SpeechSignal) -> FloatArray:
     upper = np.concatenate([[0.0], (bins[1:] + bins[:-1]) / 2.0, [RATE / 2]])
     below = np.interp(EDGES, upper, np.concatenate([[0.0], np.cumsum(power)]))
     return decibels(np.diff(below) / total, _LOWEST)
+
+
+CUES.add(
+    Cue(
+        "spectrum",
+        "The long-term average spectrum in 20 bands.",
+        tuple(
+            Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the total", usual, spread)
+            for low, high, usual, spread in zip(EDGES[:-1], EDGES[1:], _USUAL, _SPREAD, strict=True)
+        ),
+        spectrum,
+    )
+)

@@ -1,6 +1,6 @@
-"""One utterance, and what several cues need of it: levels of frames, where speech is, spectrum and pitch.
+"""An utterance with what several cues need of it: levels of frames, speech activity, spectrum and pitch.
 
-Everything is computed when it is first asked for, and once.
+Each is computed when it is first used, and cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FRAMES_PER_SECOND = RATE / HOP
 _NOTHING = 1e-7  # of full scale, -140 dB: what is no further from its mean is rounding
 _LOWEST = -140.0  # dB
 _DEEPEST = 60.0  # dB below the loudest frames: digital silence is no quieter than that
-_SHALLOWEST = 6.0  # dB between the quietest and the loudest frames: with less there is no telling what is a pause
+_SHALLOWEST = 6.0  # dB between the quietest and the loudest frames: with less, pauses cannot be detected
 _BELOW_LOUDEST = 30.0  # dB: quieter is no speech
 _BETWEEN = 0.3  # of the way from the quietest to the loudest frames: quieter is no speech
 _SHORTEST_PAUSE, _SHORTEST_SPEECH = 15, 5  # frames
@@ -38,11 +38,11 @@ class SpeechSignal:
     Attributes
     ----------
     samples
-        As given, in double precision.
+        Samples in double precision.
     offset
         Their mean.
     wave
-        Without it; all zeros where nothing is further than -140 dB from it.
+        Samples without the offset; all zeros where none is above -140 dB.
     """
 
     def __init__(self, wave: NDArray[Any]) -> None:
@@ -56,12 +56,12 @@ class SpeechSignal:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Duration in seconds."""
         return len(self.samples) / RATE
 
     @cached_property
     def levels(self) -> FloatArray:
-        """Of every 10 ms with the 10 ms before and after, in dB of full scale, no lower than -140.
+        """Level of every 10 ms with the 10 ms before and after, in dB of full scale, no lower than -140.
 
         Such 30 ms hold a whole period of any voice.
         """
@@ -80,7 +80,7 @@ class SpeechSignal:
 
     @cached_property
     def speech(self) -> BoolArray:
-        """Which frames are speech: loud ones with the gaps under 150 ms between them, but no bursts under 50 ms."""
+        """Frames that are speech: loud ones with the gaps under 150 ms between them, but no bursts under 50 ms."""
         mask = np.zeros(len(self.levels), np.bool_)
         loud = np.pad(self.levels > self.threshold, 1, constant_values=True)
         starts, ends = runs(loud[:-2] & loud[1:-1] & loud[2:])  # a level reaches into its neighbours
@@ -113,18 +113,18 @@ class SpeechSignal:
 
 
 def decibels(power: FloatArray, lowest: float) -> FloatArray:
-    """Of power, no lower than asked."""
+    """Return the level of a power in dB, no lower than `lowest`."""
     result: FloatArray = 10.0 * np.log10(np.maximum(power, 10.0 ** (lowest / 10.0)))
     return result
 
 
 def runs(mask: BoolArray) -> tuple[IntArray, IntArray]:
-    """Where runs of True start, and where they have ended."""
+    """Return the starts of runs of True, and their ends."""
     steps = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
     return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
 
 
 def blocks(count: int) -> Iterator[slice]:
-    """So many rows in parts of bounded size."""
+    """Yield slices of bounded size over so many rows."""
     for start in range(0, count, _BLOCK):
         yield slice(start, min(start + _BLOCK, count))

@@ -1,4 +1,4 @@
-"""Taking in further encoders: file and card are checked, then copied into the user's folder."""
+"""Adding encoders: file and card are checked, then copied into the user's folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.attack.encoders.inventory import Encoder
 from zeroevidence.attack.encoders.published import published_card
 from zeroevidence.attack.extractors.extractor import EXTRACTORS
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_parts, card_text, read_card
-from zeroevidence.attack.onnx_models.folders import added_card, added_home, is_encoder_name, shelved
+from zeroevidence.attack.onnx_models.folders import added_card, added_folder, is_encoder_name, read_named_card
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, UsageError
@@ -23,11 +23,11 @@ def add_encoder(
     file: str | Path,
     *,
     card: str | Path | None = None,
-    known: str | None = None,
+    published: str | None = None,
     name: str | None = None,
     overwrite: bool = False,
 ) -> Encoder:
-    """Take an ONNX encoder into the user's folder, where `load_extractor` finds it by its name.
+    """Copy an ONNX encoder into the user's folder, where `load_extractor` finds it by its name.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ def add_encoder(
         The model; a card beside it names it, or this is the card (``cards.json#model`` for one of several).
     card
         The card, where it lies elsewhere.
-    known
+    published
         The name of a published encoder in `PUBLISHED_ENCODERS` instead of a card.
     name
-        What it will be called; the card's name unless given.
+        Its name; by default the card's.
     overwrite
         Replace an added encoder of that name.
 
@@ -48,7 +48,7 @@ def add_encoder(
         Naming the file, when model and card do not fit, digest or size are not the card's, the weights lie in other
         files, or the embedding of the check utterance is not what it should be.
     UsageError
-        When the name is taken, or cannot be one.
+        When the name is taken, or is not a valid name.
     MissingExtra
         When what runs encoders or reads audio is not installed.
 
@@ -60,23 +60,23 @@ def add_encoder(
     ...
     zeroevidence.errors.UsageError: 'campplus' is an extractor already; expected another name
     """
-    meant = _meant(str(file), card, known)
-    called = _free_name(name or meant.name, overwrite)
-    model = OnnxExtractor(replace(meant, name=called))
-    if model.model.external:
-        there = ", ".join(one.name for one in model.model.external)
-        raise InputError(f"its weights are in other files ({there}); expected one file that holds all", path=meant.file)
-    examine(model)
-    return Encoder(
-        _stored(replace(meant, name=called, sha256=model.model.sha256, bytes=meant.file.stat().st_size)), "added"
-    )
+    source = _find_card(str(file), card, published)
+    source = replace(source, name=_check_name(name or source.name, overwrite))
+    encoder = OnnxExtractor(source)
+    if encoder.model.external:
+        names = ", ".join(path.name for path in encoder.model.external)
+        raise InputError(
+            f"its weights are in other files ({names}); expected one file that holds all", path=source.file
+        )
+    examine(encoder)
+    return Encoder(_store(replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)), "added")
 
 
-def _meant(file: str, card: str | Path | None, known: str | None) -> EncoderCard:
-    if known is not None:
+def _find_card(file: str, card: str | Path | None, published: str | None) -> EncoderCard:
+    if published is not None:
         if card is not None:
-            raise UsageError(f"{known}: a published encoder has a card already; expected either its name or a card")
-        return published_card(known, Path(file))
+            raise UsageError(f"{published}: a published encoder has a card already; expected either its name or a card")
+        return published_card(published, Path(file))
     path, chosen = card_parts(file)
     if not is_file(path):
         raise InputError("no such file", path=path)
@@ -85,24 +85,24 @@ def _meant(file: str, card: str | Path | None, known: str | None) -> EncoderCard
     return read_card(*card_parts(str(card)), model=Path(file))
 
 
-def _free_name(name: str, overwrite: bool) -> str:
+def _check_name(name: str, overwrite: bool) -> str:
     if not is_encoder_name(name):
         raise UsageError(f"{name!r} cannot name an encoder; expected small letters, digits, dots and dashes")
-    there = added_card(name)
-    if there is None and any(family.takes(name) for family in EXTRACTORS.values() if not family.files):
+    existing = added_card(name)
+    if existing is None and any(family.takes(name) for family in EXTRACTORS.values() if not family.files):
         raise UsageError(f"{name!r} is an extractor already; expected another name")
-    if there is not None and not overwrite:
-        raise UsageError(f"{name!r} was added already, in {there.parent}; --overwrite replaces it")
+    if existing is not None and not overwrite:
+        raise UsageError(f"{name!r} was added already, in {existing.parent}; --overwrite replaces it")
     return name
 
 
-def _stored(card: EncoderCard) -> EncoderCard:
-    """Copy model and card into a folder of their own; it is there whole or not at all."""
-    shelf = added_home()
-    home = shelf / card.name
+def _store(card: EncoderCard) -> EncoderCard:
+    """Copy model and card into a folder of their own, completely or not at all."""
+    folder = added_folder()
+    home = folder / card.name
     try:
-        shelf.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".adding-", dir=shelf) as part:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".adding-", dir=folder) as part:
             fresh, old = Path(part) / "fresh", Path(part) / "old"
             fresh.mkdir()
             copy = replace(card, file=Path(shutil.copyfile(card.file, fresh / f"{card.name}.onnx")))
@@ -118,5 +118,5 @@ def _stored(card: EncoderCard) -> EncoderCard:
                     old.rename(home)
                 raise
     except OSError as error:
-        raise InputError(f"encoders cannot be kept there: {error.strerror}", path=shelf) from None
-    return shelved(home / CARD)
+        raise InputError(f"encoders cannot be stored there: {error.strerror}", path=folder) from None
+    return read_named_card(home / CARD)

@@ -1,7 +1,7 @@
-"""Whether an encoder works as it should here: its embedding of a bundled utterance.
+"""Checks of encoders by their embedding of a bundled, synthetic utterance.
 
-The utterance is synthetic. Cards name the encoder whose embedding is to come out as their `reference`; encoders without
-one are checked for the shape of what they give, for finite numbers, and for giving the same twice.
+The `reference` of a card names the encoder whose embedding is expected. Encoders without one are checked for the shape
+of the embedding, for finite numbers, and for the same embedding in a second run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ALIKE = 0.9999  # cosine above which an embedding is the expected one: other pro
 
 @dataclass(frozen=True, slots=True)
 class EncoderCheck:
-    """What came out: the cosine to the expected embedding where there is one, and what is wrong."""
+    """The cosine to the expected embedding, where there is one, and the problem, if any."""
 
     name: str
     cosine: float | None
@@ -55,20 +55,20 @@ def check_encoders(names: Sequence[str] = ()) -> list[EncoderCheck]:
     zeroevidence.errors.InputError: wishful: no such encoder; expected one of campplus...
     """
     if names:
-        return [_checked(find_encoder(name).card) for name in names]
-    there = inventory()
-    broken = [EncoderCheck(Path(one.path).parent.name, None, one) for one in there.problems]
-    return [_checked(one.card) for one in there.encoders] + broken
+        return [_check(find_encoder(name).card) for name in names]
+    installed = inventory()
+    broken = [EncoderCheck(Path(problem.path).parent.name, None, problem) for problem in installed.problems]
+    return [_check(encoder.card) for encoder in installed.encoders] + broken
 
 
 def examine(model: OnnxExtractor) -> float | None:
-    """The cosine of a model's embedding of the check utterance to the one that its card refers to.
+    """Return the cosine of a model's embedding of the check utterance to the reference of its card.
 
     Raises
     ------
     InputError
-        Naming the model's file, when shapes are not as its card says, numbers are not finite, a second run gives
-        others, or the embedding is not the expected one.
+        Naming the model's file, when shapes are not as its card says, numbers are not finite, a second run differs, or
+        the embedding is not the expected one.
     """
     wave = check_wave(model.sample_rate)
     vector, again = model.embed([wave])[0], model.embed([wave])[0]
@@ -83,7 +83,8 @@ def examine(model: OnnxExtractor) -> float | None:
     if len(expected) != model.dim:
         reason = f"{model.dim} dimensions; expected {len(expected)} of {model.card.reference}"
         raise InputError(reason, path=model.card.file)
-    cosine = _cosine(vector, expected)
+    x, y = np.asarray(vector, np.float64), np.asarray(expected, np.float64)
+    cosine = float(x @ y / np.sqrt((x @ x) * (y @ y)))
     if not cosine > ALIKE:
         raise InputError(
             f"its embedding of the check utterance has cosine {cosine:.4f} to that of {model.card.reference}; "
@@ -94,35 +95,30 @@ def examine(model: OnnxExtractor) -> float | None:
 
 
 def check_wave(rate: int) -> Wave:
-    """The check utterance."""
+    """Return the check utterance."""
     return load_audio(UTTERANCE, rate)
 
 
 def reference(name: str) -> Vectors:
-    """The embedding that an encoder gives of the check utterance.
+    """Return the embedding of the check utterance by an encoder.
 
     Raises
     ------
     InputError
-        When none of that name is known.
+        When there is none of that name.
 
     Examples
     --------
     >>> reference("campplus").shape
     (192,)
     """
-    known = json.loads(EMBEDDINGS.read_text(encoding="utf-8"))
-    if name not in known:
-        raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(known)}")
-    return np.array(known[name], np.float32)
+    embeddings = json.loads(EMBEDDINGS.read_text(encoding="utf-8"))
+    if name not in embeddings:
+        raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(embeddings)}")
+    return np.array(embeddings[name], np.float32)
 
 
-def _cosine(vector: Vectors, other: Vectors) -> float:
-    a, b = np.asarray(vector, np.float64), np.asarray(other, np.float64)
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
-
-
-def _checked(card: EncoderCard) -> EncoderCheck:
+def _check(card: EncoderCard) -> EncoderCheck:
     try:
         return EncoderCheck(card.name, examine(OnnxExtractor(card)), None)
     except InputError as error:

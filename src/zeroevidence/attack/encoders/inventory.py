@@ -1,4 +1,4 @@
-"""What is there: encoders that came with the package, and encoders that were added."""
+"""The encoders that are installed: bundled with the package, or added by the user."""
 
 from __future__ import annotations
 
@@ -7,57 +7,57 @@ from pathlib import Path
 from typing import Literal
 
 from zeroevidence.attack.onnx_models.cards import EncoderCard, card_parts, read_card
-from zeroevidence.attack.onnx_models.folders import BUNDLED, added_home, cards_in, shelved
+from zeroevidence.attack.onnx_models.folders import BUNDLED, added_folder, cards_in, read_named_card
 from zeroevidence.data.files.errors import is_file
 from zeroevidence.errors import InputError, Problem
 
-Shelf = Literal["bundled", "added"]
+Source = Literal["bundled", "added"]
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """An encoder that has a name: its card, and whether it came with the package or was added."""
+    """An encoder that has a name: its card, and whether it was bundled or added."""
 
     card: EncoderCard
-    shelf: Shelf
+    source: Source
 
     @property
     def name(self) -> str:
-        """What `load_extractor` knows it by."""
+        """The name that `load_extractor` takes."""
         return self.card.name
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The encoders that can be used, and what is wrong with the others."""
+    """The encoders that can be used, and the problems of the others."""
 
     encoders: tuple[Encoder, ...]
     problems: tuple[Problem, ...]
 
 
 def inventory() -> Inventory:
-    """Look through both shelves; no model is loaded.
+    """Return the installed encoders; no model is loaded.
 
     Examples
     --------
     >>> first = inventory().encoders[0]
-    >>> first.name, first.shelf, first.card.dim
+    >>> first.name, first.source, first.card.dim
     ('campplus', 'bundled', 192)
     """
-    found: list[Encoder] = []
+    encoders: list[Encoder] = []
     problems: list[Problem] = []
-    shelves: dict[Shelf, Path] = {"bundled": BUNDLED, "added": added_home()}
-    for shelf, home in shelves.items():
-        for card in cards_in(home):
+    folders: dict[Source, Path] = {"bundled": BUNDLED, "added": added_folder()}
+    for source, folder in folders.items():
+        for card in cards_in(folder):
             try:
-                found.append(Encoder(shelved(card), shelf))
+                encoders.append(Encoder(read_named_card(card), source))
             except InputError as error:
                 problems.append(error.problem)
-    return Inventory(tuple(found), tuple(problems))
+    return Inventory(tuple(encoders), tuple(problems))
 
 
 def find_encoder(name: str) -> Encoder:
-    """The encoder of that name.
+    """Return the encoder of a name.
 
     Raises
     ------
@@ -69,18 +69,19 @@ def find_encoder(name: str) -> Encoder:
     >>> find_encoder("campplus").card.licence
     'Apache-2.0'
     """
-    there = inventory()
-    for one in there.encoders:
-        if one.name == name.lower():
-            return one
-    broken = [one for one in there.problems if Path(one.path).parent.name == name.lower()]
+    installed = inventory()
+    for encoder in installed.encoders:
+        if encoder.name == name.lower():
+            return encoder
+    broken = [problem for problem in installed.problems if Path(problem.path).parent.name == name.lower()]
     if broken:
         raise InputError.of(broken, lister="zeroevidence models")
-    raise InputError(f"no such encoder; expected one of {', '.join(one.name for one in there.encoders)}", path=name)
+    names = ", ".join(encoder.name for encoder in installed.encoders)
+    raise InputError(f"no such encoder; expected one of {names}", path=name)
 
 
 def find_card(name: str) -> EncoderCard:
-    """The card of an encoder by its name, or in a file: a card, or an ONNX model with one beside it.
+    """Return the card of an encoder by its name, or in a file: a card, or an ONNX model with one beside it.
 
     Raises
     ------
@@ -88,5 +89,5 @@ def find_card(name: str) -> EncoderCard:
         When there is none, or its card cannot be used.
     """
     file, chosen = card_parts(name)
-    known = any(one.name == name.lower() for one in inventory().encoders)
-    return find_encoder(name).card if known or not is_file(file) else read_card(file, chosen)
+    installed = any(encoder.name == name.lower() for encoder in inventory().encoders)
+    return find_encoder(name).card if installed or not is_file(file) else read_card(file, chosen)

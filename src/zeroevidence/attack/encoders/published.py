@@ -1,7 +1,7 @@
-"""Published encoders that need no card of their own: what they are, and what they take.
+"""Published encoders that can be added without a card.
 
-None is fetched. A file that is given for one is recognised by what goes into its graph and comes out of it, and by the
-embedding that it gives of the check utterance, so that it does not matter who exported it.
+None is fetched. A file is recognised by the inputs and outputs of its graph, and by its embedding of the check
+utterance, so that it does not matter who exported it.
 """
 
 from __future__ import annotations
@@ -47,47 +47,40 @@ PUBLISHED_ENCODERS.add(
 
 
 def published_card(name: str, file: Path) -> EncoderCard:
-    """The card of a file that is said to be a published encoder, with the names that its graph has.
+    """Return a card for the file of a published encoder, with the names that its graph has.
 
     Raises
     ------
     InputError
-        Naming the file, when what goes into its graph or comes out of it is not as that encoder has it.
+        Naming the file, when inputs or outputs of its graph are not those of that encoder.
     """
-    known = PUBLISHED_ENCODERS.find(name.lower())
+    encoder = PUBLISHED_ENCODERS.find(name.lower())
     if not is_file(file):
         raise InputError("no such file", path=file)
     model = open_model(file)
     inputs, outputs = model.session.get_inputs(), model.session.get_outputs()
-    if len(inputs) != 1 or not _fits(inputs[0].shape, (None, None, known.features)):
-        expected = f"one of utterances x frames x {known.features}, as {known.name} has it"
-        raise InputError(f"has inputs {_listed(inputs)}; expected {expected}", path=file)
-    if len(outputs) != 1 or not _fits(outputs[0].shape, (None, known.dim)):
-        expected = f"one of utterances x {known.dim}, as {known.name} has it"
-        raise InputError(f"has outputs {_listed(outputs)}; expected {expected}", path=file)
+    ends = (
+        ("inputs", inputs, (None, None, encoder.features), f"utterances x frames x {encoder.features}"),
+        ("outputs", outputs, (None, encoder.dim), f"utterances x {encoder.dim}"),
+    )
+    for title, nodes, shape, text in ends:
+        if len(nodes) != 1 or not _fits(nodes[0].shape, shape):
+            listing = ", ".join(f"{node.name} {node.shape}" for node in nodes) or "none"
+            raise InputError(f"has {title} {listing}; expected one of {text}, as {encoder.name} has it", path=file)
+    shared = ("name", "sample_rate", "dim", "front_end", "architecture", "licence", "origin")
     return EncoderCard(
-        known.name,
-        file,
-        known.sample_rate,
-        known.dim,
-        known.front_end,
-        inputs[0].name,
-        outputs[0].name,
-        known.architecture,
-        known.licence,
-        known.origin,
+        file=file,
+        input=inputs[0].name,
+        output=outputs[0].name,
         sha256=model.sha256,
-        reference=known.name,
+        reference=encoder.name,
+        **{field: getattr(encoder, field) for field in shared},
     )
 
 
-def _fits(shape: list[Any], wanted: tuple[int | None, ...]) -> bool:
-    """Whether a shape can be the wanted one; the graph need not say the length of each dimension."""
-    pairs = zip(shape, wanted, strict=False)
-    return len(shape) == len(wanted) and all(
-        there == one or one is None or not isinstance(there, int) for there, one in pairs
+def _fits(shape: list[Any], expected: tuple[int | None, ...]) -> bool:
+    """Return whether a shape can be the expected one; a graph need not name the length of each dimension."""
+    return len(shape) == len(expected) and all(
+        size == length or length is None or not isinstance(size, int)
+        for size, length in zip(shape, expected, strict=True)
     )
-
-
-def _listed(ends: list[Any]) -> str:
-    return ", ".join(f"{one.name} {one.shape}" for one in ends) or "none"

@@ -1,7 +1,7 @@
-"""Whom an encoder learned from: its card tells by digests, so that nobody is evaluated with an encoder that knows them.
+"""The people whom an encoder was trained on, as digests in its card: they must not be evaluated with it.
 
-A digest is the sha256 of a fixed word and the speaker's name. It finds a name again that is already known; it does not
-hide one that can be guessed, so a card is as confidential as a list of the names.
+A digest is the sha256 of a fixed prefix and the speaker's name. It does not hide a name that can be guessed, so a card
+is as confidential as a list of the names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PREFIX = "zeroevidence/person/"
 
 
 def person_digest(name: str) -> str:
-    """What a card holds of a person.
+    """Return the digest of a person that a card holds.
 
     Examples
     --------
@@ -27,12 +27,12 @@ def person_digest(name: str) -> str:
 
 
 def training_people(card: EncoderCard) -> frozenset[str]:
-    """Digests of all people whom an encoder learned from or was stopped on; none where its card does not say."""
+    """Return the digests of all people whom an encoder was trained or stopped on; none where its card has none."""
     return frozenset(card.training_people) | frozenset(card.development_people)
 
 
 def shared_people(card: EncoderCard, speakers: Iterable[str]) -> list[str]:
-    """Those of some speakers whom an encoder has learned from or was stopped on, in alphabetical order.
+    """Return those of some speakers whom an encoder was trained or stopped on, in alphabetical order.
 
     Examples
     --------
@@ -40,12 +40,12 @@ def shared_people(card: EncoderCard, speakers: Iterable[str]) -> list[str]:
     >>> shared_people(find_encoder("campplus").card, ["ann", "bob"])
     []
     """
-    known = training_people(card)
-    return sorted({str(name) for name in speakers if person_digest(str(name)) in known})
+    digests = training_people(card)
+    return sorted({str(name) for name in speakers if person_digest(str(name)) in digests})
 
 
 def refuse_shared(card: EncoderCard, speakers: Iterable[str]) -> None:
-    """Refuse to evaluate people whom an encoder knows.
+    """Refuse to evaluate people whom an encoder was trained on.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def extract(
     """
     utterances = list(utterances)
     _check(utterances, batch, workers)
-    missing = [Problem(str(one.path), None, "no such file") for one in utterances if not is_file(one.path)]
+    missing = [Problem(str(each.path), None, "no such file") for each in utterances if not is_file(each.path)]
     if missing and not skip:
         raise InputError.of(missing)
     store = None if cache is None else ArrayStore(Path(cache), extractor.dim)

@@ -1,11 +1,11 @@
-"""The table of families of speaker encoders: which names each takes, what it needs, and how it is loaded."""
+"""Extractors: their interface, and the registry of their families."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,27 +51,24 @@ class Extractor(Protocol):
 
 
 class LoadFunction(Protocol):
-    """A loader: the name as given in, the encoder out."""
+    """Loads the encoder of a name."""
 
     def __call__(self, name: str, /, *, threads: int) -> Extractor:
         """Load it."""
 
 
-Loader = TypeVar("Loader", bound=LoadFunction)
-
-
 @dataclass(frozen=True, slots=True)
 class ExtractorFamily:
-    """One way to get at speaker encoders."""
+    """Speaker encoders that are loaded in the same way."""
 
     name: str
-    title: str  # one line of words
-    forms: tuple[str, ...]  # what its names look like, for help and errors
+    title: str
+    forms: tuple[str, ...]  # what its names look like, for help and messages
     extra: str  # the optional part of this package that runs it
     takes: Callable[[str], bool]
     load: LoadFunction
-    files: bool  # whether its names are files
-    needs: str = ""  # what else must be there, in words
+    files: bool = False  # whether its names are files
+    needs: str = ""  # what else must be installed
 
 
 # The default comes first, and files last, so that no file hides the name of a family.
@@ -82,33 +79,14 @@ EXTRACTORS: Registry[ExtractorFamily] = Registry(
 )
 
 
-def register_extractor(
-    name: str,
-    title: str,
-    *,
-    forms: tuple[str, ...],
-    extra: str,
-    takes: Callable[[str], bool],
-    files: bool = False,
-    needs: str = "",
-) -> Callable[[Loader], Loader]:
-    """Add a family to `EXTRACTORS` by what loads its encoders."""
-
-    def enter(load: Loader) -> Loader:
-        EXTRACTORS.add(ExtractorFamily(name, title, forms, extra, takes, load, files, needs))
-        return load
-
-    return enter
-
-
 def expected_names() -> str:
-    """What the names of all families look like, in words."""
+    """Return what the names of all families look like, as a list in a sentence."""
     *forms, last = (form for family in EXTRACTORS.values() for form in family.forms)
     return f"{', '.join(forms)}, or {last}" if forms else last
 
 
 def load_extractor(name: str | Path, *, threads: int = 1) -> Extractor:
-    """The extractor behind a name.
+    """Return the extractor of a name.
 
     Parameters
     ----------
@@ -137,8 +115,8 @@ def load_extractor(name: str | Path, *, threads: int = 1) -> Extractor:
     ...
     zeroevidence.errors.InputError: wishful: no such extractor; expected campplus, ...
     """
-    words = str(name)
+    text = str(name)
     for family in EXTRACTORS.values():
-        if family.takes(words):
-            return family.load(words, threads=threads)
-    raise InputError(f"no such extractor; expected {expected_names()}", path=words)
+        if family.takes(text):
+            return family.load(text, threads=threads)
+    raise InputError(f"no such extractor; expected {expected_names()}", path=text)

@@ -1,4 +1,4 @@
-"""One attacker who has the scores of several systems: other back-ends, encoders or modalities of the same trials."""
+"""Fusion of the scores of several systems on the same trials: other back-ends, encoders or modalities."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FusedScores:
-    """FusedScores scores of the evaluated people and, where there are any, of development people.
+    """Fused scores of the evaluated people and, where there are any, of development people.
 
     Parameters
     ----------
-    scores, dev
-        Weighted sums of standardised rows. The development scores of a person are by weights of the others, so that a
-        calibration that is fitted on them is not flattered.
+    scores
+        Weighted sums of standardised rows.
+    dev
+        Development scores, those of each person by weights of the others, so that a calibration that is fitted on them
+        is not optimistic.
     weights
-        Of each system, their sum being 1. Without development people those of everybody; each person's scores were
-        then fused by weights that were fitted on the others.
+        Weight of each system, with sum 1. Without development people they are fitted on all evaluated people, and each
+        person's scores are fused by weights of the others.
     """
 
     scores: ScoreMatrix
@@ -60,24 +62,26 @@ def fuse(
     >>> rng = np.random.default_rng(0)
     >>> mated = np.arange(60) % 6
     >>> good, noise = (ScoreMatrix(rng.normal(size=(60, 6)) + gap * np.eye(6)[mated], mated) for gap in (2.0, 0.0))
-    >>> found = fuse([good, noise], [good, noise])
-    >>> found.weights[0] > 0.8, round(sum(found.weights), 12)
+    >>> fused = fuse([good, noise], [good, noise])
+    >>> fused.weights[0] > 0.8, round(sum(fused.weights), 12)
     (True, 1.0)
     """
     if len(systems) < 2:
         raise UsageError(f"expected at least two systems to fuse, got {len(systems)}")
     if dev and len(dev) != len(systems):
         raise UsageError(f"expected development scores of each of the {len(systems)} systems, got {len(dev)}")
-    here, there = _aligned(systems, "scores"), _aligned(dev, "development scores") if dev else []
-    trials = [one.scores for one in here]
-    if not there:
-        fused = held_out_fusion(trials, here[0].mated, seed=seed)
-        return FusedScores(here[0].with_scores(fused), None, _shares(Fusion().fit(trials, here[0].mated).weights_))
-    others, mated = [one.scores for one in there], there[0].mated
-    fusion = Fusion().fit(others, mated)
+    evaluated = _align(systems, "scores")
+    trials = [matrix.scores for matrix in evaluated]
+    if not dev:
+        mated = evaluated[0].mated
+        held_out = held_out_fusion(trials, mated, seed=seed)
+        return FusedScores(evaluated[0].with_scores(held_out), None, _shares(Fusion().fit(trials, mated).weights_))
+    development = _align(dev, "development scores")
+    dev_trials, mated = [matrix.scores for matrix in development], development[0].mated
+    fusion = Fusion().fit(dev_trials, mated)
     return FusedScores(
-        here[0].with_scores(fusion.fuse(trials)),
-        there[0].with_scores(held_out_fusion(others, mated, seed=seed)),
+        evaluated[0].with_scores(fusion.fuse(trials)),
+        development[0].with_scores(held_out_fusion(dev_trials, mated, seed=seed)),
         _shares(fusion.weights_),
     )
 
@@ -97,24 +101,24 @@ def evaluate_fused(
     ----------
     files
         As `score_files` finds them; with development files for all, or for none.
-    reading, options, prior, workers, progress
-        As in `evaluate_files`.
+    reading
+        As in `evaluate_files`, and so are the other arguments.
     """
-    how, options = reading or Reading(), options or Options()
-    without = [one.scores for one in files if one.dev is None]
+    reading, options = reading or Reading(), options or Options()
+    without = [file.scores for file in files if file.dev is None]
     if without and len(without) < len(files):
         raise UsageError(f"{without[0]} has no development scores; expected them for all that are fused, or for none")
-    loaded = [how.read(one) for one in files]
-    dev = [how.read(one.dev).data for one in files if one.dev is not None]
-    found = fuse([one.data for one in loaded], dev, seed=options.seed)
+    loaded = [reading.read(file) for file in files]
+    dev = [reading.read(file.dev).data for file in files if file.dev is not None]
+    fused = fuse([scores.data for scores in loaded], dev, seed=options.seed)
     shared = {
-        name: value for name, value in files[0].labels.items() if all(one.labels.get(name) == value for one in files)
+        name: value for name, value in files[0].labels.items() if all(file.labels.get(name) == value for file in files)
     }
-    about = files[0].about if all(one.about == files[0].about for one in files) else About()
-    names = [one.labels.get("system", one.scores) for one in files]
+    about = files[0].about if all(file.about == files[0].about for file in files) else About()
+    names = [file.labels.get("system", file.scores) for file in files]
     row = evaluate(
-        found.scores,
-        dev=found.dev,
+        fused.scores,
+        dev=fused.dev,
         prior=prior,
         labels={**shared, "system": " + ".join(names)},
         about=about,
@@ -123,35 +127,37 @@ def evaluate_fused(
         workers=workers,
         progress=progress,
     )
-    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, found.weights, strict=True))
-    whom = "the other evaluated people" if found.dev is None else "development people"
+    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, fused.weights, strict=True))
+    whom = "the other evaluated people" if fused.dev is None else "development people"
     return row.with_flags(flag("fused", number=len(files), weights=weights, whom=whom))
 
 
-def _aligned(systems: Sequence[Scores | ScoreMatrix], what: str) -> list[ScoreMatrix]:
-    """The rows of each system, trials and identities in the same order."""
-    found = []
+def _align(systems: Sequence[Scores | ScoreMatrix], title: str) -> list[ScoreMatrix]:
+    """Return the rows of each system, with trials and identities in the same order."""
+    matrices = []
     for number, data in enumerate(systems, 1):
         rows, _ = closed_set_search(sort_by_name(data))
         if rows is None:
-            raise InputError(f"{what} of system {number} do not form rows: expected each trial against every enrolment")
-        found.append(rows)
-    first = found[0]
-    for number, one in enumerate(found[1:], 2):
-        for side, names, others in (
-            ("trial", first.trial_names, one.trial_names),
-            ("identity", first.enrolment_names, one.enrolment_names),
+            raise InputError(
+                f"{title} of system {number} do not form rows: expected each trial against every enrolment"
+            )
+        matrices.append(rows)
+    first = matrices[0]
+    for number, matrix in enumerate(matrices[1:], 2):
+        for side, names, other_names in (
+            ("trial", first.trial_names, matrix.trial_names),
+            ("identity", first.enrolment_names, matrix.enrolment_names),
         ):
-            different = np.setxor1d(names, others)
-            if len(different) or len(names) != len(others):
+            different = np.setxor1d(names, other_names)
+            if len(different) or len(names) != len(other_names):
                 example = f", among them {str(different[0])!r}" if len(different) else ""
                 raise InputError(
-                    f"{what} of systems 1 and {number} differ in {len(different)} {side} name(s){example}; expected "
+                    f"{title} of systems 1 and {number} differ in {len(different)} {side} name(s){example}; expected "
                     "the same trials and identities"
                 )
-        if not np.array_equal(first.mated, one.mated):
-            raise InputError(f"{what} of systems 1 and {number} disagree on who spoke")
-    return found
+        if not np.array_equal(first.mated, matrix.mated):
+            raise InputError(f"{title} of systems 1 and {number} disagree on who spoke")
+    return matrices
 
 
 def _shares(weights: FloatArray) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Fusion of several attackers' scores: weights by logistic regression on development people."""
+"""Fusion weights by logistic regression on development people."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Fusion:
 
     def fit(self, scores: Sequence[FloatArray], mated: IntArray) -> Self:
         """Learn weights from development scores, T x N of each attacker."""
-        if not scores or any(one.shape != scores[0].shape for one in scores):
+        if not scores or any(matrix.shape != scores[0].shape for matrix in scores):
             raise InputError("expected scores of the same trials and identities from each attacker")
         from scipy.optimize import minimize
         from scipy.special import expit
 
-        x = np.stack([standardise(np.asarray(one, dtype=np.float64)) for one in scores], axis=-1)
+        x = np.stack([standardise(np.asarray(matrix, dtype=np.float64)) for matrix in scores], axis=-1)
         is_mated = np.zeros(x.shape[:2], dtype=bool)
         is_mated[np.arange(len(mated)), mated] = True
         features, labels = x.reshape(-1, x.shape[-1]), is_mated.ravel()
@@ -53,26 +53,26 @@ class Fusion:
 
         start = np.append(np.full(x.shape[-1], 1.0 / x.shape[-1]), 0.0)
         bounds = [(0.0, None)] * x.shape[-1] + [(None, None)]
-        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
-        self.weights_: FloatArray = found.x[:-1]
+        fit = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
+        self.weights_: FloatArray = fit.x[:-1]
         return self
 
     def fuse(self, scores: Sequence[FloatArray]) -> FloatArray:
-        """FusedScores scores, T x N."""
+        """Return fused scores, T x N."""
         if not hasattr(self, "weights_"):
             raise UsageError("this fusion is not fitted: call fit on development scores first")
         if len(scores) != len(self.weights_):
             raise InputError(f"expected scores of {len(self.weights_)} attackers, got {len(scores)}")
-        rows = (standardise(np.asarray(one, dtype=np.float64)) for one in scores)
-        return np.asarray(sum(weight * one for weight, one in zip(self.weights_, rows, strict=True)))
+        rows = (standardise(np.asarray(matrix, dtype=np.float64)) for matrix in scores)
+        return np.asarray(sum(weight * matrix for weight, matrix in zip(self.weights_, rows, strict=True)))
 
 
 def held_out_fusion(scores: Sequence[FloatArray], mated: IntArray, *, seed: int = 0) -> FloatArray:
-    """FusedScores development scores, each person's by weights that were fitted on the others."""
+    """Return fused development scores, each person's by weights that were fitted on the others."""
     fused = np.empty(scores[0].shape)
     everyone = np.arange(len(mated))
     for rows in speaker_folds(mated, seed=seed):
         rest = np.setdiff1d(everyone, rows)
-        fitted = Fusion().fit([one[rest] for one in scores], mated[rest])
-        fused[rows] = fitted.fuse([one[rows] for one in scores])
+        fitted = Fusion().fit([matrix[rest] for matrix in scores], mated[rest])
+        fused[rows] = fitted.fuse([matrix[rows] for matrix in scores])
     return fused

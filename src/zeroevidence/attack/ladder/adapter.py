@@ -1,4 +1,4 @@
-"""An adapter network: embeddings of anonymised speech turned so that speakers stand apart again.
+"""The adapter network: maps embeddings of anonymised speech so that speakers are separated again.
 
 The semi-informed attacker of the VoicePrivacy challenges retrains the extractor on anonymised speech. Where only
 embeddings are at hand, a small network behind the extractor does a part of that: a residual multilayer perceptron with
@@ -14,19 +14,16 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped
-from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.linkage.optional import optional
 
 LEAST_SPEAKERS = 6  # four to train on, two to stop on
-_LEAST = {"hidden": 1, "epochs": 0, "patience": 0, "batch": 2}  # a batch of one has nothing to tell apart
+_LEAST = {"hidden": 1, "epochs": 0, "patience": 0, "batch": 2}  # a batch of one has nothing to separate
 _STOP_SCALE = 10.0
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra("torch", "an attacker with an adapter network") from error
-    return torch
+    return optional("torch", "torch", "an attacker with an adapter network")
 
 
 class Adapter(VectorEstimator):
@@ -40,14 +37,24 @@ class Adapter(VectorEstimator):
     ----------
     hidden
         Width of the hidden layer.
-    epochs, patience
-        Passes over the training speakers at most, and without gain on the held-out ones.
+    epochs
+        Passes over the training speakers at most.
+    patience
+        Passes without gain on the held-out speakers after which training stops.
     held_out
         Share of the speakers to stop on.
-    margin, scale
-        Of the additive-margin softmax.
-    learning_rate, weight_decay, batch, dropout
-        Of the training.
+    margin
+        Margin of the additive-margin softmax.
+    scale
+        Scale of its cosines.
+    learning_rate
+        Learning rate.
+    weight_decay
+        Decay of the weights.
+    batch
+        Vectors in a step.
+    dropout
+        Share of the hidden units that is dropped.
     random_state
         Seed of split, start and order.
 
@@ -137,7 +144,7 @@ class Adapter(VectorEstimator):
                 raise UsageError(f"{name}: expected a share from 0 to below 1, got {getattr(self, name)}")
 
     def _stopping(self, counts: IntArray) -> IntArray:
-        """Numbers of the speakers to stop on: a seeded share of those with several utterances, at least two."""
+        """Return the numbers of the speakers to stop on: a share of those with several utterances, at least two."""
         usable = np.flatnonzero(counts > 1)
         if len(usable) < 2:
             raise InputError("an adapter network needs several utterances of at least two training speakers")
@@ -153,7 +160,7 @@ class Adapter(VectorEstimator):
             [*self.network_.parameters(), centres], lr=self.learning_rate, weight_decay=self.weight_decay
         )
         losses = [_held_out_loss(self._forward(held), held_speakers)]
-        best, kept = 0, _state(self.network_)
+        best, weights = 0, _state(self.network_)
         for epoch in range(1, self.epochs + 1):
             self.network_.train()
             for rows in torch.randperm(len(data)).split(self.batch):
@@ -168,10 +175,10 @@ class Adapter(VectorEstimator):
                 optimiser.step()
             losses.append(_held_out_loss(self._forward(held), held_speakers))
             if losses[-1] < losses[best]:
-                best, kept = epoch, _state(self.network_)
+                best, weights = epoch, _state(self.network_)
             elif epoch - best >= self.patience:
                 break
-        self.network_.load_state_dict(kept)
+        self.network_.load_state_dict(weights)
         self.network_.eval()
         self.losses_, self.best_epoch_ = tuple(losses), best
 
@@ -183,7 +190,7 @@ class Adapter(VectorEstimator):
         return adapted
 
     def transform(self, vectors: FloatArray) -> FloatArray:
-        """Adapted vectors; average a speaker's vectors after this step, not before."""
+        """Return adapted vectors; average a speaker's vectors after this step, not before."""
         if not hasattr(self, "network_"):
             raise UsageError("this adapter network is not trained: call fit on training vectors first")
         torch = _torch()
@@ -212,7 +219,7 @@ def _state(network: Any) -> dict[str, Any]:
 
 
 def _held_out_loss(vectors: FloatArray, speakers: IntArray) -> float:
-    """Mean of -ln(posterior of the true speaker) when each vector is compared with the means of all others' vectors."""
+    """Return the mean of -ln(posterior of the true speaker), each vector compared with the means of the others."""
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     y = vectors / np.where(length > 0.0, length, 1.0)
     _, index, counts = np.unique(speakers, return_inverse=True, return_counts=True)
@@ -220,8 +227,8 @@ def _held_out_loss(vectors: FloatArray, speakers: IntArray) -> float:
     np.add.at(sums, index, y)
     rows = np.arange(len(y))
     logits = _STOP_SCALE * y @ (sums / np.linalg.norm(sums, axis=1, keepdims=True)).T
-    others = sums[index] - y  # a vector does not vote for itself
-    logits[rows, index] = _STOP_SCALE * np.einsum("ij,ij->i", y, others) / np.linalg.norm(others, axis=1)
+    rest = sums[index] - y  # a vector does not vote for itself
+    logits[rows, index] = _STOP_SCALE * np.einsum("ij,ij->i", y, rest) / np.linalg.norm(rest, axis=1)
     top = logits.max(axis=1, keepdims=True)
     log_total = top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))
     return float((log_total - logits[rows, index]).mean())

@@ -21,10 +21,12 @@ class LadderStep:
 
     Parameters
     ----------
-    name, title
-        What it is called, and one line of words.
+    name
+        Name in results.
+    title
+        A line on what it does.
     cost
-        Its place: cheap ones come first.
+        Its place: cheap steps come first.
     effort
         The least effort of an audit that tries it.
     candidates
@@ -52,20 +54,8 @@ LADDER: Registry[LadderStep] = Registry(
 )
 
 
-def ladder_step(
-    name: str, title: str, *, cost: int, effort: Effort, adapts: bool = False, extra: str | None = None, people: int = 2
-) -> Callable[[Candidates], Candidates]:
-    """Add a step to `LADDER` by the function that makes its candidates."""
-
-    def enter(candidates: Candidates) -> Candidates:
-        LADDER.add(LadderStep(name, title, cost, effort, candidates, adapts, extra, people))
-        return candidates
-
-    return enter
-
-
 def ladder_steps(effort: Effort = "full") -> list[LadderStep]:
-    """The steps up to an effort, the cheapest first.
+    """Return the steps up to an effort, the cheapest first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Weights from an ONNX file into the network of its architecture."""
+"""Load an ONNX file into the network of its architecture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zeroevidence.errors import InputError
 
 
 def load_network(card: EncoderCard) -> Any:
-    """The network of an encoder whose file is as its card says; see `load_onnx`."""
+    """Return the network of an encoder whose file is as its card says; see `load_onnx`."""
     return load_onnx(card.file, sha256=card.sha256, size=card.bytes)
 
 
 def load_onnx(path: str | Path, *, sha256: str | None = None, size: int | None = None) -> Any:
-    """The network in an ONNX file, in single precision, on the CPU.
+    """Return the network in an ONNX file, in single precision, on the CPU.
 
     The layers with weights are taken in the order in which they compute. A batch normalisation of the file becomes a
     `FixedBatchNorm`. One that was folded into a convolution when the file was written stays part of that convolution,
@@ -28,27 +28,29 @@ def load_onnx(path: str | Path, *, sha256: str | None = None, size: int | None =
     ----------
     path
         The file.
-    sha256, size
-        Its digest and its size in bytes, where a card says them.
+    sha256
+        Its digest, where a card has it.
+    size
+        Its size in bytes, where a card has it.
 
     Returns
     -------
     SpeakerNetwork
-        A `CamPlusPlus`, an `EcapaTdnn`, or what else `ARCHITECTURES` knows.
+        A `CamPlusPlus`, an `EcapaTdnn`, or another of `ARCHITECTURES`.
 
     Raises
     ------
     InputError
-        When it is not an ONNX file of a known architecture, or another than the card means.
+        When it is not an ONNX file of one of these architectures, or not the file of the card.
     MissingExtra
         When torch or onnx is not installed.
     """
     layers = read_layers(path, sha256=sha256, size=size)
-    found = recognise(layers)
-    if found is None:
-        known = ", ".join(one.title for one in ARCHITECTURES.values())
-        raise InputError(f"no architecture that can be trained; expected one of {known}", path=path)
-    architecture, sizes = found
+    recognised = recognise(layers)
+    if recognised is None:
+        titles = ", ".join(architecture.title for architecture in ARCHITECTURES.values())
+        raise InputError(f"no architecture that can be trained; expected one of {titles}", path=path)
+    architecture, sizes = recognised
     network = architecture.make(**sizes)
     _fill(network, layers, f"as in {architecture.title}", path)
     return network
@@ -65,6 +67,6 @@ def _fill(network: Any, layers: Sequence[Layer], model: str, path: str | Path) -
         raise InputError(f"{len(layers)} layers; expected {len(places)}, {model}", path=path)
     for number, (place, layer) in enumerate(zip(places, layers, strict=True), start=1):
         expected = spec_of(place)
-        if layer.form != expected:
-            raise InputError(f"layer {number} is {layer.form}; expected {expected}, {model}", path=path)
-        fill(place, [torch.from_numpy(one) for one in layer.tensors])
+        if layer.spec != expected:
+            raise InputError(f"layer {number} is {layer.spec}; expected {expected}, {model}", path=path)
+        fill(place, [torch.from_numpy(tensor) for tensor in layer.tensors])

@@ -1,4 +1,4 @@
-"""A network as an ONNX file, which the extractors run and `load_onnx` reads again."""
+"""Export of a network as an ONNX file, which the extractors run and `load_onnx` reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.attack.networks.onnx_layers import need_onnx
+from zeroevidence.attack.networks.onnx_layers import EXTRA
+from zeroevidence.linkage.optional import optional
 
 _OPSET = 17
 _EXAMPLE = 250  # frames that are traced; any number gives the same graph
@@ -41,7 +42,7 @@ def save_onnx(network: Any, path: str | Path, *, half: bool = True) -> None:
     MissingExtra
         When onnx is not installed.
     """
-    onnx = need_onnx("writing a speaker encoder as ONNX")
+    onnx = optional("onnx", EXTRA, "writing a speaker encoder as ONNX")
     model = onnx.load_model_from_string(_traced(network))
     if half:
         _halve(onnx, model.graph)
@@ -49,7 +50,7 @@ def save_onnx(network: Any, path: str | Path, *, half: bool = True) -> None:
 
 
 def _traced(network: Any) -> bytes:
-    """The graph that one pass through the network leaves."""
+    """Return the traced graph of the network."""
     import torch
 
     still = copy.deepcopy(network).cpu().float().eval()
@@ -72,7 +73,7 @@ def _traced(network: Any) -> bytes:
 
 
 def _halve(onnx: Any, graph: Any) -> None:
-    """Kernels in half precision, each with a cast to single before its layer."""
+    """Store kernels in half precision, each with a cast to single before its layer."""
     rng = np.random.default_rng(0)
     casts = []
     for tensor in graph.initializer:
@@ -90,7 +91,7 @@ def _halve(onnx: Any, graph: Any) -> None:
 
 
 def halved(values: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float16]:
-    """Values in half precision, rounded so that the expected value is the value itself."""
+    """Return values in half precision, rounded at random so that the expected value is the value itself."""
     near = values.astype(np.float16)
     off = values - near.astype(np.float32)
     other = np.nextafter(near, np.copysign(np.float16(np.inf), off.astype(np.float16)))

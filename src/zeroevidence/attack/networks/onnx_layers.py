@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from zeroevidence.attack.onnx_models.files import checked_bytes, external_files
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.optional import optional
 
 EXTRA = "torch"  # the optional part that brings torch and onnx
 
@@ -24,7 +25,7 @@ _PASSING = ("Cast", "Identity")  # what may stand between a stored tensor and it
 
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
-    """What a layer is, but for the values of its tensors."""
+    """The specification of a layer: everything but the values of its tensors."""
 
     kind: LayerKind
     shapes: tuple[tuple[int, ...], ...]  # of kernel and bias, if any; or of scale, shift, mean and variance
@@ -45,45 +46,38 @@ class LayerSpec:
 class Layer:
     """A convolution or a batch normalisation, its tensors in single precision."""
 
-    form: LayerSpec
+    spec: LayerSpec
     tensors: Tensors
 
     @property
     def kind(self) -> LayerKind:
-        """Which of the two."""
-        return self.form.kind
+        """Convolution or batch normalisation."""
+        return self.spec.kind
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the kernel, or of the scale."""
-        return self.form.shapes[0]
-
-
-def need_onnx(what: str) -> Any:
-    """The module onnx; if it is missing, an error that says what needs it and how to install it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingExtra(EXTRA, what) from error
-    return onnx
+        """Shape of the kernel, or of the scale."""
+        return self.spec.shapes[0]
 
 
 def read_layers(path: str | Path, *, sha256: str | None = None, size: int | None = None) -> tuple[Layer, ...]:
-    """Every convolution and normalisation of an ONNX file.
+    """Return every convolution and normalisation of an ONNX file, in the order in which they compute.
 
     Parameters
     ----------
     path
         The file.
-    sha256, size
-        Its digest and its size in bytes, where a card says them.
+    sha256
+        Its digest, where a card has it.
+    size
+        Its size in bytes, where a card has it.
 
     Raises
     ------
     InputError
         When it cannot be read, is another than the card means, or a layer's weights are computed rather than stored.
     """
-    onnx = need_onnx("reading the weights of a speaker encoder")
+    onnx = optional("onnx", EXTRA, "reading the weights of a speaker encoder")
     data = checked_bytes(Path(path), sha256=sha256, size=size)
     elsewhere = external_files(data, Path(path))  # refuses a model whose weights lie outside its folder
     with reading_file(path, "ONNX"):
@@ -95,16 +89,16 @@ def read_layers(path: str | Path, *, sha256: str | None = None, size: int | None
 
 
 def _stored(onnx: Any, graph: Any) -> dict[str, Any]:
-    """Tensors by all the names under which layers know them."""
-    found: dict[str, Any] = {one.name: one for one in graph.initializer}
+    """Return tensors by all the names under which layers refer to them."""
+    tensors: dict[str, Any] = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
-        if node.op_type in _PASSING and node.input[0] in found:
-            found[node.output[0]] = found[node.input[0]]
+        if node.op_type in _PASSING and node.input[0] in tensors:
+            tensors[node.output[0]] = tensors[node.input[0]]
         elif node.op_type == "Constant":
             value = _attributes(onnx, node).get("value")
             if value is not None:
-                found[node.output[0]] = value
-    return found
+                tensors[node.output[0]] = value
+    return tensors
 
 
 def _layers(onnx: Any, graph: Any, stored: dict[str, Any]) -> Iterator[Layer]:
@@ -114,21 +108,25 @@ def _layers(onnx: Any, graph: Any, stored: dict[str, Any]) -> Iterator[Layer]:
         tensors = tuple(
             np.array(onnx.numpy_helper.to_array(stored[name]), np.float32) for name in node.input[1:] if name
         )
-        if not all(np.isfinite(one).all() for one in tensors):
+        if not all(np.isfinite(tensor).all() for tensor in tensors):
             raise InputError(f"{node.op_type} {node.name!r} has weights that are not finite numbers")
-        yield Layer(_form(node.op_type, tensors, _attributes(onnx, node)), tensors)
+        yield Layer(_spec(node.op_type, tensors, _attributes(onnx, node)), tensors)
 
 
-def _form(name: str, tensors: Tensors, words: dict[str, Any]) -> LayerSpec:
-    """What the attributes of a node say, and what they leave to their defaults."""
-    shapes = tuple(tuple(one.shape) for one in tensors)
+def _spec(name: str, tensors: Tensors, attributes: dict[str, Any]) -> LayerSpec:
+    """Return the specification of a node; attributes that it leaves out have their defaults."""
+    shapes = tuple(tuple(tensor.shape) for tensor in tensors)
     if _KINDS[name] == "norm":
-        return LayerSpec("norm", shapes, epsilon=float(np.float32(words.get("epsilon", 1e-5))))
+        return LayerSpec("norm", shapes, epsilon=float(np.float32(attributes.get("epsilon", 1e-5))))
     axes = len(shapes[0]) - 2
     ones, none = [1] * axes, [0] * 2 * axes
-    strides, dilations, padding = words.get("strides", ones), words.get("dilations", ones), words.get("pads", none)
+    strides, dilations, padding = (
+        attributes.get("strides", ones),
+        attributes.get("dilations", ones),
+        attributes.get("pads", none),
+    )
     return LayerSpec("conv", shapes, tuple(strides), tuple(dilations), tuple(padding))
 
 
 def _attributes(onnx: Any, node: Any) -> dict[str, Any]:
-    return {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    return {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}

@@ -1,4 +1,4 @@
-"""What the networks have in common: a trunk over frames, pooling, and batches of utterances of different lengths.
+"""The base class of the networks: a trunk over frames, pooling, and batches of utterances of different lengths.
 
 This module imports torch.
 """
@@ -23,7 +23,7 @@ _LEAST_VARIANCE = 1e-12
 
 
 class FrameMask:
-    """Which frames of a padded batch belong to its utterances.
+    """The frames of a padded batch that belong to its utterances.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class FrameMask:
         self._mirrors: dict[int, Tensor] = {}
 
     def zeroed(self, x: Tensor) -> Tensor:
-        """Utterances x channels x frames with zeros behind every utterance's end, as padding convolutions see them."""
+        """Return utterances x channels x frames with zeros behind every utterance's end, as padding of convolutions."""
         return x.masked_fill(self.padding, 0.0)
 
     def reflected(self, x: Tensor, width: int) -> Tensor:
-        """The same with `width` more frames at both ends, every utterance mirrored at its own last frame."""
+        """Return the same with `width` more frames at both ends, every utterance mirrored at its own last frame."""
         if width not in self._mirrors:
             place = torch.arange(-width, self.frames + width, device=x.device).abs()
             last = self.counts - 1
@@ -53,12 +53,12 @@ class FrameMask:
 
 
 def mean(x: Tensor, valid: FrameMask | None) -> Tensor:
-    """Means over the frames of each utterance: utterances x channels x 1."""
+    """Return means over the frames of each utterance: utterances x channels x 1."""
     return x.mean(2, keepdim=True) if valid is None else valid.zeroed(x).sum(2, keepdim=True) / valid.counts
 
 
 def deviation(variance: Tensor) -> Tensor:
-    """The root of a variance; a channel that stands still has a gradient of zero instead of an infinite one."""
+    """Return the root of a variance; a constant channel has a gradient of zero instead of an infinite one."""
     return variance.clamp(min=_LEAST_VARIANCE).sqrt()
 
 
@@ -90,9 +90,9 @@ class FixedBatchNorm(nn.Module):  # type: ignore[misc, unused-ignore]
 class FoldedConv1d(nn.Conv1d):  # type: ignore[misc, unused-ignore]
     """A convolution into which a file folded a normalisation that makes its output much smaller.
 
-    A step of an optimiser that is small for every other kernel would overthrow so small a one. So each output's part of
-    the kernel is kept at the size at which torch starts kernels, beside a fixed gain: a power of two, by which nothing
-    is rounded.
+    A step of an optimiser that is small for every other kernel is too large for such a small one. So each output's part
+    of the kernel is scaled to the size at which torch initialises kernels, with a fixed gain: a power of two, so that
+    nothing is rounded.
     """
 
     gain: Tensor
@@ -113,24 +113,24 @@ class FoldedConv1d(nn.Conv1d):  # type: ignore[misc, unused-ignore]
 
 
 def fill(layer: Any, tensors: Sequence[Tensor]) -> None:
-    """Give a layer what a file stores of it."""
+    """Copy what a file stores of a layer into it."""
     with torch.no_grad():
-        for own, stored in zip(tensors_of(layer), tensors, strict=True):
-            own.copy_(stored)
+        for tensor, stored in zip(tensors_of(layer), tensors, strict=True):
+            tensor.copy_(stored)
         if isinstance(layer, FoldedConv1d):
             layer.balance()
 
 
 def tensors_of(layer: Any) -> tuple[Tensor, ...]:
-    """What a file stores of a layer: kernel and bias, if any; or scale, shift, mean and variance."""
+    """Return what a file stores of a layer: kernel and bias, if any; or scale, shift, mean and variance."""
     if isinstance(layer, FixedBatchNorm):
         return layer.weight, layer.bias, layer.running_mean, layer.running_var
     return (layer.weight,) if layer.bias is None else (layer.weight, layer.bias)
 
 
 def spec_of(layer: Any) -> LayerSpec:
-    """What a file must say of a layer."""
-    shapes = tuple(tuple(one.shape) for one in tensors_of(layer))
+    """Return the specification of a layer that a file must have."""
+    shapes = tuple(tuple(tensor.shape) for tensor in tensors_of(layer))
     if isinstance(layer, FixedBatchNorm):
         return LayerSpec("norm", shapes, epsilon=layer.epsilon)
     return LayerSpec("conv", shapes, layer.stride, layer.dilation, 2 * layer.padding)
@@ -149,7 +149,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
     dim: int
 
     def forward(self, feats: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
-        """Embeddings of utterances.
+        """Return embeddings of utterances.
 
         Parameters
         ----------
@@ -168,13 +168,13 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         return self.pooled(frames, None if lengths is None else self.frame_lengths(lengths))
 
     def frames(self, feats: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
-        """What the trunk makes of features: utterances x frames x channels.
+        """Return the output of the trunk: utterances x frames x channels.
 
-        What stands behind an utterance's end is without meaning, and `pooled` does not look at it.
+        Frames behind an utterance's end are without meaning, and `pooled` ignores them.
         """
         if feats.ndim != 3 or feats.shape[2] != self.bands:
             raise InputError(f"features of shape {tuple(feats.shape)}; expected utterances x frames x {self.bands}")
-        valid = _valid(lengths, feats, self.least_frames)
+        valid = _frame_mask(lengths, feats, self.least_frames)
         return self._trunk(feats.transpose(1, 2), valid).transpose(1, 2)
 
     def pooled(self, frames: Tensor, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
@@ -183,7 +183,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         `lengths` counts the trunk's frames: `frame_lengths` of the number of feature frames.
         """
         least = int(self.frame_lengths(self.least_frames))
-        valid = _valid(lengths, frames, least)
+        valid = _frame_mask(lengths, frames, least)
         return self._head(frames.transpose(1, 2), valid).float()
 
     def frame_lengths(self, lengths: Any) -> Any:
@@ -192,8 +192,8 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         return (numbers + self.stride - 1) // self.stride
 
     def weighted(self) -> list[nn.Module]:
-        """The layers with weights, in the order in which they compute."""
-        return [one for one in self.modules() if isinstance(one, nn.Conv1d | nn.Conv2d | FixedBatchNorm)]
+        """Return the layers with weights, in the order in which they compute."""
+        return [module for module in self.modules() if isinstance(module, nn.Conv1d | nn.Conv2d | FixedBatchNorm)]
 
     @abstractmethod
     def _trunk(self, x: Tensor, valid: FrameMask | None) -> Tensor:
@@ -204,8 +204,8 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
         """Utterances x channels x frames to utterances x dim."""
 
 
-def _valid(lengths: Sequence[int] | Tensor | None, batch: Tensor, least: int) -> FrameMask | None:
-    """What `lengths` says, or nothing where the whole batch counts."""
+def _frame_mask(lengths: Sequence[int] | Tensor | None, batch: Tensor, least: int) -> FrameMask | None:
+    """Return the mask of `lengths`, or None where the whole batch counts."""
     frames = batch.shape[1]
     if frames < least:
         raise InputError(f"{int(frames)} frames; expected at least {least}")
@@ -215,6 +215,6 @@ def _valid(lengths: Sequence[int] | Tensor | None, batch: Tensor, least: int) ->
     if numbers.shape != (len(batch),) or numbers.dtype not in (torch.int64, torch.int32):
         raise InputError(f"lengths of shape {tuple(numbers.shape)}; expected {len(batch)} whole numbers")
     if numbers.min() < least or numbers.max() > frames:
-        found = f"lengths from {int(numbers.min())} to {int(numbers.max())}"
-        raise InputError(f"{found}; expected at least {least} and at most the {frames} frames of the batch")
+        actual = f"lengths from {int(numbers.min())} to {int(numbers.max())}"
+        raise InputError(f"{actual}; expected at least {least} and at most the {frames} frames of the batch")
     return FrameMask(numbers.to(batch.device), frames)

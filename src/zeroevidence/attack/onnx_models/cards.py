@@ -1,14 +1,14 @@
-"""Cards of speaker encoders: a small JSON file that says what a model is and what to feed it.
+"""Cards of speaker encoders: JSON files that describe a model and its input.
 
 A card is a JSON object with `file` (beside the card), `sample_rate`, `dim`, `front_end` (a name of
-`features.FRONT_ENDS`, or "wave" for models that take samples), `input` and `output` (names; words after the first,
-such as a shape, are for people). A card file may hold several, by name. A card that describes its front end in
-prose, under `features`, is understood where the words are those of a front end that we have.
+`features.FRONT_ENDS`, or "wave" for models that take samples), `input` and `output` (names; text after the first
+word, such as a shape, is for people). A card file may hold several, by name. A card that describes its front end in
+prose, under `features`, is understood where the text is that of an implemented front end.
 
 For people it says `architecture`, `licence`, `origin` and `note`. `sha256` is the digest of the model file and `bytes`
 its size, which are then checked whenever the model is loaded. `reference` names the encoder whose embedding of the
 check utterance the model must give. `training_people` and `development_people` are digests of the people whom an
-encoder learned from and was stopped on (see `encoders.people`).
+encoder learned from and was stopped on (see `encoders.training_speakers`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CARD = "card.json"  # what a card is called in the folder of an encoder
 _WAVE = "wave"
 _FASTEST, _LONGEST, _LARGEST = 768_000, 1 << 20, 1 << 40  # samples a second, dimensions, bytes of a model
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-# What the prose of a card must say, all of it, to mean one of our front ends.
+# What the prose of a card must contain, all of it, to mean one of our front ends.
 _PROSE = {
     "speechbrain-fbank": (
         "frames of 400 samples every 160",
@@ -60,7 +60,7 @@ _PROSE = {
 
 @dataclass(frozen=True, slots=True)
 class EncoderCard:
-    """What a model is and what it takes."""
+    """The description of a model and of its input."""
 
     name: str
     file: Path
@@ -81,7 +81,7 @@ class EncoderCard:
 
 
 def read_card(path: str | Path, name: str | None = None, *, model: Path | None = None) -> EncoderCard:
-    """The card in a JSON file, or the one beside an ONNX file that names it.
+    """Return the card in a JSON file, or the one beside an ONNX file that names it.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def read_card(path: str | Path, name: str | None = None, *, model: Path | None =
         return _card_naming(file)
     cards = _cards(file)
     if name is None and model is not None and len(cards) > 1:
-        name = next((one for one, words in cards.items() if words.get("file") == model.name), None)
+        name = next((key for key, content in cards.items() if content.get("file") == model.name), None)
     if name is None and len(cards) > 1:
         raise InputError(
             f"{len(cards)} models; expected {file.name}#NAME with one of {shortened(', '.join(cards))}", path=path
@@ -122,7 +122,7 @@ def read_card(path: str | Path, name: str | None = None, *, model: Path | None =
 
 
 def card_parts(name: str) -> tuple[str, str | None]:
-    """The file, and which of its models where the name says so; a file may itself have the mark in its name."""
+    """Return the file and, after a #, which of its models; a file may itself have a # in its name."""
     if is_file(name):
         return name, None
     file, _, model = name.partition("#")
@@ -137,7 +137,7 @@ def card_text(card: EncoderCard, **extra: Any) -> str:
 
 
 def _beside(card: Path, name: str, fields: _Fields) -> Path:
-    """The file that a card names, which must lie in its folder: a card may come from anybody."""
+    """Return the file that a card names, which must be in its folder: a card may come from anybody."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise fields.refused(f"file is {shortened(name)!r}, outside the folder of the card; expected a file beside it")
     return card.parent / name
@@ -146,31 +146,31 @@ def _beside(card: Path, name: str, fields: _Fields) -> Path:
 def _card_naming(model: Path) -> EncoderCard:
     for file in (model.with_suffix(".json"), *sorted(model.parent.glob("*.json"))):
         if file.is_file():
-            for name, words in _cards(file).items():
-                if words.get("file") == model.name:
-                    return _card(file, name, words, None)
+            for name, content in _cards(file).items():
+                if content.get("file") == model.name:
+                    return _card(file, name, content, None)
     raise InputError("no card beside it names this model; expected a .json with file, dim, front_end", path=model)
 
 
 def _cards(file: Path) -> dict[str, dict[str, Any]]:
-    """Cards by name; one alone is an object of plain values."""
+    """Return the cards of a file by name; a single one is an object of plain values."""
     loaded = load_json(file)
     if not isinstance(loaded, dict) or not loaded:
         raise InputError("not a model card; expected an object with file, sample_rate, dim, front_end", path=file)
-    if all(isinstance(one, dict) for one in loaded.values()):
+    if all(isinstance(value, dict) for value in loaded.values()):
         return loaded
     return {str(loaded.get("name") or file.stem): loaded}
 
 
-def _card(file: Path, name: str, words: dict[str, Any], model: Path | None) -> EncoderCard:
-    fields = _Fields(file, name, words)
-    front_end = fields.text("front_end", "") or _meant(fields.text("features", ""))
+def _card(file: Path, name: str, content: dict[str, Any], model: Path | None) -> EncoderCard:
+    fields = _Fields(file, name, content)
+    front_end = fields.text("front_end", "") or _described_front_end(fields.text("features", ""))
     if front_end not in FRONT_ENDS and front_end != _WAVE:
-        known = ", ".join((*FRONT_ENDS, _WAVE))
-        what = f"unknown front end {shortened(front_end)!r}" if front_end else "its features are not understood"
-        raise fields.refused(f"{what}; expected front_end to be one of {known}")
+        names = ", ".join((*FRONT_ENDS, _WAVE))
+        reason = f"unknown front end {shortened(front_end)!r}" if front_end else "its features are not understood"
+        raise fields.refused(f"{reason}; expected front_end to be one of {names}")
     rate, dim = fields.number("sample_rate", _FASTEST), fields.number("dim", _LONGEST)
-    size = fields.number("bytes", _LARGEST) if "bytes" in words else None
+    size = fields.number("bytes", _LARGEST) if "bytes" in content else None
     if front_end in FRONT_ENDS and rate != RATE:
         raise fields.refused(f"sample_rate {rate}; expected {RATE} for {front_end}")
     place = _beside(file, fields.text("file"), fields) if model is None else model
@@ -187,10 +187,7 @@ def _card(file: Path, name: str, words: dict[str, Any], model: Path | None) -> E
         front_end,
         input=fields.text("input", "input").split()[0],
         output=fields.text("output", "output").split()[0],
-        architecture=fields.text("architecture", ""),
-        licence=fields.text("licence", ""),
-        origin=fields.text("origin", ""),
-        note=fields.text("note", ""),
+        **{key: fields.text(key, "") for key in ("architecture", "licence", "origin", "note")},
         sha256=digest or None,
         bytes=size,
         reference=fields.text("reference", "") or None,
@@ -201,40 +198,40 @@ def _card(file: Path, name: str, words: dict[str, Any], model: Path | None) -> E
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """What a card says under its keys, or an error that names the file, the model and the key."""
+    """Checked values of a card by key; errors name the file, the model and the key."""
 
     file: Path
     name: str
-    words: dict[str, Any]
+    content: dict[str, Any]
 
     def text(self, key: str, otherwise: str | None = None) -> str:
-        value = self.words.get(key)
+        value = self.content.get(key)
         if value is None and otherwise is not None:
             return otherwise
         if not isinstance(value, str) or not is_writable(value) or not value.strip():
-            raise self.refused(f"{key} is {self._found(key)}; expected text")
+            raise self.refused(f"{key} is {self._text_of(key)}; expected text")
         return value
 
     def number(self, key: str, most: int) -> int:
-        value = self.words.get(key)
+        value = self.content.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-            raise self.refused(f"{key} is {self._found(key)}; expected a whole number from 1 to {most}")
+            raise self.refused(f"{key} is {self._text_of(key)}; expected a whole number from 1 to {most}")
         return value
 
     def digests(self, key: str) -> tuple[str, ...]:
-        value = self.words.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in value):
-            raise self.refused(f"{key}: expected a list of words of 64 hexadecimal digits")
+        value = self.content.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) and _DIGEST.fullmatch(item) for item in value):
+            raise self.refused(f"{key}: expected a list of texts of 64 hexadecimal digits")
         return tuple(value)
 
     def refused(self, reason: str) -> InputError:
         return InputError(f"{shortened(self.name)}: {reason}", path=self.file)
 
-    def _found(self, key: str) -> str:
-        return shown(self.words[key]) if key in self.words else "missing"
+    def _text_of(self, key: str) -> str:
+        return shown(self.content[key]) if key in self.content else "missing"
 
 
-def _meant(prose: str) -> str:
-    """The front end that prose describes; empty where it is none of ours."""
-    words = " ".join(prose.split())
-    return next((name for name, marks in _PROSE.items() if all(mark in words for mark in marks)), "")
+def _described_front_end(prose: str) -> str:
+    """Return the front end that prose describes; empty where it is none of ours."""
+    text = " ".join(prose.split())
+    return next((name for name, marks in _PROSE.items() if all(mark in text for mark in marks)), "")

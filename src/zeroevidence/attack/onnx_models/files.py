@@ -1,7 +1,7 @@
-"""An ONNX file before anything is made of it: whether it is the one its card means, and what other files it wants.
+"""Checks of ONNX files before they are loaded: digest, size, and other files that they refer to.
 
-ONNX keeps large weights in files beside the model and names them by a path. Such a path may lead anywhere, so a model
-that somebody else made could read any file of the machine; one that leads out of the model's folder is refused.
+ONNX can store large weights in other files and name them by a path. Such a path may lead anywhere, so a model from
+somebody else could read any file of the machine; one that leads out of the model's folder is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VARINT, _EIGHT, _LENGTH, _FOUR = 0, 1, 2, 5  # how protobuf marks what follows
 
 
 def checked_bytes(file: Path, *, sha256: str | None = None, size: int | None = None) -> bytes:
-    """What a model file holds, if that is as large as its card says and has the digest that its card says.
+    """Return the content of a model file, if its size and its digest are those of its card.
 
     Raises
     ------
@@ -37,9 +37,9 @@ def checked_bytes(file: Path, *, sha256: str | None = None, size: int | None = N
         Naming the file, when it cannot be read or is another; one of another size is not read.
     """
     try:
-        there = file.stat().st_size
-        if size is not None and there != size:
-            raise InputError(f"has {there} bytes; its card says {size}", path=file)
+        actual = file.stat().st_size
+        if size is not None and actual != size:
+            raise InputError(f"has {actual} bytes; its card says {size}", path=file)
         data = file.read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=file) from None
@@ -50,14 +50,14 @@ def checked_bytes(file: Path, *, sha256: str | None = None, size: int | None = N
 
 
 def external_files(data: bytes, path: Path) -> tuple[Path, ...]:
-    """Files besides the model itself that its weights lie in, each once.
+    """Return the files besides the model itself that hold its weights, each once.
 
     Parameters
     ----------
     data
-        What the model file holds.
+        Content of the model file.
     path
-        Where it lies; names of other files are relative to its folder.
+        Its path; names of other files are relative to its folder.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def external_files(data: bytes, path: Path) -> tuple[Path, ...]:
 
 
 def _locations(data: bytes) -> Iterator[str]:
-    """Paths that tensors name, anywhere in a model."""
+    """Yield the paths that tensors name, anywhere in a model."""
     waiting = [("model", memoryview(data))]
     while waiting:
         kind, message = waiting.pop()
@@ -101,7 +101,7 @@ def _locations(data: bytes) -> Iterator[str]:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Numbers and contents of the fields of a protobuf message that may be messages or text themselves."""
+    """Yield numbers and contents of the fields of a protobuf message that may be messages or text themselves."""
     at, end = 0, len(message)
     while at < end:
         mark, at = _number(message, at)
@@ -121,7 +121,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def _number(message: memoryview, at: int) -> tuple[int, int]:
-    """A number of seven bits per byte, and where it ends."""
+    """Return a number of seven bits per byte, and the place behind it."""
     value = 0
     for place, byte in enumerate(message[at : at + 10]):
         value |= (byte & 127) << (7 * place)

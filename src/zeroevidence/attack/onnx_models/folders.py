@@ -1,6 +1,6 @@
-"""Where encoders lie that have a name: in the package, and in a folder of the user.
+"""Folders of encoders: one in the package, and one of the user.
 
-Each has a folder of its name, with its model and its card.
+Each encoder has a folder of its name, with its model and its card.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ HOME_VARIABLE = "ZEROEVIDENCE_HOME"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
-def added_home() -> Path:
-    """The folder of added encoders; it need not exist.
+def added_folder() -> Path:
+    """Return the folder of added encoders, which need not exist.
 
     ``$ZEROEVIDENCE_HOME/encoders`` where that variable is set, else where the system keeps data of its users.
 
@@ -27,16 +27,16 @@ def added_home() -> Path:
     --------
     >>> import os
     >>> os.environ["ZEROEVIDENCE_HOME"] = "/data/voices"
-    >>> added_home().as_posix()
+    >>> added_folder().as_posix()
     '/data/voices/encoders'
     >>> del os.environ["ZEROEVIDENCE_HOME"]
     """
-    given = os.environ.get(HOME_VARIABLE)
-    return (Path(given) if given else _user_data() / "zeroevidence") / "encoders"
+    home = os.environ.get(HOME_VARIABLE)
+    return (Path(home) if home else _user_data() / "zeroevidence") / "encoders"
 
 
 def is_encoder_name(name: str) -> bool:
-    """Whether an encoder may be called so: small letters, digits, dots, dashes; no path to another folder.
+    """Return whether a name is valid: small letters, digits, dots, dashes; no path to another folder.
 
     Examples
     --------
@@ -47,25 +47,25 @@ def is_encoder_name(name: str) -> bool:
 
 
 def added_card(name: str) -> Path | None:
-    """The card of an added encoder, or None where there is none of that name."""
-    card = added_home() / name.lower() / CARD
+    """Return the card of an added encoder, or None where there is none of that name."""
+    card = added_folder() / name.lower() / CARD
     return card if is_encoder_name(name.lower()) and card.is_file() else None
 
 
-def shelved(card: Path) -> EncoderCard:
-    """A card from a shelf; its folder names the encoder."""
+def read_named_card(card: Path) -> EncoderCard:
+    """Read the card of an encoder that has the name of its folder."""
     return replace(read_card(card), name=card.parent.name)
 
 
-def cards_in(shelf: Path) -> list[Path]:
-    """Cards of the encoders on a shelf, by name."""
-    return [card for card in sorted(shelf.glob(f"*/{CARD}")) if is_encoder_name(card.parent.name)]
+def cards_in(folder: Path) -> list[Path]:
+    """Return the cards of the encoders in a folder, by name."""
+    return [card for card in sorted(folder.glob(f"*/{CARD}")) if is_encoder_name(card.parent.name)]
 
 
 def _user_data() -> Path:
     try:
         home = Path.home()
-    except RuntimeError:  # a user without a home has added nothing; whoever adds is told where it cannot be written
+    except RuntimeError:  # a user without a home has added nothing; adding fails with a message
         home = Path(os.sep)
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

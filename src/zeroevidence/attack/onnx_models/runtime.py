@@ -15,7 +15,8 @@ from zeroevidence.attack.extractors.extractor import Vectors, Wave
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.files import checked_bytes, external_files
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.optional import optional
 
 EXTRA = "speech"
 _VERSION = "1"  # of the front ends and of how models are fed; raised whenever vectors would change
@@ -23,7 +24,7 @@ _VERSION = "1"  # of the front ends and of how models are fed; raised whenever v
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """An opened ONNX file: the session that runs it, the digest of the file, other files that hold its weights."""
+    """An opened ONNX file: its session, its digest, and other files that hold its weights."""
 
     session: Any
     sha256: str
@@ -41,7 +42,7 @@ def open_model(file: Path, *, sha256: str | None = None, size: int | None = None
     MissingExtra
         Without onnxruntime.
     """
-    runtime = _runtime()
+    runtime = optional("onnxruntime", EXTRA, "an ONNX speaker encoder")
     data = checked_bytes(file, sha256=sha256, size=size)
     external = external_files(data, file)
     options = runtime.SessionOptions()
@@ -66,23 +67,23 @@ class OnnxExtractor:
 
     def __init__(self, card: EncoderCard, *, threads: int = 1) -> None:
         model = open_model(card.file, sha256=card.sha256, size=card.bytes, threads=threads)
-        inputs = {one.name: one for one in model.session.get_inputs()}
-        outputs = [one.name for one in model.session.get_outputs()]
+        inputs = {node.name: node for node in model.session.get_inputs()}
+        outputs = [node.name for node in model.session.get_outputs()]
         if set(inputs) != {card.input} or card.output not in outputs:
-            there = f"inputs {', '.join(inputs)} and outputs {', '.join(outputs)}"
-            raise InputError(f"has {there}; its card says {card.input} and {card.output}", path=card.file)
+            names = f"inputs {', '.join(inputs)} and outputs {', '.join(outputs)}"
+            raise InputError(f"has {names}; its card says {card.input} and {card.output}", path=card.file)
         self.card, self.model = card, model
         self.batched = not isinstance(inputs[card.input].shape[0], int)
         self.name, self.sample_rate, self.dim = card.name, card.sample_rate, card.dim
         self.fingerprint = f"onnx:{_digest(model)}:{card.front_end}:{card.output}:{_VERSION}"
 
     def features(self, wave: Wave) -> NDArray[np.float32]:
-        """What the model sees of a waveform."""
+        """Return the input of the model for a waveform."""
         front_end: Callable[[Wave], NDArray[np.float32]] | None = FRONT_ENDS.get(self.card.front_end)
         return np.asarray(wave, np.float32) if front_end is None else front_end(wave)
 
     def forward(self, features: NDArray[np.float32]) -> Vectors:
-        """The model alone, on features with a leading dimension of utterances."""
+        """Run the model on features with a leading dimension of utterances."""
         try:
             vectors = np.asarray(self.model.session.run([self.card.output], {self.card.input: features})[0])
         except Exception as error:  # the runtime has its own family of errors
@@ -94,28 +95,20 @@ class OnnxExtractor:
         return vectors.astype(np.float32, copy=False)
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per waveform."""
+        """Return one vector per waveform."""
         result = np.empty((len(waves), self.dim), np.float32)
-        seen = [self.features(wave) for wave in waves]
+        inputs = [self.features(wave) for wave in waves]
         groups: dict[int, list[int]] = {}
-        for at, one in enumerate(seen):
-            groups.setdefault(len(one) if self.batched else at, []).append(at)
+        for at, features in enumerate(inputs):
+            groups.setdefault(len(features) if self.batched else at, []).append(at)
         for rows in groups.values():
-            result[rows] = self.forward(np.stack([seen[at] for at in rows]))
+            result[rows] = self.forward(np.stack([inputs[at] for at in rows]))
         return result
 
 
 def _digest(model: OnnxModel) -> str:
-    """Of all weights; of the model file alone where it holds them."""
+    """Return the digest of all weights; of the model file alone where it holds them."""
     if not model.external:
         return model.sha256
     parts = [model.sha256, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in model.external)]
     return hashlib.sha256("".join(parts).encode()).hexdigest()
-
-
-def _runtime() -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra(EXTRA, "an ONNX speaker encoder") from None
-    return onnxruntime

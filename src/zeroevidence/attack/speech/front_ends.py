@@ -1,4 +1,4 @@
-r"""Log-mel front ends in NumPy: what a speaker encoder sees of a waveform.
+r"""Log-mel front ends of speaker encoders in NumPy.
 
 Both take 16 kHz mono in [-1, 1], cut frames of 400 samples every 160, give 80 bands per frame and subtract each band's
 mean over the utterance.
@@ -35,7 +35,7 @@ _KALDI_FLOOR = float(np.finfo(np.float32).eps)
 
 
 def speechbrain_fbank(wave: Wave) -> Features:
-    """Frames x 80 decibels as SpeechBrain computes them for its speaker encoders; the utterance's mean is taken off."""
+    """Return frames x 80 decibels as SpeechBrain computes them for speaker encoders, without the utterance's mean."""
     padded = np.pad(np.asarray(wave, np.float32), _WIDTH // 2)
     turned = np.fft.rfft(_frames(padded) * _hamming(), axis=1)
     power = _filtered(turned.real**2 + turned.imag**2, _sparse_speechbrain_filters())
@@ -45,7 +45,7 @@ def speechbrain_fbank(wave: Wave) -> Features:
 
 
 def kaldi_fbank(wave: Wave) -> Features:
-    """Frames x 80 logarithms as Kaldi's ``compute-fbank-feats`` without dither; the utterance's mean is taken off."""
+    """Return frames x 80 logarithms as Kaldi's ``compute-fbank-feats`` without dither and the utterance's mean."""
     frames = _frames(np.asarray(wave, np.float64))
     frames = frames - frames.mean(axis=1, keepdims=True)
     emphasised = np.empty_like(frames)
@@ -63,14 +63,14 @@ FRONT_ENDS: dict[str, Callable[[Wave], Features]] = {
 
 
 def _frames(wave: FloatArray) -> FloatArray:
-    """Whole frames of a signal, without a copy."""
+    """Return whole frames of a signal, without a copy."""
     if len(wave) < _WIDTH:
         raise InputError(f"{len(wave)} samples; expected at least {_WIDTH} (25 ms) for one frame")
     return np.lib.stride_tricks.sliding_window_view(wave, _WIDTH)[::_STEP]
 
 
 def _filtered(power: FloatArray, filters: Any) -> FloatArray:
-    """Power in each band. Few bins lie in a filter, and a sparse product leaves the cores to the workers."""
+    """Return the power in each band. Few bins lie in a filter, and a sparse product leaves the cores to the workers."""
     return np.asarray((filters @ power.T).T)
 
 
@@ -101,7 +101,7 @@ def _sparse_kaldi_filters() -> Any:
 def _speechbrain_filters() -> FloatArray:
     """201 bins x 80: triangles around centres in hertz, both slopes from the gap below the centre.
 
-    SpeechBrain has them in single precision, where a centre's rounding moves small weights by 1e-5; so have we.
+    SpeechBrain has them in single precision, where a centre's rounding moves small weights by 1e-5, and so has this.
     """
     single = np.float32
     top = single(2595.0 * np.log10(1.0 + 8000.0 / 700.0))
@@ -119,10 +119,10 @@ def _speechbrain_filters() -> FloatArray:
 
 def _kaldi_filters() -> FloatArray:
     """257 bins x 80: triangles on the mel scale, in single precision as Kaldi has them, without the last bin."""
-    one, scale, break_hz = np.float32(1.0), np.float32(1127.0), np.float32(700.0)
+    unit, scale, break_hz = np.float32(1.0), np.float32(1127.0), np.float32(700.0)
 
     def mel(hertz: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.asarray(scale * np.log(one + hertz / break_hz), np.float32)
+        return np.asarray(scale * np.log(unit + hertz / break_hz), np.float32)
 
     low, high = mel(np.array([20.0, 8000.0], np.float32))
     edges = low + np.arange(BANDS + 2, dtype=np.float32) * ((high - low) / np.float32(BANDS + 1))

@@ -128,7 +128,7 @@ class FineTuner:
 
     def _features(self, card: EncoderCard) -> tuple[FrameSet, FrameSet]:
         """Return the features of training people and of development people."""
-        utterances = [one for one in self.utterances if one.role == "train" or one.split == "dev"]
+        utterances = [each for each in self.utterances if each.role == "train" or each.split == "dev"]
         frames, conversions = read_features(
             utterances,
             card,

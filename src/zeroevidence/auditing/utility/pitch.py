@@ -1,4 +1,4 @@
-"""Utility from the speech itself: how far its melody is kept."""
+"""Utility: correlation of the pitch of original and anonymised speech."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroevidence.evaluation.scores.utility import Described, utility_row, utter
 from zeroevidence.measure.utility import PitchView
 from zeroevidence.uncertainty.resampling.draws import Progress
 
-_FEWEST = 20  # frames of 10 ms with a voice on both sides, which tell how pitch moves
+_FEWEST = 20  # frames of 10 ms with a voice on both sides, from which a correlation is computed
 
 
 def evaluate_pitch(
@@ -27,16 +27,20 @@ def evaluate_pitch(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """How far the pitch of anonymised speech moves as that of the original, with an interval by speaker.
+    """Return the correlation of pitch before and after anonymisation, with an interval by speaker.
 
     Parameters
     ----------
-    original, anonymised
+    original
+        The original utterances.
+    anonymised
         The same utterances; those with less than 0.2 s of voice in common are left out.
-    labels, options
+    labels
+        As in `evaluate_transcripts`.
+    options
         As in `evaluate_transcripts`.
     progress
-        Called with the utterances done and wanted.
+        Called with the number of utterances done and of all.
 
     Raises
     ------
@@ -44,25 +48,25 @@ def evaluate_pitch(
         When no utterance has enough voice.
     """
     pairs = utterance_pairs(original, anonymised)
-    found = np.full(len(pairs), np.nan)
+    correlations = np.full(len(pairs), np.nan)
     for place, both in enumerate(pairs):
-        tracks = [SpeechSignal(load_speech(one, RATE).wave).pitch for one in both]
-        found[place] = pitch_correlation(*tracks)
+        tracks = [SpeechSignal(load_speech(utterance, RATE).wave).pitch for utterance in both]
+        correlations[place] = pitch_correlation(*tracks)
         if progress is not None:
             progress(place + 1, len(pairs))
-    known = np.flatnonzero(~np.isnan(found))
-    if not len(known):
+    rows = np.flatnonzero(~np.isnan(correlations))
+    if not len(rows):
         raise InputError("no utterance has enough voice in both corpora; expected speech whose pitch can be followed")
     speakers = {before.id: before.speaker for before, _ in pairs}
-    names = [pairs[place][0].id for place in known]
-    columns = np.stack((found[known], np.ones(len(known))), axis=1)
+    names = [pairs[place][0].id for place in rows]
+    columns = np.stack((correlations[rows], np.ones(len(rows))), axis=1)
     how = Described(labels or {}, "anonymised", options or Options())
-    counts = {"utterances": len(known)}
+    counts = {"utterances": len(rows)}
     return utility_row(columns, columns[:, 1], lambda sums: PitchView(*sums), who_speaks(names, speakers), counts, how)
 
 
 def pitch_correlation(original: FloatArray, anonymised: FloatArray) -> float:
-    """Correlation of two tracks where both have a voice; the second is stretched to the length of the first.
+    """Return the correlation of two tracks where both have a voice; the second is stretched to the length of the first.
 
     NaN where there is too little voice, or a pitch that does not move at all.
 

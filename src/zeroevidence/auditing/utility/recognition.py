@@ -1,6 +1,6 @@
-"""Recognisers of the user's: a program that writes what it hears.
+"""Speech recognition by a program of the user.
 
-A command with ``{wav}`` is run once for each utterance and prints its words. One with ``{list}`` is run once, on a file
+A command with ``{wav}`` is run once for each utterance and prints its text. One with ``{list}`` is run once, on a file
 with lines of `utterance path`, and prints lines of `utterance word word ...`, as Kaldi's ``text`` has them.
 """
 
@@ -22,17 +22,17 @@ _ONE, _ALL = "{wav}", "{list}"
 _TIMEOUT = 600.0  # seconds for an utterance
 
 
-def recognised(utterances: Sequence[Utterance], command: str, progress: Progress | None = None) -> dict[str, str]:
-    """What a program hears in each utterance, which it gets as 16-bit wav files at 16 kHz.
+def recognise_speech(utterances: Sequence[Utterance], command: str, progress: Progress | None = None) -> dict[str, str]:
+    """Return the text that a program recognises in each utterance, which it gets as 16-bit wav files at 16 kHz.
 
     Parameters
     ----------
     utterances
-        What it is to hear.
+        The utterances.
     command
         Program and arguments, quoted as in a shell; no shell is used.
     progress
-        Called with the utterances done and wanted.
+        Called with the number of utterances done and of all.
 
     Raises
     ------
@@ -42,64 +42,61 @@ def recognised(utterances: Sequence[Utterance], command: str, progress: Progress
         When the program cannot be run, fails, or leaves out an utterance.
     """
     arguments = split_command(command)
-    kinds = [kind for kind in (_ONE, _ALL) if any(kind in one for one in arguments[1:])]
+    kinds = [kind for kind in (_ONE, _ALL) if any(kind in argument for argument in arguments[1:])]
     if len(kinds) != 1:
         raise UsageError(f"the recogniser {command!r} has to name {_ONE} or {_ALL} among its arguments")
     with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
         if kinds == [_ALL]:
-            return _all(utterances, arguments, Path(folder), progress)
-        found = {}
-        for done, one in enumerate(utterances, 1):
-            file = _written(one, Path(folder, "utterance.wav"))
-            found[one.id] = " ".join(_run(arguments, (_ONE, file), one.id, _TIMEOUT).split())
+            return _recognise_list(utterances, arguments, Path(folder), progress)
+        texts = {}
+        file = Path(folder, "utterance.wav")
+        for done, utterance in enumerate(utterances, 1):
+            write_audio(file, load_audio(utterance))
+            texts[utterance.id] = " ".join(_run(arguments, (_ONE, file), utterance.id, _TIMEOUT).split())
             if progress is not None:
                 progress(done, len(utterances))
-        return found
+        return texts
 
 
-def _all(
+def _recognise_list(
     utterances: Sequence[Utterance], arguments: list[str], folder: Path, progress: Progress | None
 ) -> dict[str, str]:
     lines = []
-    for done, one in enumerate(utterances, 1):
-        lines.append(f"{one.id} {_written(one, folder / f'{done}.wav')}\n")
+    for done, utterance in enumerate(utterances, 1):
+        write_audio(folder / f"{done}.wav", load_audio(utterance))
+        lines.append(f"{utterance.id} {folder / f'{done}.wav'}\n")
         if progress is not None:
             progress(done, len(utterances))
-    listed, heard = folder / "wav.scp", folder / "text"
-    listed.write_text("".join(lines), encoding="utf-8")
-    text = _run(arguments, (_ALL, listed), "all utterances", _TIMEOUT * len(utterances))
-    heard.write_text(text, encoding="utf-8")
+    listing, output = folder / "wav.scp", folder / "text"
+    listing.write_text("".join(lines), encoding="utf-8")
+    output.write_text(_run(arguments, (_ALL, listing), "all utterances", _TIMEOUT * len(utterances)), encoding="utf-8")
+    program = Path(arguments[0]).name
     try:
-        found = read_transcripts(heard)
+        texts = read_transcripts(output)
     except InputError as error:
-        raise InputError(f"what {Path(arguments[0]).name} wrote cannot be read: {error.reason}") from None
-    missing = [one.id for one in utterances if one.id not in found]
+        raise InputError(f"what {program} wrote cannot be read: {error.reason}") from None
+    missing = [utterance.id for utterance in utterances if utterance.id not in texts]
     if missing:
-        raise InputError(f"{Path(arguments[0]).name} wrote no line for {missing[0]!r}; expected one for each utterance")
-    return {one.id: found[one.id] for one in utterances}
+        raise InputError(f"{program} wrote no line for {missing[0]!r}; expected one for each utterance")
+    return {utterance.id: texts[utterance.id] for utterance in utterances}
 
 
-def _written(one: Utterance, path: Path) -> Path:
-    write_audio(path, load_audio(one))
-    return path
-
-
-def _run(arguments: list[str], file: tuple[str, Path], what: str, timeout: float) -> str:
-    """What the program prints when it is given a file in the place that its arguments name."""
+def _run(arguments: list[str], file: tuple[str, Path], title: str, timeout: float) -> str:
+    """Return what the program prints when a file takes the place that its arguments name."""
     program, (name, path) = Path(arguments[0]).name, file
-    replaced = [arguments[0], *(one.replace(name, str(path)) for one in arguments[1:])]
-    said, errors = path.parent / "stdout", path.parent / "stderr"
+    replaced = [arguments[0], *(argument.replace(name, str(path)) for argument in arguments[1:])]
+    printed, errors = path.parent / "stdout", path.parent / "stderr"
     try:
-        with said.open("wb") as output, errors.open("wb") as stream:
+        with printed.open("wb") as output, errors.open("wb") as stream:
             status = run_program(replaced, stream, timeout, output)
     except OSError as error:
         raise InputError(f"{program} cannot be run: {error.strerror or error}") from None
     except subprocess.TimeoutExpired:
-        raise InputError(f"{what}: {program} did not end within {timeout:g} s") from None
+        raise InputError(f"{title}: {program} did not end within {timeout:g} s") from None
     if status:
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise InputError(f"{what}: {program} ended with status {status}" + (f": {lines[-1].strip()}" if lines else ""))
+        raise InputError(f"{title}: {program} ended with status {status}" + (f": {lines[-1].strip()}" if lines else ""))
     try:
-        return said.read_text(encoding="utf-8")
+        return printed.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{what}: what {program} wrote is not UTF-8; expected text") from None
+        raise InputError(f"{title}: what {program} wrote is not UTF-8; expected text") from None

@@ -47,7 +47,7 @@ def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrit
             f"{arguments[0]}: nothing is downloaded; expected its file, too: models add {arguments[0]} FILE"
         )
     published = arguments[0] if len(arguments) == 2 else None
-    encoder = add_encoder(arguments[-1], card=card, known=published, name=name, overwrite=overwrite)
+    encoder = add_encoder(arguments[-1], card=card, published=published, name=name, overwrite=overwrite)
     click.echo(f"added {encoder.name}: {encoder.card.file}, sha256 {encoder.card.sha256}")
 
 
@@ -78,7 +78,7 @@ def _list() -> None:
     installed = inventory()
     for encoder in installed.encoders:
         card, default = encoder.card, ", the default" if encoder.name == DEFAULT_EXTRACTOR else ""
-        click.echo(f"{click.style(encoder.name, bold=True)}  ({encoder.shelf}{default})")
+        click.echo(f"{click.style(encoder.name, bold=True)}  ({encoder.source}{default})")
         click.echo(f"    {card.architecture or 'architecture not stated'}; {card.licence or 'licence not stated'}")
         click.echo(f"    {card.dim} dimensions, {card.sample_rate} Hz, {card.front_end}; {card.file}")
     click.echo("\nNames of extractors, and what each needs:\n")

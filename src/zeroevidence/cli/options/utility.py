@@ -87,14 +87,14 @@ class RecognitionInputs:
 
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""
-        from zeroevidence.auditing.utility.recognition import recognised
+        from zeroevidence.auditing.utility.recognition import recognise_speech
 
         if corpus is None:
             raise UsageError(
                 "--recogniser is run on a folder of speech; expected --corpus and, for anonymised speech, --anonymised"
             )
         utterances = [utterance for utterance in corpus if utterance.id in transcripts]
-        return recognised(utterances, str(self.recogniser), terminal_progress("recognising", "utterances"))
+        return recognise_speech(utterances, str(self.recogniser), terminal_progress("recognising", "utterances"))
 
 
 def evaluate_sound(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from zeroevidence.evaluation import Evaluation, Finding
@@ -185,4 +185,4 @@ def _chosen(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
 
 def plain_panels(readoff: dict[str, list[Panel]]) -> dict[str, Any]:
     """The curves as plain values."""
-    return {name: [panel.to_dict() for panel in panels] for name, panels in readoff.items()}
+    return {name: [asdict(panel) for panel in panels] for name, panels in readoff.items()}

@@ -95,7 +95,7 @@ def to_html(
     shown = report_measures(rows, measures)
     named = [*shown, *(comparison.measure for comparison in comparisons)]
     script = template_text("report.js")
-    signatures = [result.signature for result in (*rows, *comparisons)]
+    signatures = [*(row.signature for row in rows), *(comparison.signature for comparison in comparisons)]
     context = {
         "title": title or _title(rows),
         "subtitle": _subtitle(rows),

@@ -33,12 +33,10 @@ def _renamed(row: Evaluation, numbers: dict[str, str]) -> Evaluation:
 
 
 def _surface(surface: Surface, numbers: dict[str, str]) -> Surface:
-    def axis(values: tuple[float, ...] | tuple[str, ...]) -> tuple[float, ...] | tuple[str, ...]:
-        if values and isinstance(values[0], str):
-            return tuple(numbers[str(name)] for name in values)
-        return values
-
-    return Surface(axis(surface.x), axis(surface.y), surface.z)
+    x, y = (
+        tuple(numbers[value] if isinstance(value, str) else value for value in axis) for axis in (surface.x, surface.y)
+    )
+    return Surface(x, y, surface.z)
 
 
 def _map(points: Points, numbers: dict[str, str]) -> Points:

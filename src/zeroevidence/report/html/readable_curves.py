@@ -46,15 +46,6 @@ class Panel:
     y: str
     lines: tuple[ReadableCurve, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "box": self.box,
-            "x": self.x,
-            "y": self.y,
-            "lines": [{name: getattr(line, name) for name in ReadableCurve.__slots__} for line in self.lines],
-        }
-
 
 def readable_panels(figure: Figure, kind: str) -> list[Panel]:
     """Panels with curves of a figure that was drawn; axes that share a place are one panel."""

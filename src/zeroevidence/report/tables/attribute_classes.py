@@ -124,15 +124,18 @@ def _attackers(rows: Sequence[Evaluation], strongest: Sequence[Evaluation]) -> G
     names = _differing(strongest)
     columns = {_key(row): ", ".join(filter(None, _labels(row, names))) for row in strongest}
     body = tuple(
-        (attacker, judged, *(_marked(by_attacker.get((attacker, key)), attacker == first[key]) for key in columns))
+        (attacker, judged, *(marked(by_attacker.get((attacker, key)), "d_ece", first[key]) for key in columns))
         for attacker, judged in sorted(judges.items(), key=lambda item: (item[1] == "person", item[0]))
     )
     title = "D_ECE of every attacker on the tested people"
     return Grid(title, ("attacker", "judges one", *columns.values()), body if len(body) > 1 else (), 2)
 
 
-def _marked(row: Evaluation | None, first: bool) -> str:
-    return "" if row is None else f"{float(row.metrics['d_ece']):.3f}{' *' if first else ''}"
+def marked(row: Evaluation | None, name: str, chosen: str) -> str:
+    """A measure of an attacker, with a star where it is the chosen one."""
+    if row is None:
+        return ""
+    return f"{float(row.metrics[name]):.3f}{' *' if row.labels['attacker'] == chosen else ''}"
 
 
 def _over_people(strongest: Sequence[Evaluation]) -> Grid:

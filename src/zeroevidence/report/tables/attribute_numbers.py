@@ -10,7 +10,7 @@ from zeroevidence.report import check_format, render
 from zeroevidence.report.layout.flags import row_numbers
 from zeroevidence.report.layout.formatting import cells, heading, null_cell, number, p_value
 from zeroevidence.report.layout.grid import Grid
-from zeroevidence.report.tables.attribute_classes import render_attribute, verification_grid
+from zeroevidence.report.tables.attribute_classes import marked, render_attribute, verification_grid
 
 _MEASURES = ("attribute_bits", "attribute_correlation", "attribute_rank_correlation", "attribute_error")
 _NOTES = (
@@ -75,12 +75,9 @@ def _null(chosen: Sequence[Evaluation]) -> Grid:
 
 def _attackers(tested: Sequence[Evaluation], first: dict[str, Evaluation]) -> Grid:
     by_attacker = {(row.labels["attacker"], row.labels.get("system", "")): row for row in tested}
-    body = []
-    for attacker in sorted({row.labels["attacker"] for row in tested}):
-        texts = []
-        for system, chosen in first.items():
-            row = by_attacker.get((attacker, system))
-            mark = " *" if chosen.labels["attacker"] == attacker else ""
-            texts.append("" if row is None else f"{float(row.metrics['attribute_bits']):.3f}{mark}")
-        body.append((attacker, *texts))
-    return Grid("Bits of every attacker on the tested people", ("attacker", *first), tuple(body), 1)
+    chosen = {system: row.labels["attacker"] for system, row in first.items()}
+    body = tuple(
+        (attacker, *(marked(by_attacker.get((attacker, key)), "attribute_bits", chosen[key]) for key in chosen))
+        for attacker in sorted({row.labels["attacker"] for row in tested})
+    )
+    return Grid("Bits of every attacker on the tested people", ("attacker", *first), body, 1)

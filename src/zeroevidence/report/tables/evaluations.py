@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation
@@ -22,9 +22,15 @@ _PAGE = 20  # rows of two lines that a page has room for
 
 def to_markdown(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> str:
     """Return a table of measures, with flags and signatures below."""
-    signatures = [row.signature for row in rows]
+    return "\n".join(_each_section(_markdown, rows, measures))
+
+
+def _each_section(
+    write: Callable[[Section, Sequence[str]], str], rows: Sequence[Evaluation], measures: Sequence[str] | None
+) -> list[str]:
+    """The text of each section, signatures in the last."""
     *first, last = sections(rows, measures)
-    return "\n".join([*(_markdown(section, []) for section in first), _markdown(last, signatures)])
+    return [*(write(section, []) for section in first), write(last, [row.signature for row in rows])]
 
 
 def _markdown(section: Section, signatures: Sequence[str]) -> str:
@@ -40,9 +46,7 @@ def to_latex(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) 
 
     How many scores a row rests on is a column where there is room for it, and a comment elsewhere.
     """
-    signatures = [row.signature for row in rows]
-    *first, last = sections(rows, measures)
-    return "".join([*(_latex(section, []) for section in first), _latex(last, signatures)])
+    return "".join(_each_section(_latex, rows, measures))
 
 
 def _latex(section: Section, signatures: Sequence[str]) -> str:

@@ -1,23 +1,28 @@
-"""Encoders that ``zeroevidence models add`` took in, by their names."""
+"""Encoders that were added by ``zeroevidence models add``, by their names."""
 
 from __future__ import annotations
 
-from zeroevidence.attack.extractors.extractor import register_extractor
-from zeroevidence.attack.onnx_models.folders import added_card, shelved
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily
+from zeroevidence.attack.onnx_models.folders import added_card, read_named_card
 from zeroevidence.attack.onnx_models.runtime import EXTRA, OnnxExtractor
 from zeroevidence.errors import InputError
 
 
-@register_extractor(
-    "added",
-    "Encoders that `zeroevidence models add` took in",
-    forms=("the name of an added encoder",),
-    extra=EXTRA,
-    takes=lambda name: added_card(name) is not None,
-)
 def load_added(name: str, /, *, threads: int) -> OnnxExtractor:
-    """The encoder of that name."""
+    """Load an added encoder."""
     card = added_card(name)
     if card is None:
         raise InputError("no such encoder was added", path=name)
-    return OnnxExtractor(shelved(card), threads=threads)
+    return OnnxExtractor(read_named_card(card), threads=threads)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "added",
+        "Encoders that `zeroevidence models add` took in",
+        forms=("the name of an added encoder",),
+        extra=EXTRA,
+        takes=lambda name: added_card(name) is not None,
+        load=load_added,
+    )
+)

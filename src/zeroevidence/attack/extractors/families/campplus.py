@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from zeroevidence.attack.extractors.extractor import register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily
 from zeroevidence.attack.onnx_models.cards import CARD
-from zeroevidence.attack.onnx_models.folders import BUNDLED, shelved
+from zeroevidence.attack.onnx_models.folders import BUNDLED, read_named_card
 from zeroevidence.attack.onnx_models.runtime import EXTRA, OnnxExtractor
 
 NAME = "campplus"
 HOME: Path = BUNDLED / NAME
 
 
-@register_extractor(
-    NAME,
-    "CAM++ for Chinese and English, which comes with the package",
-    forms=(NAME,),
-    extra=EXTRA,
-    takes=lambda name: name.lower() == NAME,
-)
 def load_campplus(_name: str, /, *, threads: int) -> OnnxExtractor:
-    """The only encoder of this family."""
-    return OnnxExtractor(shelved(HOME / CARD), threads=threads)
+    """Load the only encoder of this family."""
+    return OnnxExtractor(read_named_card(HOME / CARD), threads=threads)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        NAME,
+        "CAM++ for Chinese and English, which comes with the package",
+        forms=(NAME,),
+        extra=EXTRA,
+        takes=lambda name: name.lower() == NAME,
+        load=load_campplus,
+    )
+)

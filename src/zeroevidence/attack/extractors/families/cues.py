@@ -1,4 +1,4 @@
-"""Cues beside the voice as extractors, so that an audit can attack with them as with a speaker encoder."""
+"""Cues beside the voice as extractors, for audits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from zeroevidence.attack.cues.cue import CUES, cue_vector, find_cues
 from zeroevidence.attack.cues.speech_signal import RATE
-from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
 
 _VERSION = 1  # of all cues: enters cache keys, so raise it with any change of a vector
 _ALL, _SOME = "cues", "cue:"
 
 
 class CueExtractor:
-    """Features of cues in the order of the table, each over its usual spread.
+    """Features of cues in alphabetical order, as deviations from usual values in spreads.
 
     Parameters
     ----------
@@ -42,20 +42,22 @@ class CueExtractor:
         self.fingerprint = f"cues/{_VERSION}({'+'.join(cue.name for cue in self.cues)})"
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per waveform; finite for any, since what an utterance does not tell has its usual value."""
-        result = np.empty((len(waves), self.dim), np.float32)
-        for row, wave in enumerate(waves):
-            result[row] = cue_vector(wave, self.cues)
-        return result
+        """Return one vector per waveform; always finite, since a value that cannot be measured has its usual value."""
+        return np.array([cue_vector(wave, self.cues) for wave in waves], np.float32).reshape(len(waves), self.dim)
 
 
-@register_extractor(
-    "cues",
-    "Cues beside the voice: rate, pitch, level, band and length",
-    forms=(_ALL, f"{_SOME}NAME"),
-    extra="speech",
-    takes=lambda name: name == _ALL or name.startswith(_SOME),
-)
 def load_cues(name: str, /, *, threads: int) -> CueExtractor:  # noqa: ARG001 (one core is enough)
-    """All cues, or those named."""
+    """Load all cues, or those named."""
     return CueExtractor(name)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "cues",
+        "Cues beside the voice: rate, pitch, level, band and length",
+        forms=(_ALL, f"{_SOME}NAME"),
+        extra="speech",
+        takes=lambda name: name == _ALL or name.startswith(_SOME),
+        load=load_cues,
+    )
+)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "resemblyzer"
@@ -34,7 +34,7 @@ class Resemblyzer:
         self.fingerprint = f"resemblyzer:{version}"
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per waveform.
+        """Return one vector per waveform.
 
         Raises
         ------
@@ -46,11 +46,11 @@ class Resemblyzer:
         before = torch.get_num_threads()
         torch.set_num_threads(self._threads)
         try:
-            return np.stack([self._one(np.asarray(wave, np.float32)) for wave in waves])
+            return np.stack([self._embed_one(np.asarray(wave, np.float32)) for wave in waves])
         finally:
             torch.set_num_threads(before)
 
-    def _one(self, wave: Wave) -> Vectors:
+    def _embed_one(self, wave: Wave) -> Vectors:
         voiced = self._preprocess(wave)
         if not len(voiced):
             raise InputError("Resemblyzer's voice detector finds no voice in it")
@@ -73,14 +73,19 @@ def _package() -> tuple[Any, str]:
         raise MissingExtra(_EXTRA, "the Resemblyzer speaker encoder") from None
 
 
-@register_extractor(
-    "resemblyzer",
-    "Resemblyzer's encoder, whose weights come with its wheel",
-    forms=(Resemblyzer.name,),
-    extra=_EXTRA,
-    takes=lambda name: name.lower() == Resemblyzer.name,
-    needs="torch, a C compiler, a setuptools older than 81",
-)
 def load_resemblyzer(_name: str, /, *, threads: int) -> Resemblyzer:
-    """The only encoder of this family."""
+    """Load the only encoder of this family."""
     return Resemblyzer(threads=threads)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "resemblyzer",
+        "Resemblyzer's encoder, whose weights come with its wheel",
+        forms=(Resemblyzer.name,),
+        extra=_EXTRA,
+        takes=lambda name: name.lower() == Resemblyzer.name,
+        needs="torch, a C compiler, a setuptools older than 81",
+        load=load_resemblyzer,
+    )
+)

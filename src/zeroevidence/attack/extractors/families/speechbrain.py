@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import Vectors, Wave, register_extractor
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "speechbrain"
@@ -33,34 +33,39 @@ class SpeechBrain:
             ) from None
         self._torch, self._encoder, self._threads = torch, encoder, threads
         self.name = name
-        vector = self._one(np.zeros(self.sample_rate, np.float32) + np.float32(1e-3))
+        vector = self._embed_one(np.zeros(self.sample_rate, np.float32) + np.float32(1e-3))
         self.dim = len(vector)
-        weights = sum(float(one.double().abs().sum()) for one in encoder.mods.parameters())
+        weights = sum(float(weight.double().abs().sum()) for weight in encoder.mods.parameters())
         self.fingerprint = f"{name}:{weights!r}"
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per waveform."""
+        """Return one vector per waveform."""
         before = self._torch.get_num_threads()
         self._torch.set_num_threads(self._threads)
         try:
-            return np.stack([self._one(np.asarray(wave, np.float32)) for wave in waves])
+            return np.stack([self._embed_one(np.asarray(wave, np.float32)) for wave in waves])
         finally:
             self._torch.set_num_threads(before)
 
-    def _one(self, wave: Wave) -> Vectors:
+    def _embed_one(self, wave: Wave) -> Vectors:
         with self._torch.no_grad():
             vector = self._encoder.encode_batch(self._torch.from_numpy(wave)[None])
         return np.asarray(vector.squeeze().cpu().numpy(), np.float32)
 
 
-@register_extractor(
-    "speechbrain",
-    "Speaker encoders of SpeechBrain by name, fetched from their hub",
-    forms=("speechbrain/MODEL",),
-    extra=_EXTRA,
-    takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
-    needs="torch, and a network when a model is used first",
-)
 def load_speechbrain(name: str, /, *, threads: int) -> SpeechBrain:
-    """The encoder of that name."""
+    """Load the encoder of that name."""
     return SpeechBrain(name.replace(":", "/", 1), threads=threads)
+
+
+EXTRACTORS.add(
+    ExtractorFamily(
+        "speechbrain",
+        "Speaker encoders of SpeechBrain by name, fetched from their hub",
+        forms=("speechbrain/MODEL",),
+        extra=_EXTRA,
+        takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
+        needs="torch, and a network when a model is used first",
+        load=load_speechbrain,
+    )
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zeroevidence.attack.networks.architecture import register_architecture
+from zeroevidence.attack.networks.architecture import ARCHITECTURES, Architecture
 from zeroevidence.attack.networks.onnx_layers import Layer
 
 _FRONT = 12  # convolutions over frequency and time
@@ -19,7 +19,7 @@ def _sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
     if len(flat) != len(layers) - _FRONT or len(first) != 4 or first[1:] != (1, 3, 3) or len(last) != 3:
         return None
     halving, *body = flat
-    if halving.form.strides != (2,) or halving.shape[2] != 5:
+    if halving.spec.strides != (2,) or halving.shape[2] != 5:
         return None
     bare = [layer for layer in body if layer.kind == "conv" and len(layer.tensors) == 1]
     counts, growth = [0], 0
@@ -40,8 +40,10 @@ def _sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
     }
 
 
-@register_architecture("campplus", "CAM++ as 3D-Speaker builds it", recognises=_sizes)
 def _network() -> type[Any]:
     from zeroevidence.attack.networks.campplus import CamPlusPlus
 
     return CamPlusPlus
+
+
+ARCHITECTURES.add(Architecture("campplus", "CAM++ as 3D-Speaker builds it", _sizes, _network))

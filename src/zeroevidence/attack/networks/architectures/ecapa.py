@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zeroevidence.attack.networks.architecture import register_architecture
+from zeroevidence.attack.networks.architecture import ARCHITECTURES, Architecture
 from zeroevidence.attack.networks.onnx_layers import Layer
 
 _LAYERS = {"conv": 38, "norm": 31}
@@ -22,8 +22,10 @@ def _sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
     return {"bands": first[1], "width": first[0], "bottleneck": squeeze[0], "dim": last[0]}
 
 
-@register_architecture("ecapa", "ECAPA-TDNN as SpeechBrain builds it", recognises=_sizes)
 def _network() -> type[Any]:
     from zeroevidence.attack.networks.ecapa import EcapaTdnn
 
     return EcapaTdnn
+
+
+ARCHITECTURES.add(Architecture("ecapa", "ECAPA-TDNN as SpeechBrain builds it", _sizes, _network))

@@ -1,0 +1,122 @@
+"""Result files: what is written is read again, and everything else is refused by name."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import People
+from zeroevidence.evaluation.reading.results import from_json, to_json
+
+
+@pytest.fixture(scope="module")
+def row():
+    mated = np.arange(48) % 12
+    scores = np.random.default_rng(1).normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
+    names = [f"s{i}" for i in range(12)]
+    return ze.evaluate(ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names), null=20)
+
+
+def document(row):
+    return json.loads(to_json([row]))
+
+
+def read(changed):
+    return from_json(json.dumps(changed), path="r.json")
+
+
+def test_round_trip(row):
+    assert from_json(to_json([row, row])) == [row, row]
+
+
+def test_infinite_and_missing_values(row):
+    metrics = {
+        "cllr": ze.MeasureResult(math.inf, "bit"),
+        "lid_neg": ze.MeasureResult(math.nan, "bit"),
+        "tag": ze.MeasureResult("A", "category"),
+    }
+    (again,) = from_json(to_json([ze.Evaluation(metrics)]))
+    assert again["cllr"].value == math.inf
+    assert math.isnan(again["lid_neg"].value)
+    assert again["tag"].value == "A"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_earlier_formats_are_refused(row, version):
+    changed = document(row) | {"schema": f"zeroevidence/evaluation/{version}"}
+    with pytest.raises(InputError, match=r"r\.json: .*evaluate again"):
+        read(changed)
+
+
+def test_unknown_schema(row):
+    with pytest.raises(InputError, match=r"expected a result with schema 'zeroevidence/evaluation/3', got 'x'"):
+        read(document(row) | {"schema": "x"})
+
+
+def change(*path, to):
+    """A change of a document below its first row."""
+
+    def apply(whole):
+        part = whole["rows"][0]
+        for name in path[:-1]:
+            part = part[name]
+        part[path[-1]] = to
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("apply", "message"),
+    [
+        (change("trials", to=[]), "row 1: unknown part 'trials'"),
+        (change("metrics", "eer", "plain", to=0.1), "row 1.metrics.eer: unknown field 'plain'"),
+        (change("setup", "colour", to="red"), "row 1.setup: unknown field 'colour'"),
+        (change("setup", "search", "colour", to="red"), "row 1.setup.search: unknown field 'colour'"),
+        (change("metrics", "eer", "low", to="high"), "row 1.metrics.eer.low: expected"),
+        (change("metrics", "eer", "value", to=1.5), "row 1.metrics.eer: 1.5 lies outside of 0 to 1"),
+        (change("metrics", "eer", "value", to="A"), "row 1.metrics.eer.value: expected a number, got 'A'"),
+        (change("metrics", "tag", "value", to=3), "row 1.metrics.tag.value: expected a category, got '3'"),
+        (change("metrics", "tag", "value", to="Z"), "row 1.metrics.tag.value: expected 0 or A"),
+        (change("metrics", "tag", "low", to=0.1), "row 1.metrics.tag: has 'low', but its value is no single number"),
+        (change("metrics", "eer", "low", to=0.9), "row 1.metrics.eer: its interval from 0.9 to"),
+        (change("metrics", "eer", "level", to=95), "row 1.metrics.eer.level: expected a number from 0 to 1, got 95"),
+        (change("metrics", "d_ece", "p_value", to=None), "row 1.metrics.d_ece: has a null, but no p_value"),
+        (change("metrics", "eer", "spread", "people", to=0), "row 1.metrics.eer.spread: expected an error from 0 on"),
+        (change("counts", "target", to=-1), "row 1.counts.target: expected a number from 0 on, got -1"),
+        (change("counts", to={}), "row 1.setup: has 'search', but trials and identities are not counted"),
+        (change("setup", "dcf_prior", to=None), "row 1.setup: has 'linkability', but no 'dcf_prior'"),
+        (change("curves", "ece", "x", to=[1.0]), "row 1.curves.ece: x, y, baseline are not equally long"),
+        (change("people", "trials", to=[1]), "row 1.people: speaker, trials"),
+        (change("surfaces", to={"s": {"x": [1], "y": ["a"], "z": [[]]}}), "row 1.surfaces.s: does not have a number"),
+        (change("flags", to=[{"code": "a"}]), "row 1.flags"),
+        (change("labels", to={"system": 3}), "row 1.labels.system: expected str, got int"),
+    ],
+)
+def test_damage_is_named(row, apply, message):
+    whole = document(row)
+    apply(whole)
+    with pytest.raises(InputError) as caught:
+        read(whole)
+    assert str(caught.value).startswith(f"r.json: {message}")
+
+
+@pytest.mark.parametrize("name", ["metrics", "counts", "setup", "labels", "about", "flags"])
+def test_parts_that_must_be_there(row, name):
+    whole = document(row)
+    del whole["rows"][0][name]
+    with pytest.raises(InputError, match=f"row 1: has no '{name}'"):
+        read(whole)
+
+
+@pytest.mark.parametrize("rows", [None, {}, 3])
+def test_rows_are_a_list(row, rows):
+    with pytest.raises(InputError, match="has no rows"):
+        read(document(row) | {"rows": rows})
+
+
+def test_a_speaker_may_have_the_name_of_a_number():
+    row = ze.Evaluation({}, people=People(("inf", "nan", "1"), (1, 1, 1), (0.0,) * 3, (0.0,) * 3, (0.0,) * 3))
+    assert from_json(to_json([row]))[0].people.speaker == ("inf", "nan", "1")
