@@ -8,6 +8,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.labelled_embeddings import (
+    LabelledInputs,
     labelled_inputs,
     limit_options,
     paper_option,
@@ -27,7 +28,6 @@ from zeroevidence.protect.fitting import (
 from zeroevidence.protect.tradeoff.strengths import quick_protectors
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
     from zeroevidence.protect.tradeoff.strengths import Limit
 
 
