@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.speech.audio import Wave
 from zeroevidence.errors import InputError
 
-Wave = NDArray[np.float32]
 Features = NDArray[np.float32]
 
 RATE = 16_000
