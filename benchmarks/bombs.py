@@ -263,7 +263,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", default="1G", help="what files may become")
     options = parser.parse_args(words)
     size = int(options.gigabytes * (1 << 30))
-    print("| file | size | would become | more memory than a good file | exit code | says |")
+    print("| file | size | would become | more memory than a good file | exit code | message |")
     print("| --- | ---: | ---: | ---: | ---: | --- |")
     for one in BOMBS:
         good, bomb = both(one, size, options.limit)

@@ -59,15 +59,15 @@ def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArra
     return values[rows], ranks
 
 
-def row_numbers(names: StrArray, wanted: StrArray) -> IntArray:
-    """Return the row of each wanted name among names that occur once, -1 where it is not among them.
+def row_numbers(names: StrArray, some: StrArray) -> IntArray:
+    """Return the row of each of some names among names that occur once, -1 where it is not among them.
 
     Examples
     --------
     >>> row_numbers(np.array(["eve", "ann"]), np.array(["ann", "bob"])).tolist()
     [1, -1]
     """
-    _, place = rank_names(np.concatenate((names, wanted)))
+    _, place = rank_names(np.concatenate((names, some)))
     row = np.full(int(place.max()) + 1 if len(place) else 0, -1)
     row[place[: len(names)]] = np.arange(len(names))
     rows: IntArray = row[place[len(names) :]]

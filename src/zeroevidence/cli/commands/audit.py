@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,16 +17,13 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
-from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
+from zeroevidence.cli.options.utility import RecognitionInputs, evaluate_sound, recognition_options
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.voices import spelling_help
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.utility import RecognitionInputs
-    from zeroevidence.evaluation import Evaluation, Options
 
 cutting_options = option_group(
     "cutting",
@@ -80,7 +77,7 @@ cutting_options = option_group(
     "people without roles, else 0].",
 )
 @recognition_options
-@shared.pitch("and their lengths")
+@shared.pitch("their lengths are compared, too")
 @click.option("--cache", metavar="DIR", help="Where to keep embeddings between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @shared.workers()

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import measure_option, output_to
-from zeroevidence.cli.options.score_files import file_progress, score_inputs
+from zeroevidence.cli.options.output import Output, measure_option, output_to
+from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparing.comparison import USUAL
 
 _RUNS = "--runs"
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.output import Output
-    from zeroevidence.cli.options.score_files import ScoreInputs
-    from zeroevidence.evaluation import Options
 
 
 class _RunsCommand(click.Command):

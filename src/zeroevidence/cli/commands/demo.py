@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import table_options, terminal_progress, write_text
+from zeroevidence.cli.options.output import Output, table_options, terminal_progress, write_text
 from zeroevidence.errors import UsageError
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.output import Output
 
 
 @click.command("demo")

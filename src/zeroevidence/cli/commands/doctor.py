@@ -9,11 +9,10 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.cli.options.problems import exit_if_problems, print_problems
-from zeroevidence.cli.options.score_files import files_to_check
+from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
 from zeroevidence.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.score_files import ScoreInputs
     from zeroevidence.data.formats.corpora.read import CorpusReport
 
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.gates import gate_option
+from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options
-from zeroevidence.cli.options.output import table_options, write_frame
-from zeroevidence.cli.options.score_files import file_progress, score_inputs
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.gates import Gates
-    from zeroevidence.cli.options.output import Output
-    from zeroevidence.cli.options.score_files import ScoreInputs
-    from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.cli.options.output import Output, table_options, write_frame
+from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
+from zeroevidence.evaluation import Evaluation, Options
 
 
 @click.command("evaluate")

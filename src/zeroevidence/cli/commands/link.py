@@ -48,7 +48,7 @@ def _parse_bits(_context: click.Context, _parameter: click.Parameter, value: str
 @derived_option(LinkSettings, "engine", choices=engine_names(), help="Engine that computes the search.")
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the engine dask [default: a local cluster].")
 @shared.device()
-@shared.threads("of the engine numpy, or of each task of dask")
+@shared.threads("used by the engine numpy, and by each task of dask")
 @click.option(
     "--precision",
     type=click.Choice([str(bits) for bits in get_args(Precision)]),

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option, option_group
-from zeroevidence.cli.options.output import output_to, terminal_progress
+from zeroevidence.cli.options.output import Output, output_to, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.planning.one_system import plan
@@ -19,7 +19,6 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import LEVEL
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.output import Output
     from zeroevidence.evaluation import Evaluation
 
 

@@ -5,21 +5,16 @@ from __future__ import annotations
 import shlex
 from contextlib import nullcontext
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import measure_option, output_to
-from zeroevidence.cli.options.score_files import file_progress, score_inputs
+from zeroevidence.cli.options.output import Output, measure_option, output_to
+from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Options
 from zeroevidence.report.document import DOCUMENT_FORMATS
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.output import Output
-    from zeroevidence.cli.options.score_files import ScoreInputs
-    from zeroevidence.evaluation import Options
 
 
 @click.command("report")

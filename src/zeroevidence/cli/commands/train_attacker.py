@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--evaluation", metavar="CORPUS", help="Corpus to be evaluated later; training on its people is refused.")
 @settings_options("settings", TrainingSettings)
 @shared.device()
-@shared.threads("those that read speech [default: one for each core]")
+@shared.threads("used to read speech [default: one for each core]")
 @shared.output("a folder for the encoder and its card", name="folder", required=True, metavar="FOLDER")
 @shared.overwrite()
 def command(corpus: str, folder: str, extractor: str, threads: int | None, **arguments: Any) -> None:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.gates import gate_option
+from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import output_options
-from zeroevidence.cli.options.utility import evaluate_sound, recognition_options
+from zeroevidence.cli.options.output import Output, output_options
+from zeroevidence.cli.options.utility import RecognitionInputs, evaluate_sound, recognition_options
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.gates import Gates
-    from zeroevidence.cli.options.output import Output
-    from zeroevidence.cli.options.utility import RecognitionInputs
-    from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Options
 
 
 @click.command("utility")
 @recognition_options
 @shared.corpus("its lengths are compared with those of --anonymised")
 @shared.anonymised()
-@shared.pitch("in addition to their lengths")
+@shared.pitch("lengths are always compared")
 @shared.speakers()
 @click.option(
     "--speech",

@@ -140,8 +140,8 @@ def _other_people(option: str, purpose: str) -> tuple[Decorator, Decorator]:
 
 def _files(*, required: bool) -> tuple[Decorator, ...]:
     return (
-        click.argument("scores", nargs=-1, required=required, metavar="SCORES..."),
-        shared.key(f"or a Kaldi data folder, {_ONCE}", name="keys", multiple=True),
+        click.argument("scores", nargs=-1, required=required, metavar="SCORES..." if required else "[SCORES]..."),
+        shared.key(f"may be a Kaldi data folder; {_ONCE}", name="keys", multiple=True),
         shared.speakers(),
         *reading_options(Reading, "file_format", format_names()),
         derived_option(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),

@@ -57,7 +57,7 @@ tandem_inputs = option_group(
     click.option("--cm", metavar="FILE", help="Scores of the countermeasure."),
     click.option("--asv", metavar="FILE", help="Scores of the speaker verifier behind it."),
     click.option("--sasv", metavar="FILE", help="Scores of a single spoofing-robust verifier."),
-    shared.key("those of the countermeasure; a key of ASVspoof 5 has the labels of all scores"),
+    shared.key("of the countermeasure, and with ASVspoof 5 of all scores"),
     click.option(
         "--asv-key", metavar="FILE", help="Labels of the verifier's trials, or the protocol of its scores of 2019."
     ),

@@ -148,23 +148,23 @@ def _described(types: str) -> str:
     return " | ".join(_TYPES.get(name, name) for name in types.split(" | "))
 
 
-def _check_unconverted(given: Any, read: Any, where: str) -> None:
+def _check_unconverted(source: Any, read: Any, where: str) -> None:
     """Refuse what was left out or converted: unknown fields, texts for numbers, numbers for truth values."""
-    if isinstance(given, Mapping):
-        for name, part in given.items():
+    if isinstance(source, Mapping):
+        for name, part in source.items():
             if name not in read:
                 raise InputError(f"{where}: has no field {shortened(name)!r}; expected {', '.join(read)}")
             _check_unconverted(part, read[name], f"{where}.{name}")
-    elif isinstance(given, list):
-        for number, (part, other) in enumerate(zip(given, read, strict=True)):
+    elif isinstance(source, list):
+        for number, (part, other) in enumerate(zip(source, read, strict=True)):
             _check_unconverted(part, other, f"{where}[{number}]")
-    elif isinstance(given, str) and not is_writable(given):
-        raise InputError(f"{where}: expected text, got {shown(given)}")
+    elif isinstance(source, str) and not is_writable(source):
+        raise InputError(f"{where}: expected text, got {shown(source)}")
     elif isinstance(read, float):
-        if isinstance(given, bool) or (isinstance(given, str) and given not in _NOT_FINITE):
-            raise InputError(f"{where}: expected a number, got {shown(given)}")
-    elif type(given) is not type(read) or (type(read) is int and abs(read) >= _LARGEST):
-        raise InputError(f"{where}: expected {_described(type(read).__name__)}, got {shown(given)}")
+        if isinstance(source, bool) or (isinstance(source, str) and source not in _NOT_FINITE):
+            raise InputError(f"{where}: expected a number, got {shown(source)}")
+    elif type(source) is not type(read) or (type(read) is int and abs(read) >= _LARGEST):
+        raise InputError(f"{where}: expected {_described(type(read).__name__)}, got {shown(source)}")
 
 
 def _built(kind: Any, value: Any, where: str) -> Any:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
-from zeroevidence.cli.options.labelled_embeddings import labelled_inputs, paper_option, parameter_options, refuse_with
+from zeroevidence.cli.options.labelled_embeddings import (
+    LabelledInputs,
+    labelled_inputs,
+    paper_option,
+    parameter_options,
+    refuse_with,
+)
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import output_options, terminal_progress
+from zeroevidence.cli.options.output import Output, output_options, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.assessment.class_attacks import assess
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.maps import MapMethod
@@ -20,14 +27,15 @@ from zeroevidence.protect.assessment.number_attacks import assess_number
 from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, load_protectors, protectors_that_keep
-from zeroevidence.protect.tradeoff.people_curve import add_people_curves, protector_fits
+from zeroevidence.protect.fitting import (
+    fit_number_protectors,
+    fit_protectors,
+    load_protectors,
+    protector_fits,
+    protectors_that_keep,
+)
+from zeroevidence.protect.tradeoff.people_curve import add_people_curves
 from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_protectors
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
-    from zeroevidence.cli.options.output import Output
-    from zeroevidence.evaluation import Evaluation, Options
 
 
 @click.command("evaluate")

@@ -8,6 +8,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.labelled_embeddings import (
+    LabelledInputs,
     labelled_inputs,
     limit_options,
     paper_option,
@@ -27,7 +28,6 @@ from zeroevidence.protect.fitting import (
 from zeroevidence.protect.tradeoff.strengths import quick_protectors
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.labelled_embeddings import LabelledInputs
     from zeroevidence.protect.tradeoff.strengths import Limit
 
 
@@ -59,7 +59,7 @@ def command(
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON."""
     from zeroevidence.data.files.locking import lock_folder
-    from zeroevidence.protect.assessment.class_attacks import zero_entry_flags
+    from zeroevidence.protect.assessment.systems import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
 
     check_new(output, overwrite=overwrite)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.problems import exit_if_problems, print_problems
-from zeroevidence.cli.options.tandem_files import tandem_inputs
-
-if TYPE_CHECKING:
-    from zeroevidence.cli.options.tandem_files import TandemInputs
+from zeroevidence.cli.options.tandem_files import TandemInputs, tandem_inputs
 
 
 @click.command("check")

@@ -8,16 +8,13 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.cost_model import cost_options
-from zeroevidence.cli.options.gates import gate_option
+from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import table_options
-from zeroevidence.cli.options.tandem_files import tandem_inputs
+from zeroevidence.cli.options.output import Output, table_options
+from zeroevidence.cli.options.tandem_files import TandemInputs, tandem_inputs
+from zeroevidence.evaluation import Options
 
 if TYPE_CHECKING:
-    from zeroevidence.cli.options.gates import Gates
-    from zeroevidence.cli.options.output import Output
-    from zeroevidence.cli.options.tandem_files import TandemInputs
-    from zeroevidence.evaluation import Options
     from zeroevidence.measure.tandem.cost import CostModel
 
 

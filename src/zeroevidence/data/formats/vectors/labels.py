@@ -30,9 +30,9 @@ def read_labelled(
     data = read_embeddings(path, ids=speakers)
     if labels is None:
         return data
-    known = read_labels(labels)
+    by_name = read_labels(labels)
     people = data.ids if data.speakers is None else data.speakers
-    values = [known.get(ids[0], known.get(ids[1])) for ids in zip(data.ids.tolist(), people.tolist(), strict=True)]
+    values = [by_name.get(ids[0], by_name.get(ids[1])) for ids in zip(data.ids.tolist(), people.tolist(), strict=True)]
     if None in values:
         utterance = str(data.ids[values.index(None)])
         raise InputError(f"no label for {utterance!r}; expected its name or its speaker's", path=labels)

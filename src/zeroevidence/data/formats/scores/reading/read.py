@@ -147,10 +147,10 @@ def _attempt(request: _Request) -> tuple[LoadedScores | None, list[Problem]]:
         speakers = None if problems else speakers
     format = _matrix_format(scores, request.format)
     if format is None:
-        loaded, others = _read_trials(scores, key, request, speakers)
+        loaded, more = _read_trials(scores, key, request, speakers)
     else:
-        loaded, others = _read_matrix(format, scores, key, request, speakers)
-    return (None if problems else loaded), others + problems
+        loaded, more = _read_matrix(format, scores, key, request, speakers)
+    return (None if problems else loaded), more + problems
 
 
 def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, InputFile | None, list[Problem]]:

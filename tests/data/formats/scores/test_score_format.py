@@ -17,7 +17,7 @@ from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS
 from zeroevidence.errors import InputError, UsageError
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "formats.md"
 
 JSON_LINES = """
 import json

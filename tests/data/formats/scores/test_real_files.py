@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "scores"
+DATA = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "scores"
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real score files are not beside the project")
 

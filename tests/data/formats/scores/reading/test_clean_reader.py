@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.data.test_formats_fuzz import damage, valid
+from tests.data.formats.scores.reading.test_fuzz import damage, valid
 from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.scores.reading import join
 from zeroevidence.data.formats.scores.reading import read as load

@@ -1,4 +1,4 @@
-"""Score files as other tools leave them, each with a broken twin and what is said about it."""
+"""Score files as other tools write them, each with a damaged version and the message about it."""
 
 import struct
 
