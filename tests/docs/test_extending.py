@@ -87,7 +87,7 @@ ATTACKERS.add(Attacker("swapped", "Enrolment is anonymised, trials are not", SWA
         + "from zeroevidence.protect.attributes import register_protector\n"
         + "from zeroevidence.protect.attributes.shared.labelled import LabelledVectors\n"
         + "from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector\n\n\n"
-        + excerpt("@register_protector(", "        self.side_, self.middle_, self.variance_ = arrays["),
+        + excerpt("@register_protector(", "        return (x - self.middle_) @ self.side_ / self.variance_"),
     ),
     "figure": (
         "plot.kinds",

@@ -115,6 +115,7 @@ def audit_corpora(
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
     encoder = load_extractor(extractor)
+    informed = any(required_speech(model) == {"anonymised"} for model in settings.threat_models())
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
     with cached_transform(protector) as transform:
@@ -127,7 +128,7 @@ def audit_corpora(
             if backends is None:
                 speech += encode_further(encoder, effort, fold.sides)
                 left_out = []
-                if not retrained and _informed(settings.threat_models()):
+                if not retrained and informed:
                     tuned, left_out = tuning.encode(encoder, fold)
                     speech += tuned
                 untried = other_encoders(encoder.name)
@@ -152,11 +153,6 @@ def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegment
         return corpora
     segments = read_segments(cutting.segments)
     return tuple(fold.cut(segments, cutting.pieces) for fold in corpora)
-
-
-def _informed(models: list[ThreatModel]) -> bool:
-    """Return whether some attacker learns from anonymised speech and needs no other."""
-    return any(required_speech(model) == {"anonymised"} for model in models)
 
 
 def _load_retrained(name: str | Path, extraction: _Extraction) -> Extractor:

@@ -1,11 +1,11 @@
-"""The card of a protector, beside the attacker's: what it defends, what it keeps, where it stands and what it needs.
+"""The card of a voice protector: defence, method, utility, opportunity and resources.
 
 It has the form of the right half of table 1 of Šterns et al., "scenario of use".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from textwrap import wrap
 
 from zeroevidence.protect.voices import find_voice_protectors
@@ -20,7 +20,7 @@ _ELSEWHERE = "Not known here: the speech was protected elsewhere."
 
 @dataclass(frozen=True, slots=True)
 class ProtectorCard:
-    """What one protector defends, keeps, can reach and needs, in sentences."""
+    """Defence, method, utility, opportunity and resources of a protector, in sentences."""
 
     name: str
     defence: str
@@ -30,18 +30,11 @@ class ProtectorCard:
     resources: tuple[str, ...]
 
     def to_dict(self) -> dict[str, str | list[str]]:
-        """The card as plain values, for JSON."""
-        return {
-            "name": self.name,
-            "defence": self.defence,
-            "method": self.method,
-            "utility": self.utility,
-            "opportunity": list(self.opportunity),
-            "resources": list(self.resources),
-        }
+        """Return the card as plain values, for JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def to_text(self, width: int | None = None) -> str:
-        """The card as lines, one field each; wrapped between words where a `width` is given."""
+        """Return the card as lines, one field each, wrapped to a `width` unless it is None."""
         lines = []
         for name, value in self.to_dict().items():
             label = "protector" if name == "name" else name
@@ -51,7 +44,7 @@ class ProtectorCard:
 
 
 def protector_card(text: str) -> ProtectorCard:
-    """The card of a protector of voices, by its name on the command line.
+    """Return the card of a voice protector, by its name on the command line.
 
     Examples
     --------
@@ -63,12 +56,12 @@ def protector_card(text: str) -> ProtectorCard:
     """
     kinds = find_voice_protectors(text)
     method = " Then: ".join(kind.description for kind in kinds)
-    kept, needed = (tuple(dict.fromkeys(getattr(kind, name) for kind in kinds)) for name in ("keeps", "needs"))
-    return ProtectorCard(text, _DEFENCE, method, " ".join(kept), _OPPORTUNITY, needed)
+    keeps, needs = (tuple(dict.fromkeys(getattr(kind, name) for kind in kinds)) for name in ("keeps", "needs"))
+    return ProtectorCard(text, _DEFENCE, method, " ".join(keeps), _OPPORTUNITY, needs)
 
 
 def unknown_protector_card(name: str) -> ProtectorCard:
-    """The card of a system that wrote its protected speech elsewhere.
+    """Return the card of a system that wrote its protected speech elsewhere.
 
     Examples
     --------

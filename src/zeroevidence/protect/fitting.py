@@ -1,9 +1,9 @@
-"""Protectors from labelled embeddings, fitted here or read from disk, and embeddings through them."""
+"""Fitting of protectors to labelled embeddings, and protection of embeddings."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
-from zeroevidence.protect.models import ProtectorModel, load_model, make_protector, new_model
+from zeroevidence.protect.models import ProtectorModel, fit_kind, load_model, new_model
 from zeroevidence.protect.tradeoff.strengths import Limit, choose_tradeoff, measure_tradeoffs
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -26,7 +26,7 @@ DEFAULT_NUMBER_PROTECTOR = "conditional"
 
 
 def protectors_that_keep() -> list[str]:
-    """Names of the attribute protectors that can keep a second attribute."""
+    """Return the names of the attribute protectors that can keep a second attribute."""
     return [kind.name for kind in ATTRIBUTE_PROTECTORS.values() if "keep" in kind.fit_options]
 
 
@@ -47,25 +47,25 @@ def fit_protector(
     Parameters
     ----------
     data
-        The embeddings, with the attribute among their columns of words.
+        The embeddings, with the attribute among their columns.
     attribute
         What to conceal.
     kind
-        Name of an attribute protector, as `attributes.names` lists them. Unless given, it is the best within the limit
-        of those that are fitted in a moment; without a limit the flow.
+        Name of an attribute protector. Unless given, it is the best of `quick_protectors` within the limit, or the flow
+        without a limit.
     keep
-        A second attribute that must survive, for a protector that can do that.
+        A second attribute that must survive, for a protector that supports it.
     parameters
         Parameters of the protector.
     preset
         Parameters to start from, by name.
     limit
-        An error rate or a D_ECE that may not be exceeded: the strength is chosen by cross-validation over the people of
-        the embeddings, with attackers on protected vectors (see `tradeoff`).
+        A limit on EER or D_ECE: the strength is chosen by cross-validation over the people of the embeddings, with
+        attackers trained on protected vectors (see `tradeoff`).
     seed
-        Of all random choices of fitting and choosing, where there are any; noise is drawn anew when it is applied.
+        Seed of all random choices of fitting and choosing; noise is drawn anew when it is applied.
     progress
-        Called with the number of epochs done and wanted, by a protector that trains in epochs.
+        Called with the number of epochs done and the largest number, by a protector that trains in epochs.
 
     Examples
     --------
@@ -86,33 +86,22 @@ def fit_protector(
         )
         kind = best.protector
         parameters = {**(parameters or {}), ATTRIBUTE_PROTECTORS.find(kind).cls.dial: best.strength}
-    return _fitted(data, attribute, kind or DEFAULT_PROTECTOR, keep, parameters, preset, seed, progress)
-
-
-def _fitted(
-    data: Embeddings,
-    attribute: str,
-    kind: str,
-    keep: str | None,
-    parameters: Mapping[str, Any] | None,
-    preset: str | None,
-    seed: int,
-    progress: Progress | None,
-) -> ProtectorModel:
-    chosen = ATTRIBUTE_PROTECTORS.find(kind)
-    if keep is not None and "keep" not in chosen.fit_options:
+    kind = kind or DEFAULT_PROTECTOR
+    registered = ATTRIBUTE_PROTECTORS.find(kind)
+    if keep is not None and "keep" not in registered.fit_options:
         raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(protectors_that_keep())} can")
-    seeded = {"random_state": seed} if chosen.seeded else {}
-    made = make_protector(kind, {**seeded, **(parameters or {})}, preset=preset)
-    given = {
-        "speakers": data.speakers,
-        "keep": None if keep is None else attribute_labels(data, keep),
-        "progress": progress,
-    }
-    more = {name: value for name, value in given.items() if value is not None and name in chosen.fit_options}
-    labels = attribute_numbers if chosen.conceals == "number" else attribute_labels
-    made.fit(data.vectors, labels(data, attribute), **more)
-    return new_model(made, attribute, keep=keep, speakers=data.speakers)
+    protector = fit_kind(
+        kind,
+        data.vectors,
+        (attribute_numbers if registered.conceals == "number" else attribute_labels)(data, attribute),
+        parameters=parameters,
+        preset=preset,
+        seed=seed,
+        speakers=data.speakers,
+        keep=None if keep is None else attribute_labels(data, keep),
+        progress=progress,
+    )
+    return new_model(protector, attribute, keep=keep, speakers=data.speakers)
 
 
 def fit_protectors(
@@ -126,13 +115,13 @@ def fit_protectors(
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> dict[str, EmbeddingProtector]:
-    """Fit several kinds of protectors, all of classes unless named, to the same embeddings.
+    """Return several kinds of protectors, all of classes unless named, fitted to the same embeddings.
 
     Parameters are those of `fit_protector`. Protectors that can keep a second attribute do, and those that have the
-    preset start from it; `progress` is given the name of a protector. Noise is drawn by the seed, so that an assessment
-    can be repeated.
+    preset start from it; `progress` is called with the name of a protector. Noise is drawn by the seed, so that an
+    assessment can be repeated.
     """
-    chosen = names or [one.name for one in protectors_of("classes")]
+    chosen = names or [kind.name for kind in protectors_of("classes")]
     if preset is not None and not any(preset in ATTRIBUTE_PROTECTORS.find(kind).presets for kind in chosen):
         raise UsageError(f"none of {', '.join(chosen)} has a preset {preset!r}")
     fixed = {"noise_seed": seed, **(parameters or {})}
@@ -161,45 +150,67 @@ def fit_number_protectors(
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> dict[str, EmbeddingProtector]:
-    """Fit protectors against an attacker of a number; those of classes conceal bands of it.
+    """Return protectors fitted against attackers of a number; those of classes conceal bands of it.
 
     Unless named, all that conceal a number are fitted and, with bands, all others too.
     """
-    usual = (*protectors_of("number"), *(protectors_of("classes") if bands else ()))
-    chosen = [ATTRIBUTE_PROTECTORS.find(name) for name in names] if names else usual
-    found: dict[str, EmbeddingProtector] = {}
+    default = (*protectors_of("number"), *(protectors_of("classes") if bands else ()))
+    chosen = [ATTRIBUTE_PROTECTORS.find(name) for name in names] if names else default
+    protectors: dict[str, EmbeddingProtector] = {}
     for kind in chosen:
-        given = data
+        labelled = data
         if kind.conceals == "classes":
             if bands is None:
-                usable = ", ".join(one.name for one in protectors_of("number"))
+                usable = ", ".join(kind.name for kind in protectors_of("number"))
                 raise UsageError(f"{kind.name} conceals classes; give bands of {attribute} for it, or use {usable}")
-            given = with_bands(data, attribute, bands)
-        found |= fit_protectors([kind.name], given, attribute, parameters=parameters, seed=seed, progress=progress)
-    return found
+            labelled = with_bands(data, attribute, bands)
+        protectors |= fit_protectors(
+            [kind.name], labelled, attribute, parameters=parameters, seed=seed, progress=progress
+        )
+    return protectors
+
+
+def protector_fits(
+    names: Iterable[str],
+    attribute: str,
+    *,
+    keep: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    seed: int = 0,
+) -> dict[str, Callable[[Embeddings], EmbeddingProtector]]:
+    """Return for each kind of protector a function that fits it to embeddings, as `fit_protectors` does."""
+
+    def fitting(kind: str) -> Callable[[Embeddings], EmbeddingProtector]:
+        start = preset if preset in ATTRIBUTE_PROTECTORS.find(kind).presets else None
+        return lambda data: fit_protectors(
+            [kind], data, attribute, keep=keep, parameters=parameters, preset=start, seed=seed
+        )[kind]
+
+    return {kind: fitting(kind) for kind in names}
 
 
 def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str) -> dict[str, EmbeddingProtector]:
-    """Fitted protectors by the names of their folders, refused where an assessment with these roles would be unfair.
+    """Return saved protectors by the names of their folders, and refuse those that do not suit an assessment.
 
-    A model must be for vectors of this dimension, conceal this attribute, and have been trained on nobody among the
-    people that attackers are trained and tested on.
+    A model must be for vectors of this dimension, conceal this attribute, and have been trained on none of the people
+    that attackers are trained and tested on.
     """
-    found: dict[str, EmbeddingProtector] = {}
+    protectors: dict[str, EmbeddingProtector] = {}
     people = sorted({*require_speakers(roles.attack).tolist(), *require_speakers(roles.test).tolist()})
     for folder in folders:
         model = load_model(folder)
         _check_dimension(model, roles.test, folder)
         if model.attribute != attribute:
             raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)
-        seen = model.seen(people)
-        if seen:
-            raise InputError(f"was trained on {len(seen)} of these speakers, among them {seen[0]!r}", path=folder)
+        trained = model.seen(people)
+        if trained:
+            raise InputError(f"was trained on {len(trained)} of these speakers, among them {trained[0]!r}", path=folder)
         name = Path(folder).name
-        if name in found:
+        if name in protectors:
             raise UsageError(f"two models are called {name!r}; expected different folder names")
-        found[name] = model.protector
-    return found
+        protectors[name] = model.protector
+    return protectors
 
 
 def protect_embeddings(
@@ -210,20 +221,20 @@ def protect_embeddings(
     noise_key: bytes | None = None,
     noise_seed: int | None = None,
 ) -> Embeddings:
-    """Embeddings without the evidence about the model's attribute, and without its labels.
+    """Return embeddings without the evidence about the model's attribute, and without its labels.
 
     Parameters
     ----------
     model
-        A fitted protector and what it is for.
+        A fitted protector, and the attribute that it conceals.
     data
         The embeddings; identifiers, speakers and other attributes stay.
     llr
         Evidence to set instead of none, as a natural logarithm; for a protector of two classes that can set it.
     noise_key
-        Noise is the same for all vectors of a person, drawn from this key; it must be kept secret.
+        Makes noise the same for all vectors of a person, drawn from this key; it must be kept secret.
     noise_seed
-        Noise is drawn by this seed, for experiments, and not anew.
+        Seed of the noise, for experiments; drawn anew otherwise.
     """
     _check_dimension(model, data, None)
     vectors = np.asarray(data.vectors, dtype=np.float64)
@@ -238,21 +249,21 @@ def protect_embeddings(
     else:
         raise UsageError("only a flow over two classes sets evidence to a value")
     precision = np.promote_types(data.vectors.dtype, np.float32)
-    # the label itself would tell what was taken out of the vectors
-    others = {name: values for name, values in data.attributes.items() if name != model.attribute}
+    # the label itself would disclose what was removed from the vectors
+    attributes = {name: values for name, values in data.attributes.items() if name != model.attribute}
     with np.errstate(over="ignore"):  # what does not fit is refused as not finite
         protected = protected.astype(precision)
-    return Embeddings(protected, data.ids, data.speakers, others)
+    return Embeddings(protected, data.ids, data.speakers, attributes)
 
 
 def _check_dimension(model: ProtectorModel, data: Embeddings, folder: str | Path | None) -> None:
-    expected, found = model.protector.n_features_in_, data.vectors.shape[1]
-    if found != expected:
-        raise InputError(f"the model is for vectors of {expected} entries; these have {found}", path=folder)
+    expected, dimension = model.protector.n_features_in_, data.vectors.shape[1]
+    if dimension != expected:
+        raise InputError(f"the model is for vectors of {expected} entries; these have {dimension}", path=folder)
 
 
 def read_noise_key(path: str | Path) -> bytes:
-    """The key in a file, without white space around it; an empty one is refused."""
+    """Return the key in a file, without white space around it; an empty one is refused."""
     try:
         secret = Path(path).read_bytes().strip()
     except OSError as error:

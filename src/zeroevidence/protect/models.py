@@ -1,8 +1,8 @@
-"""Attribute protectors by name, and on disk: numbers as safetensors, everything else as JSON; nothing is ever executed.
+"""Attribute protectors by name, and saved models: arrays as safetensors, everything else as JSON.
 
-A model is a folder with `model.json` (what it is, for which attribute, classes and dimension, how it was made) and
-`model.safetensors`. Training speakers are stored as digests: an evaluation can refuse people that the model has seen,
-and the file does not name them. Short names can still be guessed.
+A model is a folder with `model.json` (protector, attribute, classes, dimension, parameters) and `model.safetensors`;
+reading it executes nothing. Training speakers are stored as digests, so that an evaluation can refuse people that the
+model was trained on, and the file does not name them. Short names can still be guessed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class ProtectorModel:
-    """A fitted protector and what it is for.
+    """A fitted protector, the attribute that it conceals, and the speakers that it was trained on.
 
     Examples
     --------
@@ -51,23 +51,25 @@ class ProtectorModel:
     speakers: frozenset[str] = frozenset()  # digests
 
     def seen(self, names: Iterable[str]) -> list[str]:
-        """Which of these people the model was trained on."""
+        """Return those of the speakers that the model was trained on."""
         return [name for name in names if _digest(name) in self.speakers]
 
 
 def make_protector(
     name: str, parameters: Mapping[str, Any] | None = None, /, *, preset: str | None = None, **more: Any
 ) -> EmbeddingProtector:
-    """An unfitted protector by its name.
+    """Return an unfitted protector by its name.
 
     Parameters
     ----------
     name
-        As registered in `attributes.ATTRIBUTE_PROTECTORS`, that of a protector of your own among them.
+        Name of a protector that is registered in `attributes.ATTRIBUTE_PROTECTORS`.
     parameters
         Parameters to set, as a mapping; they may also be given as keywords, which count if both are given.
     preset
         Parameters to start from, by name: ``paper`` is the published configuration of the flow.
+    more
+        Parameters to set, as keywords.
 
     Examples
     --------
@@ -80,20 +82,55 @@ def make_protector(
     """
     kind = ATTRIBUTE_PROTECTORS.find(name)
     chosen = {**(parameters or {}), **more}
-    for one in chosen:
-        if one not in kind.parameters:
-            raise UsageError(f"{name} has no parameter {one!r}; it has {', '.join(kind.parameters)}")
+    for parameter in chosen:
+        if parameter not in kind.parameters:
+            raise UsageError(f"{name} has no parameter {parameter!r}; it has {', '.join(kind.parameters)}")
     if preset is not None and preset not in kind.presets:
-        there = f"it has {', '.join(kind.presets)}" if kind.presets else "it has none"
-        raise UsageError(f"{name} has no preset {preset!r}; {there}")
+        raise UsageError(f"{name} has no preset {preset!r}; it has {', '.join(kind.presets) or 'none'}")
     start = {} if preset is None else kind.presets[preset]
     return kind.cls(**{**start, **chosen})
+
+
+def fit_kind(
+    name: str,
+    vectors: Any,
+    labels: Any,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    seed: int = 0,
+    **fit_options: Any,
+) -> EmbeddingProtector:
+    """Return a protector fitted to vectors and labels.
+
+    Parameters
+    ----------
+    name
+        Name of a registered protector.
+    vectors
+        Vectors, n x d.
+    labels
+        Labels or numbers to conceal.
+    parameters
+        Parameters of the protector.
+    preset
+        Parameters to start from, by name.
+    seed
+        The `random_state` of a protector that has one, unless it is among the parameters.
+    fit_options
+        Options of `fit`; those that are None or that the protector does not have are ignored.
+    """
+    kind = ATTRIBUTE_PROTECTORS.find(name)
+    seeded = {"random_state": seed} if kind.seeded else {}
+    options = {key: value for key, value in fit_options.items() if value is not None and key in kind.fit_options}
+    protector = make_protector(name, {**seeded, **(parameters or {})}, preset=preset)
+    return protector.fit(vectors, labels, **options)
 
 
 def new_model(
     protector: EmbeddingProtector, attribute: str, *, keep: str | None = None, speakers: Any = None
 ) -> ProtectorModel:
-    """A model of a protector that was just fitted.
+    """Return the model of a protector that was just fitted.
 
     Parameters
     ----------
@@ -206,13 +243,18 @@ def load_model(folder: str | Path) -> ProtectorModel:
         arrays = _safetensors().load(numbers)
         _check_numbers(arrays)
     protector = _restored(description, arrays, path)
-    known = frozenset(description.speakers)
-    return ProtectorModel(protector, description.attribute, description.keep, dict(description.trained_on), known)
+    return ProtectorModel(
+        protector,
+        description.attribute,
+        description.keep,
+        dict(description.trained_on),
+        frozenset(description.speakers),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """What `model.json` holds."""
+    """Content of `model.json`."""
 
     schema: str
     version: str
@@ -235,28 +277,28 @@ class _Description:
                 raise UsageError(f"{name}: expected at least two, each once")
             if len({isinstance(label, str) for label in classes}) > 1:
                 raise UsageError(f"{name}: expected texts or numbers, got both")
-        if any(isinstance(one, (list, Mapping)) for one in self.parameters.values()):
-            raise UsageError("parameters: expected numbers and words")
+        if any(isinstance(value, (list, Mapping)) for value in self.parameters.values()):
+            raise UsageError("parameters: expected numbers and strings")
 
 
 def _described(text: str, path: Path) -> _Description:
-    found = read_json(text, path)
-    schema = found.get("schema") if isinstance(found, dict) else None
+    content = read_json(text, path)
+    schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:
         raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
     with reading_file(path, "a model"):
-        return typed(_Description, found, "model")
+        return typed(_Description, content, "model")
 
 
 def _check_numbers(arrays: Mapping[str, Any]) -> None:
-    """Refuse numbers that are none: what they are multiplied with would be lost."""
+    """Refuse arrays that hold anything but finite numbers."""
     for name, array in arrays.items():
         if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
             raise InputError(f"{name} has entries that are not finite numbers")
 
 
 def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) -> EmbeddingProtector:
-    """The protector, once it has shown on a vector that its numbers fit together."""
+    """Return the protector, after a test on a vector that its arrays fit together."""
     try:
         protector = make_protector(description.protector, description.parameters)
         protector.classes_ = np.array(description.classes)
@@ -266,11 +308,11 @@ def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) 
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             protector.restore(dict(arrays))
-            with suppress(InputError):  # an odd vector is no fault
+            with suppress(InputError):  # the vector may be out of range
                 protector.transform(np.ones((2, description.dimension)))
     except MissingExtra:
         raise
-    except Exception as error:  # numbers of another shape fail wherever they meet
+    except Exception as error:  # arrays of another shape fail wherever they meet
         raise InputError(f"a model that cannot be used: {error_reason(error)}", path=path) from None
     return protector
 

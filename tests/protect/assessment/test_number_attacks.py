@@ -55,7 +55,7 @@ def spread(count, tag, *, rate=0.6):
 
 def told(name, attack, test):
     (one,) = train_regressors([REGRESSORS.find(name)], NumberSample.of(attack, "y"), 0)
-    return NumberView.whole(one.told(NumberSample.of(test, "y")))
+    return NumberView.whole(one.guesses(NumberSample.of(test, "y")))
 
 
 def attacked(protector, make, names, sizes=(4000, 1200, 1200), null=100):
@@ -123,7 +123,7 @@ def test_people_count_alike_however_many_vectors_they_have():
     rows = np.r_[np.arange(40), np.repeat(3, 30)]
     more = Embeddings(test.vectors[rows], None, test.speakers[rows], {"y": test.attributes["y"][rows]})
     (one,) = train_regressors([REGRESSORS.find("ridge")], NumberSample.of(attack, "y"), 0)
-    few, many = (NumberView.whole(one.told(NumberSample.of(side, "y"))) for side in (test, more))
+    few, many = (NumberView.whole(one.guesses(NumberSample.of(side, "y"))) for side in (test, more))
     for measure in (attribute_bits, attribute_correlation, attribute_error):
         assert measure(few) == pytest.approx(measure(many))
 

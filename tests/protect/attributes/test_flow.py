@@ -16,6 +16,7 @@ from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.attributes.flows.latent import LatentClasses, simplex
 from zeroevidence.protect.attributes.flows.linear_map import LinearMap
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 
 torch = pytest.importorskip("torch")
 
@@ -150,9 +151,8 @@ def test_without_training_it_is_linear_discriminant_analysis():
     rng = np.random.default_rng(6)
     x, y, truth = classes.gaussian(rng, 3000)
     labels = (y == "b").astype(int)[:, None]
-    linear_map, (evidence,) = LinearMap.fit(
-        x, labels, np.ones(len(x)), kind="lda", components=8, shrinkage=0.0, mu=10.0
-    )
+    vectors = LabelledVectors(x, labels, np.ones(len(x)), np.arange(len(x)))
+    linear_map, (evidence,) = LinearMap.fit(vectors, "lda", components=8, shrinkage=0.0, mu=10.0)
     u = linear_map.forward(x)
     assert np.corrcoef(u[:, 0], truth)[0, 1] > 0.995
     assert evidence.means[1, 0] == pytest.approx(u[labels[:, 0] == 1, 0].mean(), rel=0.05)

@@ -10,8 +10,9 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import LinearNuller, Roles, assess
+from zeroevidence.protect.fitting import protector_fits
 from zeroevidence.protect.tradeoff.extrapolation import people_needed
-from zeroevidence.protect.tradeoff.people_curve import OVER_PEOPLE, add_people_curves, people_curve, protector_fits
+from zeroevidence.protect.tradeoff.people_curve import OVER_PEOPLE, add_people_curves, people_curve
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes
 
@@ -95,7 +96,7 @@ def test_rows_carry_the_curve_to_every_output(roles):
     rows = assess(
         protectors, roles, "sex", classifiers=["logistic", "lda", "fusion"], options=Options(intervals=0, null=0)
     )
-    rows = add_people_curves(rows, fits, roles, "sex", wanted=0.05)
+    rows = add_people_curves(rows, fits, roles, "sex", target=0.05)
     (with_curve,) = [row for row in rows if OVER_PEOPLE in row.curves]
     assert with_curve is next(row for row in rows if row.about.role == "attack")
     codes = {flag.code for flag in with_curve.flags}

@@ -65,7 +65,7 @@ def test_cuts_test_everybody_once_and_share_nobody(data):
     for one in found:
         assert len(np.unique(one.train.speakers)) == 12
         assert all(set(part.attributes["sex"]) == {"f", "m"} for part in (one.train, one.attack, one.test))
-    with pytest.raises(InputError, match="a choice needs at least 4"):
+    with pytest.raises(InputError, match="expected at least 4"):
         list(cross_validation_roles(voices(people=6), "sex"))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped
+from zeroevidence.attack.speech.batches import torch_threads
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.optional import optional
 
@@ -125,14 +126,10 @@ class Adapter(VectorEstimator):
         held = np.isin(index, stopping)
         data = torch.from_numpy(((x - self.mean_) / self.deviation_).astype(np.float32))
         _, classes = np.unique(index[~held], return_inverse=True)
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # so small a network gains nothing from more, and sums keep their order
-        try:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(self.random_state)
-                self._train(torch, data[~held], torch.from_numpy(classes), data[held], index[held])
-        finally:
-            torch.set_num_threads(threads)
+        # so small a network gains nothing from more threads, and sums keep their order
+        with torch_threads(1), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.random_state)
+            self._train(torch, data[~held], torch.from_numpy(classes), data[held], index[held])
         return self
 
     def _check_parameters(self) -> None:

@@ -15,12 +15,12 @@ import torch
 from torch import nn
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.speech.batches import cores
+from zeroevidence.attack.speech.batches import cores, torch_threads
 from zeroevidence.attack.training.angular_margin import AngularMargin
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
-from zeroevidence.attack.training.compute.threads import on_cores, one_torch_thread
+from zeroevidence.attack.training.compute.threads import on_cores
 from zeroevidence.attack.training.data.crops import UtteranceFrames, augment
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.development import DevelopmentScore, development_score
@@ -104,7 +104,7 @@ def check_people(training: FrameSet, development: FrameSet) -> None:
 def reproducible(seed: int, place: torch.device) -> Iterator[None]:
     """Make the same seed give the same weights; torch's own generators are left as they were."""
     devices = [place] if place.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices), one_torch_thread():
+    with torch.random.fork_rng(devices=devices), torch_threads(1):
         torch.manual_seed(seed)
         yield
 

@@ -165,7 +165,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "people-needed": (
         "note",
-        "about {people} people (95 %: {low} to {high}) to fit {protector} on would be needed for a D_ECE of "
+        "about {people} people ({level}: {low} to {high}) to fit {protector} on would be needed for a D_ECE of "
         "{target:g}, if the curve goes on as it does up to {most} people.",
     ),
     "people-enough": (

@@ -1,4 +1,4 @@
-"""Which attacker speaks for a system: chosen on the people that attackers learn from, checked on the tested."""
+"""Choice of the attacker that represents a system: made on the people it learned from, checked on the tested."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from zeroevidence.protect.assessment.maps import FigureData
 
 
 def order_by_strength(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, FigureData]]) -> list[Evaluation]:
-    """Each group by attacker, the strongest of those left first, and what is drawn with the first row.
+    """Return the rows of each group by attacker, the strongest first, and figures with the first row.
 
-    The rows of one attacker stay together, and attackers who judge all vectors of a person together come last. Chance
+    The rows of one attacker stay together, and attackers that judge all vectors of a person together come last. Chance
     is that of all rows, so that the finding names the same attackers.
     """
     result, chance = list(rows), chances(rows)
-    for place, drawn in groups:
-        own = range(place.start, place.stop)
+    for place, figures in groups:
+        members = range(place.start, place.stop)
         ordered = [
             i
             for pooled in (False, True)
-            for i in _by_attacker(rows, [i for i in own if rows[i].about.pooled == pooled], chance)
+            for i in _by_attacker(rows, [i for i in members if rows[i].about.pooled == pooled], chance)
         ]
-        first, *others = (rows[i] for i in ordered)
-        result[place] = [replace(first, maps=drawn.maps, curves={**first.curves, **drawn.curves}), *others]
+        first, *rest = (rows[i] for i in ordered)
+        result[place] = [replace(first, maps=figures.maps, curves={**first.curves, **figures.curves}), *rest]
     return result
 
 
@@ -37,13 +37,13 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
         left.setdefault(rows[i].labels["attacker"], []).append(i)
     ordered: list[int] = []
     while left:
-        tested = [i for own in left.values() for i in own if rows[i].about.role != "training"]
+        tested = [i for members in left.values() for i in members if rows[i].about.role != "training"]
         ordered += left.pop(rows[chosen(rows, tested, chance)].labels["attacker"])
     return ordered
 
 
 def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece") -> list[Evaluation]:
-    """Ordered rows with a warning on those of a chosen attacker where another clearly learns more when tested."""
+    """Return ordered rows, with a warning on the chosen attacker's where another is clearly stronger when tested."""
     chance, result = chances(rows), list(rows)
     for place in groups:
         tested = [i for i in range(place.start, place.stop) if rows[i].about.development is not None]

@@ -1,4 +1,4 @@
-r"""From a regressor's mean and variance to a calibrated density of a number, and to bits.
+r"""Calibrated density of a number from a regressor's mean and variance, and bits.
 
 The numbers of the people that attackers learn from are the marginal: each of them has the same probability. A row x
 tilts it,
@@ -6,12 +6,12 @@ tilts it,
 .. math:: q(y \mid x) \propto m(y)\, e^{f(x, y)}, \qquad
           f = a \frac{\mu(x)}{\sigma^2(x)} y - \frac{b}{2 \sigma^2(x)} y^2 + c\, y + \frac{d}{2} y^2,
 
-where four numbers (a, b, c, d) are fitted to what was said of people held out. For a Gaussian marginal and Gaussian
+where four numbers (a, b, c, d) are fitted to predictions for held-out people. For a Gaussian marginal and Gaussian
 predictions this is the exact density; for any other it is an exponential family, and nothing has to be assumed about
 the marginal, which may have two modes or few values. Without information all four vanish. The logarithm of q / m is
-what a row tells of a number; its mean is a lower bound on mutual information [Barber and Agakov 2003]. The tested
-number counts as one more of the marginal, as in [van den Oord et al. 2018], so that a number outside all known ones is
-not taken for evidence.
+the information of a row about a number; its mean is a lower bound on mutual information [Barber and Agakov 2003]. The
+tested number counts as one more of the marginal, as in [van den Oord et al. 2018], so that a number outside all others
+is not evidence by itself.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ class Marginal:
         values, counts = np.unique(scaled, return_counts=True)
         if len(values) > _MOST_POINTS:
             groups = np.array_split(scaled, _MOST_POINTS)
-            values, counts = np.array([one.mean() for one in groups]), np.array([len(one) for one in groups])
+            values, counts = np.array([group.mean() for group in groups]), np.array([len(group) for group in groups])
         self.points: FloatArray = values
         self.shares: FloatArray = counts / self.people
 
     def scaled(self, numbers: FloatArray) -> FloatArray:
-        """Numbers in the scale of the points."""
+        """Return numbers in the scale of the points."""
         return (numbers - self.mean) / self.scale
 
     def unscaled(self, scaled: FloatArray) -> FloatArray:
-        """Scaled numbers as they were."""
+        """Return scaled numbers in their original scale."""
         return self.mean + self.scale * scaled
 
 
 class Density:
-    """A calibrated density of a number, given the mean and the variance that a regressor says."""
+    """A calibrated density of a number, given the mean and the variance that a regressor predicts."""
 
     def __init__(self, marginal: Marginal) -> None:
         self.marginal = marginal
@@ -73,50 +73,50 @@ class Density:
         first /= size
 
         def terms(powers_of_row: FloatArray) -> FloatArray:
-            """The four terms of each row for its y and y^2 / 2 (n x 2)."""
+            """Return the four terms of each row for its y and y^2 / 2 (n x 2)."""
             return first * powers_of_row[:, [0, 1, 0, 1]]
 
-        own_powers = np.stack([y, 0.5 * y**2], axis=1)
-        own, people = terms(own_powers), self.marginal.people
+        true_powers = np.stack([y, 0.5 * y**2], axis=1)
+        true_terms, people = terms(true_powers), self.marginal.people
         logs = np.log(self.marginal.shares * people / (people + 1.0))
 
         def loss(w: FloatArray) -> tuple[float, FloatArray]:
             tilts = np.stack([first[:, [0, 2]] @ w[[0, 2]], first[:, [1, 3]] @ w[[1, 3]]], axis=1)
-            told = own @ w
-            tilted = np.column_stack([tilts @ powers.T + logs, told - np.log(people + 1.0)])
+            tilt = true_terms @ w
+            tilted = np.column_stack([tilts @ powers.T + logs, tilt - np.log(people + 1.0)])
             total, chances = _shares(tilted)
-            expected = terms(chances[:, :-1] @ powers + chances[:, -1:] * own_powers)
-            value = share @ (total - told) + 0.5 * penalty * (w @ w)
-            return float(value), share @ (expected - own) + penalty * w
+            expected = terms(chances[:, :-1] @ powers + chances[:, -1:] * true_powers)
+            value = share @ (total - tilt) + 0.5 * penalty * (w @ w)
+            return float(value), share @ (expected - true_terms) + penalty * w
 
         bounds = [(0.0, None), (0.0, None), (None, None), (None, None)]
-        found = minimize(loss, np.zeros(4), jac=True, bounds=bounds, method="L-BFGS-B")
-        self.weights = found.x / size
+        optimum = minimize(loss, np.zeros(4), jac=True, bounds=bounds, method="L-BFGS-B")
+        self.weights = optimum.x / size
 
     def tilts(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What each row multiplies y and y^2 / 2 with."""
+        """Return the factors of y and y^2 / 2 for each row."""
         a, b, c, d = self.weights
         return a * mean / variance + c, d - b / variance
 
     def total(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
-        """Logarithm of the sum over the marginal, for each row."""
+        """Return the logarithm of the sum over the marginal, for each row."""
         return _shares(self._tilted(mean, variance))[0]
 
     def guess(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
-        """The mean of the density for each row, unscaled."""
+        """Return the mean of the density for each row, in the original scale."""
         _, shares = _shares(self._tilted(mean, variance))
         return self.marginal.unscaled(shares @ self.marginal.points)
 
     def _tilted(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
-        """Logarithms of the density at the points of the marginal, up to a constant for each row."""
+        """Return logarithms of the density at the points of the marginal, up to a constant for each row."""
         slope, curve = self.tilts(mean, variance)
         points = self.marginal.points
-        found: FloatArray = np.outer(slope, points) + np.outer(curve, 0.5 * points**2) + np.log(self.marginal.shares)
-        return found
+        logs: FloatArray = np.outer(slope, points) + np.outer(curve, 0.5 * points**2) + np.log(self.marginal.shares)
+        return logs
 
 
 def _shares(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The logarithm of the sum of each row's exponentials, and their shares in it."""
+    """Return the logarithm of the sum of each row's exponentials, and their shares in it."""
     most = logs.max(axis=1, keepdims=True)
     shares = np.exp(logs - most)
     sums = shares.sum(axis=1, keepdims=True)

@@ -23,16 +23,22 @@ _ROUNDING = 1e-6
 
 
 def with_interval(
-    one: Measure, value: MeasureResult, people: int, options: Options, without: Callable[[IntArray], float | None]
+    measure: Measure, value: MeasureResult, people: int, options: Options, without: Callable[[IntArray], float | None]
 ) -> MeasureResult:
-    """A measure with the limits that leaving people out gives; as it is where people are too few.
+    """Return a measure with an interval from leaving people out; without one where people are too few.
 
     Parameters
     ----------
-    one, value, people, options
-        The measure, its value, how many people it is of, and at most how many groups of them are left out in turn.
+    measure
+        The measure.
+    value
+        Its value.
+    people
+        Number of people.
+    options
+        At most how many groups of people are left out in turn, and the seed.
     without
-        The measure of the people with these numbers alone.
+        Gives the measure of the people with some numbers alone.
     """
     if not options.intervals or people < LEAST_PEOPLE:
         return value
@@ -40,29 +46,30 @@ def with_interval(
     sizes = np.bincount(groups)
     left_out = np.array([without(np.flatnonzero(groups != group)) for group in range(len(sizes))], dtype=float)
     spread = estimate_spread(float(value), left_out, sizes / people, float(people))
-    return with_limits(value, one.name, spread, options.level, bound=False)
+    return with_limits(value, measure.name, spread, options.level, bound=False)
 
 
 def negative_bits_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-    """A note where an attacker's bits are below zero: the value stays, and says that nothing was learned."""
+    """Return a note where an attacker's bits are negative: nothing was learned."""
     bits = metrics.get(HEADLINE)
     return [flag("bits-negative")] if bits is not None and float(bits) < -_ROUNDING else []
 
 
-def class_measures(rows: ClassSample, told: FloatArray, options: Options) -> dict[str, MeasureResult]:
-    """What an attacker tells of more than two classes together; of two classes D_ECE says it."""
-    if told.shape[1] < 3:
+def class_measures(rows: ClassSample, log_posteriors: FloatArray, options: Options) -> dict[str, MeasureResult]:
+    """Return the bits about more than two classes together; for two classes D_ECE is enough."""
+    classes = log_posteriors.shape[1]
+    if classes < 3:
         return {}
-    one = MEASURES[HEADLINE]
+    measure = MEASURES[HEADLINE]
 
     def of(people: IntArray) -> float | None:
-        own = np.isin(rows.people, people)
-        some = rows.take(own)
-        if len(np.unique(some.y)) < told.shape[1]:
+        members = np.isin(rows.people, people)
+        some = rows.take(members)
+        if len(np.unique(some.y)) < classes:
             return float("nan")  # a class without anybody
-        return one.compute(ClassView(told[own], some.y, some.weights))  # type: ignore[no-any-return]
+        return measure.compute(ClassView(log_posteriors[members], some.y, some.weights))  # type: ignore[no-any-return]
 
     count = int(rows.people.max()) + 1
-    view = ClassView(told, rows.y, rows.weights)
-    value = MeasureResult.of(one.name, one.compute(view), "calibrated probabilities of classes")
-    return {one.name: with_interval(one, value, count, options, of)}
+    view = ClassView(log_posteriors, rows.y, rows.weights)
+    value = MeasureResult.of(measure.name, measure.compute(view), "calibrated probabilities of classes")
+    return {measure.name: with_interval(measure, value, count, options, of)}

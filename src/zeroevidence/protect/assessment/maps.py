@@ -1,4 +1,4 @@
-"""Vectors in two dimensions, for figures."""
+"""Maps of vectors to a plane, and training curves, for figures."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MAPPED_POINTS = 2000
 
 @dataclass(frozen=True, slots=True)
 class FigureData:
-    """What figures show beside numbers: vectors in two dimensions, and how a flow was trained."""
+    """Data of figures: vectors in two dimensions, and training curves of a flow."""
 
     maps: Mapping[str, Points] = field(default_factory=dict)
     curves: Mapping[str, Curve] = field(default_factory=dict)
 
 
-def drawn(
+def figure_data(
     test: Embeddings, attribute: str, method: MapMethod, seed: int, protector: Any, original: Embeddings
 ) -> FigureData:
-    """Test vectors in two dimensions and, of a flow, its first two latent coordinates and its training."""
+    """Return test vectors in two dimensions and, of a flow, its first two latent coordinates and its training."""
     curves = training_curves(protector)
     if method == "none":
         return FigureData(curves=curves)
@@ -49,27 +49,27 @@ def drawn(
 
 
 def training_curves(protector: Any) -> dict[str, Curve]:
-    """Of a flow that was just trained, its mean evidence before training and after each epoch."""
+    """Return the mean evidence before training and after each epoch, of a flow that was just trained."""
     mus = getattr(getattr(protector, "history_", None), "mus", ())
     return {MU_OVER_EPOCHS: Curve(tuple(map(float, range(len(mus)))), mus)} if mus else {}
 
 
 def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int = 0) -> FloatArray:
-    """Vectors in two dimensions: their first principal components, or UMAP (30 neighbours, as in the paper)."""
+    """Return vectors in two dimensions: first principal components, or UMAP (30 neighbours, as in the paper)."""
     if method == "umap":
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 import umap
 
-                made = umap.UMAP(n_neighbors=min(30, len(vectors) - 1), random_state=seed, n_jobs=1)
-                plane: FloatArray = made.fit_transform(vectors).astype(np.float64)
+                reducer = umap.UMAP(n_neighbors=min(30, len(vectors) - 1), random_state=seed, n_jobs=1)
+                plane: FloatArray = reducer.fit_transform(vectors).astype(np.float64)
         except ImportError as error:
             raise MissingExtra("umap", "a map by UMAP") from error
         return plane
     centred = vectors - vectors.mean(axis=0)
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     u = u[:, :2] * s[:2]
-    signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # else the sign is the library's whim
+    signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # the library's signs are arbitrary
     components: FloatArray = u * np.where(signs == 0.0, 1.0, signs)
     return components

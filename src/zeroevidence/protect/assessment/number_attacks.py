@@ -1,4 +1,4 @@
-"""Every regressor against every protector's output, beside unprotected vectors: what is left of a number."""
+"""Attacks on an attribute that is a number: every regressor against every protector's output."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, together
-from zeroevidence.evaluation.rows.about import Role
+from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options
 from zeroevidence.evaluation.rows.flags import Flag, resampling_flags
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
 from zeroevidence.measure.attribute.number import Guesses, NumberView
 from zeroevidence.measure.measures import Measure, measures_of
-from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
-from zeroevidence.protect.assessment.class_attacks import ProgressCounter, protected, zero_entry_flags
 from zeroevidence.protect.assessment.intervals import HEADLINE, negative_bits_flags, with_interval
-from zeroevidence.protect.assessment.maps import FigureData, MapMethod, drawn
+from zeroevidence.protect.assessment.maps import MapMethod, figure_data
 from zeroevidence.protect.assessment.number_learning import NumberSample, train_regressors
 from zeroevidence.protect.assessment.numbers import people_numbers, with_bands
-from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS, RegressorKind
+from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.assessment.roles import Roles
-from zeroevidence.protect.assessment.verification import verification as verified
+from zeroevidence.protect.assessment.systems import (
+    AttackedSystem,
+    AttackGroup,
+    assess_systems,
+    find_attackers,
+    zero_entry_flags,
+)
 from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.uncertainty.null import Null, permutation_p_value
 from zeroevidence.uncertainty.resampling.draws import generator
@@ -50,16 +51,32 @@ def assess_number(
 
     Parameters
     ----------
-    protectors, roles
-        Transformers by name, fitted on other people than those who attack and are tested; who is used for what.
-    attribute, regressors
-        The number that should be concealed; names of registered regressors, all unless given.
-    verification, map_method, options, seed, dataset, progress
-        As in `assess`; a map shows quarters of the tested people.
+    protectors
+        Transformers by name, fitted on other people than those who attack and are tested.
+    roles
+        Who is used for what.
+    attribute
+        The number that should be concealed.
+    regressors
+        Names of registered regressors; all unless given.
+    verification
+        Whether to verify speakers too.
+    map_method
+        How to map test vectors to a plane; the map shows quarters of the tested people.
+    options
+        How to measure.
+    seed
+        Seed of the attackers.
+    dataset
+        A label of all rows.
+    progress
+        Called with the number of attacks done and to be done.
 
-    Each system (``unprotected`` first) gets a row for each regressor, the one first that tells most of the attack
-    people when these are held out; then a row of verification. Bits may be negative: then the attacker's densities are
-    worse than knowing nothing, and nothing was learned.
+    Returns
+    -------
+    For each system (``unprotected`` first) a row for each regressor, that first which has the most bits about the
+    attack people when these are held out; then a row of verification. Negative bits mean that the attacker's densities
+    are worse than the marginal distribution: nothing was learned.
 
     Examples
     --------
@@ -73,77 +90,63 @@ def assess_number(
     >>> rows[0]["attribute_bits"].low > 0.5, rows[0]["attribute_correlation"].value > 0.8
     (True, True)
     """
-    kinds, options = _chosen(protectors, regressors), options or Options(seed=seed)
-    systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    done = ProgressCounter(len(systems) * (len(kinds) + verification), progress)
-    rows: list[Evaluation] = []
-    groups: list[tuple[slice, FigureData]] = []
-    for name, protector in systems.items():
-        sides = {side: protected(getattr(roles, side), protector) for side in ("attack", "test")}
-        words = {"system": name, **({"dataset": dataset} if dataset else {})}
-        start = len(rows)
-        for row in _attacked(kinds, sides, attribute, options, seed, words):
-            rows.append(row)
-            done.advance()
-        maps = drawn(_quarters(sides["test"], attribute), attribute, map_method, seed, None, roles.test)
-        groups.append((slice(start, len(rows)), maps))
-        if verification:
-            rows.append(verified(roles.train, sides, options, words))
-            done.advance()
-    return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups], HEADLINE)
+    kinds, options = find_attackers(REGRESSORS, "regressor", regressors), options or Options(seed=seed)
 
+    def attack(system: AttackedSystem) -> Iterator[AttackGroup]:
+        learned, tested = (NumberSample.of(side, attribute) for side in (system.attack, system.test))
+        rows = []
+        for attacker in train_regressors(kinds, learned, seed):
+            labels = {**system.labels, "split": "test", "attacker": attacker.kind.name}
+            row = number_row(attacker.guesses(tested), options, labels)
+            about = About("attribute", system.role, attribute=attribute, development=attacker.bits)
+            counts = {"vectors": len(tested.x), "speakers": len(tested.numbers)}
+            rows.append(replace(row, about=about, counts=counts).with_flags(*zero_entry_flags(learned.x)))
+            system.done(1)
+        quarters = _quarters(system.test, attribute)
+        yield rows, figure_data(quarters, attribute, map_method, seed, None, roles.test)
 
-def _attacked(
-    kinds: Sequence[RegressorKind],
-    sides: Mapping[str, Embeddings],
-    attribute: str,
-    options: Options,
-    seed: int,
-    words: Mapping[str, str],
-) -> Iterator[Evaluation]:
-    """A row for each regressor on one system's vectors."""
-    attack, test = (NumberSample.of(sides[side], attribute) for side in ("attack", "test"))
-    role: Role = "control" if words["system"] == UNPROTECTED else "attack"
-    counts = {"vectors": len(test.x), "speakers": len(test.numbers)}
-    for one in train_regressors(kinds, attack, seed):
-        row = number_row(one.told(test), options, {**words, "split": "test", "attacker": one.kind.name})
-        about = About("attribute", role, attribute=attribute, development=one.bits)
-        yield replace(row, about=about, counts=counts).with_flags(*zero_entry_flags(attack.x))
-
-
-def _chosen(protectors: Mapping[str, Any], regressors: Sequence[str] | None) -> list[RegressorKind]:
-    """The regressors; their names are checked, as are those of the protectors."""
-    names = tuple(REGRESSORS) if regressors is None else tuple(regressors)
-    if not names:
-        raise UsageError(f"expected at least one regressor of {', '.join(REGRESSORS)}")
-    if UNPROTECTED in protectors:
-        raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
-    return [REGRESSORS.find(name) for name in dict.fromkeys(names)]
+    return assess_systems(
+        protectors,
+        roles,
+        attack,
+        attacks=len(kinds),
+        verify=verification,
+        options=options,
+        dataset=dataset,
+        progress=progress,
+        measure=HEADLINE,
+    )
 
 
 def _quarters(test: Embeddings, attribute: str) -> Embeddings:
-    """The tested vectors with quarters of the people in the place of their numbers, for a map."""
+    """Return the tested vectors with quarters of the people as labels in place of their numbers, for a map."""
     numbers, _ = people_numbers(test, attribute)
     limits = np.unique(np.quantile(numbers, [0.25, 0.5, 0.75], method="higher"))
     return with_bands(test, attribute, Bands(tuple(map(float, limits[limits > numbers.min()]))))
 
 
-def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Evaluation:
-    """Measures of what an attacker says of people, with intervals and nulls by person."""
-    whole = NumberView.whole(told)
-    found = {one: value for one in measures_of("attribute") if (value := one.compute(whole)) is not None}
-    metrics = {one.name: MeasureResult(value, one.unit, one.method_of(whole)) for one, value in found.items()}
-    people = len(told.numbers)
+def number_row(guesses: Guesses, options: Options, labels: Mapping[str, str]) -> Evaluation:
+    """Return the measures of an attacker's guesses, with intervals and nulls by person."""
+    whole = NumberView.whole(guesses)
+    values = {measure: value for measure in measures_of("attribute") if (value := measure.compute(whole)) is not None}
+    metrics = {
+        measure.name: MeasureResult(value, measure.unit, measure.method_of(whole)) for measure, value in values.items()
+    }
+    people = len(guesses.numbers)
     flags: list[Flag] = []
     intervals, null = None, None
     if options.intervals:
-        for one in found:
-            metrics[one.name] = with_interval(one, metrics[one.name], people, options, partial(_of_people, one, told))
+        for measure in values:
+            part = partial(_of_people, measure, guesses)
+            metrics[measure.name] = with_interval(measure, metrics[measure.name], people, options, part)
         intervals = Resampling("speaker", min(people, options.intervals))
         flags += resampling_flags("speaker", people, float(people))
     if options.null:
         orders = _orders(people, options)
-        metrics = {one.name: _with_null(one, metrics[one.name], told, orders, options.level) for one in found}
+        metrics = {
+            measure.name: _with_null(measure, metrics[measure.name], guesses, orders, options.level)
+            for measure in values
+        }
         null = Resampling("speaker", options.null)
     flags += negative_bits_flags(metrics)
     setup = Setup(
@@ -152,29 +155,31 @@ def number_row(told: Guesses, options: Options, labels: Mapping[str, str]) -> Ev
         null=null,
         level=options.level,
         seed=options.seed,
-        data=digest([told.slope, told.curve, told.total, told.numbers]),
+        data=digest([guesses.slope, guesses.curve, guesses.total, guesses.numbers]),
     )
     return Evaluation(metrics, setup=setup, labels=labels, flags=tuple(flags))
 
 
-def _of_people(one: Measure, told: Guesses, people: IntArray) -> float | None:
-    """A measure of some people alone."""
-    found: float | None = one.compute(NumberView(told, people, np.arange(len(told.numbers))))
-    return found
+def _of_people(measure: Measure, guesses: Guesses, people: IntArray) -> float | None:
+    """Return a measure of some people alone."""
+    value: float | None = measure.compute(NumberView(guesses, people, np.arange(len(guesses.numbers))))
+    return value
 
 
 def _orders(people: int, options: Options) -> IntArray:
-    """Permutations of people, the same for all attackers of the same people."""
+    """Return permutations of people, the same for all attackers of the same people."""
     rng = generator(options.seed, 1, 0)
     return np.stack([rng.permutation(people) for _ in range(options.null)])
 
 
-def _with_null(one: Measure, value: MeasureResult, told: Guesses, orders: IntArray, level: float) -> MeasureResult:
-    """A measure beside what it is when numbers are assigned to people at random."""
-    everyone = np.arange(len(told.numbers))
-    permuted = np.array([one.compute(NumberView(told, everyone, order)) for order in orders])
+def _with_null(
+    measure: Measure, value: MeasureResult, guesses: Guesses, orders: IntArray, level: float
+) -> MeasureResult:
+    """Return a measure with its null: its values when numbers are assigned to people at random."""
+    everyone = np.arange(len(guesses.numbers))
+    permuted = np.array([measure.compute(NumberView(guesses, everyone, order)) for order in orders])
     # where less is more evidence, the quantile is the one that values under permutation stay above
-    sign = 1.0 if one.discloses == "up" else -1.0
-    null = Null.from_draws(sign * permuted, level, keep=one.tested and sign > 0.0)
+    sign = 1.0 if measure.discloses == "up" else -1.0
+    null = Null.from_draws(sign * permuted, level, keep=measure.tested and sign > 0.0)
     p_value = permutation_p_value(sign * float(value), sign * permuted)
     return replace(value, p_value=p_value, null=replace(null, mean=sign * null.mean, quantile=sign * null.quantile))

@@ -1,11 +1,10 @@
-"""What regressors learn about a number from the people they have: settings, calibration and strength over people.
+"""Training of regressors: settings, calibration and strength by cross-validation over people.
 
-As with classifiers (`learning`), nothing here that chooses sees the people that attackers are tested on.
+As with classifiers (`class_learning`), nothing here sees the people that attackers are tested on.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
 from zeroevidence.measure.attribute.number import Guesses
+from zeroevidence.protect.assessment.attacker import training_environment
 from zeroevidence.protect.assessment.density import Density, Marginal
 from zeroevidence.protect.assessment.numbers import balanced_parts, people_numbers
 from zeroevidence.protect.assessment.regressors.regressor import Regressor, RegressorKind
@@ -26,7 +26,7 @@ _LEAST_PEOPLE = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberSample:
-    """Rows of vectors, whose each is, and the number of each person."""
+    """Vectors, the speaker of each, and the number of each speaker."""
 
     x: FloatArray
     people: IntArray
@@ -34,30 +34,34 @@ class NumberSample:
 
     @classmethod
     def of(cls, data: Embeddings, attribute: str) -> NumberSample:
-        """Embeddings whose attribute is a number."""
-        numbers, who = people_numbers(data, attribute)
+        """Return the sample of embeddings whose attribute is a number."""
+        numbers, people = people_numbers(data, attribute)
         if len(numbers) < _LEAST_PEOPLE:
             raise InputError(f"{attribute}: {len(numbers)} speaker(s); attacks need at least {_LEAST_PEOPLE}")
-        return cls(np.asarray(data.vectors, dtype=np.float64), who, numbers)
+        return cls(np.asarray(data.vectors, dtype=np.float64), people, numbers)
 
     @property
     def weights(self) -> FloatArray:
-        """What makes people count alike, one on average."""
+        """Weights of mean one that make people equal."""
         counts = np.bincount(self.people)
-        found: FloatArray = len(self.people) / (len(counts) * counts[self.people])
-        return found
+        weights: FloatArray = len(self.people) / (len(counts) * counts[self.people])
+        return weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedRegressor:
-    """A trained regressor, its calibration, and what it told of the people that it learned from, all held out in turn.
+    """A trained regressor, its calibration, and its result on the people it learned from.
 
     Parameters
     ----------
-    kind, regressor, density
-        What it is; trained on all of these people; what makes bits of its predictions.
+    kind
+        Its registered kind.
+    regressor
+        The regressor, trained on all of these people.
+    density
+        Turns its predictions into calibrated densities.
     bits
-        Mean over people held out: attackers are chosen by it.
+        Mean over these people, all held out in turn; attackers are chosen by it.
     """
 
     kind: RegressorKind
@@ -65,24 +69,23 @@ class TrainedRegressor:
     density: Density
     bits: float
 
-    def told(self, test: NumberSample) -> Guesses:
-        """What it says of other people."""
+    def guesses(self, test: NumberSample) -> Guesses:
+        """Return its guesses about other people."""
         with threadpool_limits(1):
             mean, variance = self.regressor.predict(test.x)
         return _guesses(self.density, mean, variance, test)
 
 
 def train_regressors(kinds: Sequence[RegressorKind], rows: NumberSample, seed: int) -> Iterator[TrainedRegressor]:
-    """Train regressors, each with the settings that tell most of people held out."""
+    """Train regressors, each with the settings that have the most bits about held-out people."""
     folds = balanced_parts(rows.numbers, min(_FOLDS, len(rows.numbers)), seed)[rows.people]
     for kind in kinds:
-        # as for classifiers: one thread keeps the order of sums, and who stops early is still an attacker
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield _learned(kind, rows, folds, seed)
+        with training_environment():
+            attacker = _train(kind, rows, folds, seed)
+        yield attacker
 
 
-def _learned(kind: RegressorKind, rows: NumberSample, folds: IntArray, seed: int) -> TrainedRegressor:
+def _train(kind: RegressorKind, rows: NumberSample, folds: IntArray, seed: int) -> TrainedRegressor:
     marginal = Marginal(rows.numbers)
     y = marginal.scaled(rows.numbers)[rows.people]
     best: tuple[float, int, Density] | None = None
@@ -90,9 +93,9 @@ def _learned(kind: RegressorKind, rows: NumberSample, folds: IntArray, seed: int
         mean, variance = np.empty(len(y)), np.empty(len(y))
         for fold in np.unique(folds):
             held = folds == fold
-            one = kind.candidates(seed)[number]
-            one.fit(rows.x[~held], y[~held], rows.weights[~held], rows.people[~held])
-            mean[held], variance[held] = one.predict(rows.x[held])
+            candidate = kind.candidates(seed)[number]
+            candidate.fit(rows.x[~held], y[~held], rows.weights[~held], rows.people[~held])
+            mean[held], variance[held] = candidate.predict(rows.x[held])
         density = Density(marginal)
         density.fit(mean, variance, y, rows.weights)
         bits = float(_guesses(density, mean, variance, rows).bits(np.arange(len(rows.numbers))).mean())
@@ -106,7 +109,7 @@ def _learned(kind: RegressorKind, rows: NumberSample, folds: IntArray, seed: int
 
 
 def _guesses(density: Density, mean: FloatArray, variance: FloatArray, rows: NumberSample) -> Guesses:
-    """What calibrated predictions say of people."""
+    """Return the guesses of calibrated predictions."""
     return Guesses(
         rows.people,
         density.marginal.scaled(rows.numbers),

@@ -1,6 +1,6 @@
-"""Attributes that are numbers, such as age: read as numbers, cut into bands, and people split by them.
+"""Attributes that are numbers, such as age: conversion, bands, and splits of people.
 
-Embeddings hold attributes as words. Whether numbers among them are classes, bands or a number is for the user to say.
+Embeddings hold attributes as strings. Whether numbers among them are classes, bands or a number is the user's choice.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes.shared.bands import Bands, as_numbers
 
-MOST_CLASSES = 10  # different numbers that may be classes without anybody saying so
+MOST_CLASSES = 10  # different numbers that are treated as classes without being asked
 
 
 def attribute_numbers(embeddings: Embeddings, attribute: str) -> FloatArray:
-    """An attribute as numbers, one per vector and the same for all vectors of a speaker."""
+    """Return an attribute as numbers, one per vector and the same for all vectors of a speaker."""
     numbers = as_numbers(attribute_labels(embeddings, attribute), attribute)
     if np.ptp(numbers) == 0.0:
-        raise InputError(f"{attribute}: every number is {numbers[0]:g}; there is nothing to tell apart")
+        raise InputError(f"{attribute}: every number is {numbers[0]:g}; expected different numbers")
     return numbers
 
 
 def with_bands(embeddings: Embeddings, attribute: str, bands: Bands) -> Embeddings:
-    """The same embeddings with bands in the place of an attribute's numbers.
+    """Return the same embeddings with bands in place of an attribute's numbers.
 
     Examples
     --------
@@ -35,15 +35,15 @@ def with_bands(embeddings: Embeddings, attribute: str, bands: Bands) -> Embeddin
     >>> with_bands(data, "age", Bands((12.0, 18.0))).attributes["age"].tolist()
     ['below 12', '18 or more', '12 to below 18']
     """
-    words = bands.of(attribute_numbers(embeddings, attribute))
-    if len(np.unique(words)) < 2:
-        raise InputError(f"{attribute}: everybody is {words[0]}; expected bands that tell people apart")
-    attributes = {**embeddings.attributes, attribute: words}
+    names = bands.of(attribute_numbers(embeddings, attribute))
+    if len(np.unique(names)) < 2:
+        raise InputError(f"{attribute}: everybody is {names[0]}; expected people in at least two bands")
+    attributes = {**embeddings.attributes, attribute: names}
     return Embeddings(embeddings.vectors, embeddings.ids, embeddings.speakers, attributes)
 
 
 def refuse_many_numbers(embeddings: Embeddings, attribute: str) -> None:
-    """Refuse to take many different numbers for classes, which nobody asked for."""
+    """Refuse to treat many different numbers as classes unless the user says so."""
     try:
         count = len(np.unique(as_numbers(attribute_labels(embeddings, attribute), attribute)))
     except InputError:
@@ -56,14 +56,14 @@ def refuse_many_numbers(embeddings: Embeddings, attribute: str) -> None:
 
 
 def people_numbers(embeddings: Embeddings, attribute: str) -> tuple[FloatArray, IntArray]:
-    """The number of each person, people in alphabetical order, and whose each vector is."""
+    """Return the number of each speaker, in alphabetical order of speakers, and the speaker of each vector."""
     numbers = attribute_numbers(embeddings, attribute)
-    _, first, who = np.unique(require_speakers(embeddings), return_index=True, return_inverse=True)
-    return numbers[first], who
+    _, first, people = np.unique(require_speakers(embeddings), return_index=True, return_inverse=True)
+    return numbers[first], people
 
 
-def balanced_parts(numbers: FloatArray, hands: int, seed: int) -> IntArray:
-    """For each person a hand, so that every hand gets people with small, middling and large numbers.
+def balanced_parts(numbers: FloatArray, parts: int, seed: int) -> IntArray:
+    """Return a part for each person, so that every part has people with small, medium and large numbers.
 
     Examples
     --------
@@ -72,23 +72,23 @@ def balanced_parts(numbers: FloatArray, hands: int, seed: int) -> IntArray:
     """
     rng = np.random.default_rng(seed)
     order = np.lexsort((rng.random(len(numbers)), numbers))
-    found = np.empty(len(numbers), dtype=np.int64)
-    for start in range(0, len(order), hands):
-        own = order[start : start + hands]
-        found[own] = rng.permutation(hands)[: len(own)]
-    return found
+    part = np.empty(len(numbers), dtype=np.int64)
+    for start in range(0, len(order), parts):
+        block = order[start : start + parts]
+        part[block] = rng.permutation(parts)[: len(block)]
+    return part
 
 
 def split_by_number(embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
-    """Thirds of the people, each with small, middling and large numbers; see `Roles`."""
-    numbers, who = people_numbers(embeddings, attribute)
+    """Return thirds of the people, each with small, medium and large numbers; see `Roles`."""
+    numbers, people = people_numbers(embeddings, attribute)
     if len(numbers) < 9:
         raise InputError(f"{attribute}: {len(numbers)} speaker(s); thirds of people need at least nine")
-    part = balanced_parts(numbers, 3, seed)[who]
+    part = balanced_parts(numbers, 3, seed)[people]
     return Roles(*(embeddings.take(part == number) for number in range(3)))
 
 
 def splits_by_number(embeddings: Embeddings, attribute: str, count: int, *, seed: int = 0) -> Iterator[Roles]:
-    """Several such thirds, each with a seed of its own."""
+    """Yield several such thirds, each with its own seed."""
     for number in range(count):
         yield split_by_number(embeddings, attribute, seed=seed + number)

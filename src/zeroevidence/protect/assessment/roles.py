@@ -1,4 +1,4 @@
-"""Who is used for what, and what is known about them."""
+"""Roles of people in an assessment: to fit protectors, to train attackers, to test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import StrArray
+from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError
@@ -34,45 +34,49 @@ class Roles:
     test: Embeddings
 
     def __post_init__(self) -> None:
-        for one, other in (("train", "attack"), ("train", "test"), ("attack", "test")):
+        for first, second in (("train", "attack"), ("train", "test"), ("attack", "test")):
             common = np.intersect1d(
-                require_speakers(getattr(self, one), one), require_speakers(getattr(self, other), other)
+                require_speakers(getattr(self, first), first), require_speakers(getattr(self, second), second)
             )
             if len(common):
                 raise InputError(
-                    f"{one} and {other} share {len(common)} speaker(s), among them {str(common[0])!r}; expected other "
-                    "people, or a classifier recognises them instead of the attribute"
+                    f"{first} and {second} share {len(common)} speaker(s), among them {str(common[0])!r}; expected "
+                    "other people, or a classifier recognises them instead of the attribute"
                 )
         for name in ("train", "attack", "test"):
             object.__setattr__(self, name, sort_by_name(getattr(self, name)))
 
     @classmethod
     def split(cls, embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
-        """Thirds of the speakers of each class, at random."""
-        speakers, labels = require_speakers(embeddings), attribute_labels(embeddings, attribute)
-        rng = np.random.default_rng(seed)
-        part = np.zeros(len(speakers), dtype=np.int64)
-        start = 0
-        for label in np.unique(labels):
-            names = np.unique(speakers[labels == label])
-            if len(names) < 3:
-                raise InputError(
-                    f"{attribute} {str(label)!r}: {len(names)} speaker(s); thirds of people need at least three"
-                )
-            for number, name in enumerate(rng.permutation(names)):
-                # classes of few people do not all fill the same third
-                part[speakers == name] = (start + number) % 3
-            start += len(names)
+        """Return random thirds of the speakers of each class."""
+        part = stratified_parts(embeddings, attribute, 3, seed)
         return cls(*(embeddings.take(part == number) for number in range(3)))
 
 
+def stratified_parts(embeddings: Embeddings, attribute: str, parts: int, seed: int) -> IntArray:
+    """Return a part for each vector: the speakers of each class are split at random into parts of nearly equal size."""
+    speakers, labels = require_speakers(embeddings), attribute_labels(embeddings, attribute)
+    rng = np.random.default_rng(seed)
+    part = np.zeros(len(speakers), dtype=np.int64)
+    start = 0
+    for label in np.unique(labels):
+        names = np.unique(speakers[labels == label])
+        if len(names) < parts:
+            raise InputError(f"{attribute} {str(label)!r}: {len(names)} speaker(s); expected at least {parts}")
+        for number, name in enumerate(rng.permutation(names)):
+            # classes of few people do not all fill the same part
+            part[speakers == name] = (start + number) % parts
+        start += len(names)
+    return part
+
+
 def attribute_labels(embeddings: Embeddings, attribute: str) -> StrArray:
-    """Labels of an attribute, one per vector and the same for all vectors of a speaker."""
+    """Return the labels of an attribute, one per vector and the same for all vectors of a speaker."""
     try:
         labels = embeddings.attributes[attribute]
     except KeyError:
-        known = ", ".join(embeddings.attributes) or "none"
-        raise InputError(f"no attribute {attribute!r} comes with the embeddings; there is {known}") from None
+        names = ", ".join(embeddings.attributes) or "none"
+        raise InputError(f"no attribute {attribute!r} comes with the embeddings; there is {names}") from None
     empty = np.flatnonzero(labels == "")
     if len(empty):
         raise InputError(f"row {empty[0]} ({str(embeddings.ids[empty[0]])!r}): no {attribute}; expected a label")

@@ -1,24 +1,32 @@
-"""The adversarial baseline: an autoencoder whose code a classifier fails to read [Noé et al. 2021].
+"""Adversarial protector: an autoencoder whose code conceals the attribute from a classifier [Noé et al. 2021].
 
-The decoder gets the attribute as a score of its own, so that the code need not carry it. A classifier learns to read
-the attribute from the code, and the encoder learns to leave the classifier undecided. To protect a vector, the score is
-set to the same value for every class. Needs torch.
+The decoder gets the attribute as a separate score, so that the code need not carry it. A classifier is trained to
+predict the attribute from the code, and the encoder to leave the classifier undecided. To protect a vector, the score
+is set to the same value for every class. Needs torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
-from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.flows.latent import against_others
+from zeroevidence.protect.attributes.shared.evidence import evidence
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.shared.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
-from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.networks import (
+    EXTRA,
+    OnDevice,
+    choose_device,
+    copy_state,
+    need_torch,
+    one_thread,
+    state_arrays,
+    stored_state,
+)
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, check_scale
 
 _CODE = 128
@@ -30,10 +38,13 @@ _LOST = 100.0  # times the variance: no training that went well reconstructs as 
 @register_protector(
     "Encodes vectors so that a classifier cannot read the attribute, and decodes them again.", extra=EXTRA
 )
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
     """Encode vectors, hide the attribute, decode.
 
     Training keeps the state that reconstructs held-out people best, among those that leave the classifier undecided.
+
+    The parameters of noise are those of `EmbeddingProtector`.
 
     Parameters
     ----------
@@ -43,17 +54,22 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         Width of the hidden layers of encoder, decoder and classifier.
     strength
         Weight of leaving the classifier undecided, relative to the error of reconstruction.
-    epochs, patience, held_out
-        The largest number of passes over the data, the number without gain on held-out people after which training
-        ends, and the share of people held out in each class.
-    batch, learning_rate, weight_decay
-        Vectors in a batch, the step size of the optimiser, and how strongly it pulls weights towards zero.
+    epochs
+        The largest number of passes over the data.
+    patience
+        Number of epochs without gain on held-out people after which training ends.
+    held_out
+        Share of people held out in each class.
+    batch
+        Vectors in a batch.
+    learning_rate
+        Step size of the optimiser.
+    weight_decay
+        How strongly the optimiser pulls weights towards zero.
     device
         Where to compute, as torch names it; ``auto`` takes a GPU where there is one.
     random_state
         Seed of the initial weights, the order of vectors and the choice of held-out people.
-    noise, noise_shape, noise_seed
-        See `EmbeddingProtector`.
 
     Attributes
     ----------
@@ -76,58 +92,42 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
     2
     """
 
-    kind: ClassVar[str] = "adversarial"
-    networks: ClassVar[tuple[str, ...]] = ("encoder_", "decoder_")
+    kind = "adversarial"
+    networks = ("encoder_", "decoder_")
+    array_names = ("mean", "scale", "score_weights", "score_bias")
 
-    def __init__(
-        self,
-        *,
-        code: int | Literal["auto"] = "auto",
-        hidden: int = 256,
-        strength: float = 1.0,
-        epochs: int = 200,
-        patience: int = 30,
-        held_out: float = 0.2,
-        batch: int = 128,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-4,
-        device: str = "cpu",
-        random_state: int = 0,
-        noise: float = 0.0,
-        noise_shape: NoiseShape = "within",
-        noise_seed: int | None = None,
-    ) -> None:
-        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
-        self.code = code
-        self.hidden = hidden
-        self.strength = strength
-        self.epochs = epochs
-        self.patience = patience
-        self.held_out = held_out
-        self.batch = batch
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.device = device
-        self.random_state = random_state
+    code: int | Literal["auto"] = "auto"
+    hidden: int = 256
+    strength: float = 1.0
+    epochs: int = 200
+    patience: int = 30
+    held_out: float = 0.2
+    batch: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    device: str = "cpu"
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None, progress: Callable[[int, int], None] | None = None) -> Self:
-        """Learn from vectors and labels.
+        """Fit to vectors and labels.
 
         Parameters
         ----------
+        X
+            Vectors, n x d.
+        y
+            Labels of the attribute to conceal.
         speakers
-            Who each vector is from; held-out vectors then come from other people.
+            The speaker of each vector; held-out vectors then come from other people.
         progress
-            Called after each epoch with the number of epochs done and the number wanted.
+            Called after each epoch with the number of epochs done and the largest number.
         """
         self._fit(self._training(X, y, speakers), progress)
         return self._learned()
 
     def _fit(self, data: LabelledVectors, progress: Callable[[int, int], None] | None = None) -> None:
         torch = need_torch("AdversarialAutoencoder")
-        for name in ("hidden", "epochs", "batch"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        self._check_at_least(hidden=1, epochs=1, batch=1)
         share = data.weights / data.weights.sum()
         self.mean_ = share @ data.x
         scale = np.sqrt(share @ (data.x - self.mean_) ** 2)
@@ -164,14 +164,14 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         return posterior
 
     def _train(self, torch: Any, data: LabelledVectors, progress: Callable[[int, int], None] | None) -> None:
-        """Train until the epochs are used up or held-out people gain nothing, and keep the best state."""
+        """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
         game = self._game(torch, data.x.shape[1])
         held = held_out_rows(data, self.held_out, self.random_state)
         if held.all():
             held = np.zeros(len(held), dtype=bool)
         part = self._tensors(torch, data, ~held)
         held_part = self._tensors(torch, data, held) if held.any() else None
-        best, self.losses_, kept = None, [], _states(self.encoder_, self.decoder_)
+        best, self.losses_, states = None, [], self._states()
         for epoch in range(1, self.epochs + 1):
             for rows in torch.randperm(len(part[0])).split(self.batch):
                 if len(rows) > 1:
@@ -181,23 +181,27 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
             if held_part is None:
                 continue
             self.losses_.append(game.losses(held_part))
-            error, read = self.losses_[-1]
+            error, cross_entropy = self.losses_[-1]
             if not np.isfinite(error):
                 break
             # protected states first, the best reconstruction among them
-            rank = (max(0.0, _UNDECIDED - read), error)
+            rank = (max(0.0, _UNDECIDED - cross_entropy), error)
             if best is None or rank < best[0]:
-                best, kept = (rank, epoch), _states(self.encoder_, self.decoder_)
+                best, states = (rank, epoch), self._states()
             elif epoch - best[1] >= self.patience:
                 break
         if best is not None:
-            self.encoder_.load_state_dict(kept[0])
-            self.decoder_.load_state_dict(kept[1])
+            self.encoder_.load_state_dict(states[0])
+            self.decoder_.load_state_dict(states[1])
         if not game.losses(tuple(tensor[:_BLOCK] for tensor in part))[0] <= _LOST:
             raise self._diverged("the decoder no longer reconstructs vectors")
 
+    def _states(self) -> list[dict[str, Any]]:
+        """Return copies of the weights of encoder and decoder."""
+        return [copy_state(self.encoder_), copy_state(self.decoder_)]
+
     def _game(self, torch: Any, dimension: int) -> _Game:
-        """New networks, with what trains them."""
+        """Return new networks and their optimisers."""
         classes = len(self.classes_)
         code = min(_CODE, max(2, dimension // 2)) if self.code == "auto" else self.code
         self.encoder_, self.decoder_ = _networks(torch, dimension, code, self.hidden, classes)
@@ -213,19 +217,18 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         )
 
     def _tensors(self, torch: Any, data: LabelledVectors, rows: BoolArray) -> tuple[Any, ...]:
-        """Vectors, scores for the decoder, weights and labels of some rows, on the device."""
+        """Return vectors, scores for the decoder, weights and labels of some rows, on the device."""
         standard = self._standard(data.x[rows])
         parts = (standard, self._posterior(standard), data.weights[rows])
         floats = (torch.as_tensor(part, dtype=torch.float32, device=self.device_) for part in parts)
         return *floats, torch.as_tensor(data.labels[rows, 0], device=self.device_)
 
     def _llr(self, x: FloatArray) -> FloatArray:
-        """The score that the decoder gets, as evidence."""
-        logits = self._logits(self._standard(x))
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else against_others(logits)
+        """Return the score that the decoder gets, as evidence."""
+        return evidence(self._logits(self._standard(x)))
 
     def _transform(self, x: FloatArray) -> FloatArray:
-        """Decode the codes of vectors, with the same score for everybody."""
+        """Decode the codes of vectors, with the same score for all."""
         torch = need_torch("AdversarialAutoencoder")
         standard = self._standard(x)
         classes = len(self.classes_)
@@ -235,39 +238,25 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
                 block = torch.as_tensor(standard[start : start + _BLOCK], dtype=torch.float32, device=self.device_)
                 score = torch.full((len(block), classes), 1.0 / classes, device=self.device_)
                 parts.append(self.decoder_(torch.cat([self.encoder_(block), score], dim=1)).double().cpu().numpy())
-        rebuilt: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
-        return rebuilt
+        decoded: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
+        return decoded
 
     def _arrays(self) -> dict[str, FloatArray]:
-        arrays = {
-            "mean": self.mean_,
-            "scale": self.scale_,
-            "score_weights": self.score_weights_,
-            "score_bias": self.score_bias_,
-        }
-        for part in ("encoder", "decoder"):
-            state = getattr(self, f"{part}_").state_dict()
-            arrays |= {f"{part}.{name}": value.cpu().numpy() for name, value in state.items()}
-        return arrays
+        return super()._arrays() | state_arrays(self.encoder_, "encoder") | state_arrays(self.decoder_, "decoder")
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         torch = need_torch("AdversarialAutoencoder")
-        for name in ("mean", "scale", "score_weights", "score_bias"):
-            setattr(self, f"{name}_", arrays[name])
+        super()._restore(arrays)
         check_scale(self.scale_, self.mean_)
         hidden, code = arrays["encoder.0.weight"].shape[0], arrays["encoder.2.weight"].shape[0]
-        networks = _networks(torch, len(self.mean_), code, hidden, len(self.score_bias_))
-        for part, network in zip(("encoder", "decoder"), networks, strict=True):
-            names = [name for name in arrays if name.startswith(f"{part}.")]
-            network.load_state_dict(
-                {name.removeprefix(f"{part}."): torch.as_tensor(arrays[name].copy()) for name in names}
-            )
-            setattr(self, f"{part}_", network)
+        self.encoder_, self.decoder_ = _networks(torch, len(self.mean_), code, hidden, len(self.score_bias_))
+        self.encoder_.load_state_dict(stored_state(arrays, "encoder"))
+        self.decoder_.load_state_dict(stored_state(arrays, "decoder"))
         self._place()
 
 
 class _Game:
-    """The two sides of the training: a classifier that reads the code, and coders that leave it undecided."""
+    """The two sides of the training: a classifier of the code, and encoder and decoder."""
 
     def __init__(self, torch: Any, networks: tuple[Any, Any, Any], strength: float, **settings: float) -> None:
         self.torch, self.strength = torch, strength
@@ -277,12 +266,12 @@ class _Game:
         self.reading = torch.optim.AdamW(self.classifier.parameters(), **settings)
 
     def step(self, part: tuple[Any, ...]) -> None:
-        """Let the classifier learn from a batch, then the coders."""
-        _, read, _ = self._error_and_reading(part, through_code=False)
+        """Train the classifier on a batch, then encoder and decoder."""
+        _, cross_entropy, _ = self._forward(part, through_code=False)
         self.reading.zero_grad()
-        read.backward()
+        cross_entropy.backward()
         self.reading.step()
-        error, _, logits = self._error_and_reading(part, through_code=True)
+        error, _, logits = self._forward(part, through_code=True)
         undecided = -self.torch.nn.functional.log_softmax(logits, dim=1).mean(dim=1) - np.log(logits.shape[1])
         weights = part[2]
         loss = error + self.strength * (weights * undecided).sum() / weights.sum()
@@ -291,17 +280,17 @@ class _Game:
         self.coding.step()
 
     def losses(self, part: tuple[Any, ...]) -> tuple[float, float]:
-        """Error of reconstruction, and the classifier's cross-entropy divided by that of chance."""
+        """Return the error of reconstruction, and the classifier's cross-entropy divided by that of chance."""
         with self.torch.no_grad():
-            error, read, logits = self._error_and_reading(part, through_code=False)
-        return float(error), float(read) / float(np.log(logits.shape[1]))
+            error, cross_entropy, logits = self._forward(part, through_code=False)
+        return float(error), float(cross_entropy) / float(np.log(logits.shape[1]))
 
-    def _error_and_reading(self, part: tuple[Any, ...], *, through_code: bool) -> tuple[Any, Any, Any]:
-        """Error of reconstruction, cross-entropy and logits; gradients of the last two reach the encoder on request."""
+    def _forward(self, part: tuple[Any, ...], *, through_code: bool) -> tuple[Any, Any, Any]:
+        """Return reconstruction error, cross-entropy and logits; gradients of the last two may reach the encoder."""
         vectors, score, weight, label = part
         code = self.encoder(vectors)
-        rebuilt = self.decoder(self.torch.cat([code, score], dim=1))
-        error = (weight * ((rebuilt - vectors) ** 2).mean(dim=1)).sum() / weight.sum()
+        decoded = self.decoder(self.torch.cat([code, score], dim=1))
+        error = (weight * ((decoded - vectors) ** 2).mean(dim=1)).sum() / weight.sum()
         logits = self.classifier(code if through_code else code.detach())
         cross_entropy = self.torch.nn.functional.cross_entropy(logits, label, reduction="none")
         return error, (weight * cross_entropy).sum() / weight.sum(), logits
@@ -315,7 +304,3 @@ def _perceptron(torch: Any, inputs: int, hidden: int, outputs: int) -> Any:
 def _networks(torch: Any, dimension: int, code: int, hidden: int, classes: int) -> tuple[Any, Any]:
     encoder = _perceptron(torch, dimension, hidden, code)
     return encoder, _perceptron(torch, code + classes, hidden, dimension)
-
-
-def _states(*networks: Any) -> list[dict[str, Any]]:
-    return [{name: value.detach().clone() for name, value in network.state_dict().items()} for network in networks]

@@ -1,14 +1,13 @@
-"""The plainest protector: the class means are put on top of each other, along the lines that join them."""
+"""Class-means protector: removes the directions in which the class means differ."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.shared.discriminants import class_means, evidence
+from zeroevidence.protect.attributes.shared.discriminants import class_means
+from zeroevidence.protect.attributes.shared.evidence import evidence
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
@@ -17,12 +16,9 @@ _RANK = 1e-9  # of the longest side
 
 @register_protector("Puts vectors halfway between the class means, along the lines that join them.")
 class ClassMeans(EmbeddingProtector):
-    """Remove the directions in which the class means differ; how vectors spread is ignored.
+    """Remove the directions in which the class means differ; covariances are ignored.
 
-    Parameters
-    ----------
-    noise, noise_shape, noise_seed
-        See `EmbeddingProtector`.
+    The parameters are those of `EmbeddingProtector`.
 
     Attributes
     ----------
@@ -40,15 +36,16 @@ class ClassMeans(EmbeddingProtector):
     [[0.0, 1.0], [0.0, 0.0]]
     """
 
-    kind: ClassVar[str] = "classmeans"
+    kind = "classmeans"
 
     def _fit(self, data: LabelledVectors) -> None:
         self.means_ = class_means(data)
-        inside = data.x - self.means_[data.labels[:, 0]]
-        self.variance_ = float(np.average((inside**2).mean(axis=1), weights=data.weights))
+        centred = data.x - self.means_[data.labels[:, 0]]
+        self.variance_ = float(np.average((centred**2).mean(axis=1), weights=data.weights))
         self._span()
 
     def _span(self) -> None:
+        """Compute the directions from the means."""
         centred = self.means_ - self.means_.mean(axis=0)
         _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
         self.basis_ = directions[sizes > _RANK * max(sizes[0], np.finfo(float).tiny)].T
@@ -59,7 +56,7 @@ class ClassMeans(EmbeddingProtector):
         return moved
 
     def _llr(self, x: FloatArray) -> FloatArray:
-        """As if classes were round and equally wide."""
+        """Return the evidence of Gaussian classes with one isotropic covariance."""
         logs = (x @ self.means_.T - 0.5 * (self.means_**2).sum(axis=1)) / max(self.variance_, np.finfo(float).tiny)
         return evidence(logs)
 

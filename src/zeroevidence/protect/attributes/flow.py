@@ -1,4 +1,4 @@
-"""The zero-evidence flow: a normalising flow whose first latent coordinate is the LLR [Noé et al. 2022].
+"""Zero-evidence flow: a normalising flow whose first latent coordinate is the LLR [Noé et al. 2022].
 
 The flow is trained so that the classes become Gaussians that differ in that coordinate alone (see `latent`). Setting it
 to zero and mapping back gives a vector that is equally likely in both classes. Needs torch.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -41,8 +41,15 @@ from zeroevidence.protect.attributes.flows.training import (
     train,
 )
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.shared.networks import EXTRA, OnDevice, choose_device, need_torch, one_thread
-from zeroevidence.protect.attributes.shared.noise import NoiseShape
+from zeroevidence.protect.attributes.shared.networks import (
+    EXTRA,
+    OnDevice,
+    choose_device,
+    need_torch,
+    one_thread,
+    state_arrays,
+    stored_state,
+)
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, check_scale
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
@@ -56,12 +63,15 @@ _BLOCK = 32768
     extra=EXTRA,
     presets={"paper": PAPER},
 )
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     """Map vectors so that the evidence about an attribute becomes one coordinate, and set it.
 
     The defaults depend on the size of the data. With few vectors the flow works on the leading principal components and
     starts from linear discriminant analysis. With many people it keeps the state that held-out people find most likely;
     with few it trains briefly on everybody. `ZeroEvidenceFlow.paper()` is the published configuration.
+
+    The parameters of noise are those of `EmbeddingProtector`.
 
     Parameters
     ----------
@@ -70,11 +80,11 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         ``none``: inputs are only standardised.
     covariances
         ``shared``: both classes get the same covariance in the latent space, so that the evidence is one coordinate,
-        which is set. ``classes``: each of two classes gets variances of its own in all coordinates, so that the
-        evidence is a quadratic form; vectors move along the way that leads from one class to the other, to where it
-        vanishes (see `orbits`). The map ``lda`` then makes the flow start as quadratic discriminant analysis.
+        which is set. ``classes``: each of two classes gets its own variances in all coordinates, so that the evidence
+        is a quadratic form; vectors move along the orbit that leads from one class to the other, to where it vanishes
+        (see `orbits`). The map ``lda`` then makes the flow start as quadratic discriminant analysis.
     weights
-        ``balanced``: classes count alike, and people in a class; ``none``: vectors count alike.
+        ``balanced``: classes have equal weight, and people in a class; ``none``: vectors have equal weight.
     components
         Principal components that are transformed; the others are left alone. ``auto`` takes all of them where there
         are 20 vectors for each dimension, and 64 otherwise.
@@ -82,28 +92,33 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         How far the map ``lda`` shrinks the covariance within classes towards a multiple of the identity; ``auto`` is
         r / (r + S) for r components and S people, which vanishes as the number of people grows. Covariances of
         ``classes`` are shrunk by as much towards the shared one.
-    layers, hidden
-        Number of couplings, and the width of their networks; ``auto`` is twice the number of components.
-    epochs, patience, held_out
-        The largest number of passes over the data, the number without gain on held-out people after which training
-        ends, and the share of people held out in each class. ``auto``: 100 passes and a fifth of the people; with fewer
-        than 100 people 20 passes and nobody held out, because each is needed. With few people either can be better: try
-        both.
-    batch, learning_rate
-        Vectors in a batch, and the step size of the optimiser. ``auto``: 64 to 1024, depending on the number of
-        vectors, and 1e-3; from 200 000 vectors on, 2048 and 2e-4, falling.
+    layers
+        Number of couplings.
+    hidden
+        Width of the networks of the couplings; ``auto`` is twice the number of components.
+    epochs
+        The largest number of passes over the data; ``auto`` is 100, or 20 where nobody is held out.
+    patience
+        Number of epochs without gain on held-out people after which training ends.
+    held_out
+        Share of people held out in each class; ``auto`` is a fifth, and none with fewer than 100 people, because each
+        is needed. With few people either can be better: try both.
+    batch
+        Vectors in a batch; ``auto`` is 64 to 1024, depending on the number of vectors, and 2048 from 200 000 on.
+    learning_rate
+        Step size of the optimiser; ``auto`` is 1e-3, and from 200 000 vectors on 2e-4, falling.
     weight_decay
         How strongly the optimiser pulls the networks' weights towards zero.
-    mu, alpha
-        Where the class densities start (maps ``pca`` and ``none``), and how slowly they follow the data (eq. 6).
+    mu
+        Where the class densities start with the maps ``pca`` and ``none``.
+    alpha
+        How slowly the class densities follow the data (eq. 6).
     device
         ``auto`` takes a GPU where there is one.
     precision
         Of products during training on a GPU: ``auto`` is bfloat16 in large batches, and float32 otherwise.
     random_state
         Seed of the initial weights, the order of vectors and the choice of held-out people.
-    noise, noise_shape, noise_seed
-        See `EmbeddingProtector`.
 
     Attributes
     ----------
@@ -131,57 +146,32 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     True
     """
 
-    kind: ClassVar[str] = "flow"
-    networks: ClassVar[tuple[str, ...]] = ("network_",)
+    kind = "flow"
+    networks = ("network_",)
+    record_types = (("linear_map", LinearMap),)
 
-    def __init__(
-        self,
-        *,
-        linear_map: LinearMapKind = "lda",
-        covariances: Covariances = "shared",
-        weights: Weights = "balanced",
-        components: int | Literal["auto"] = "auto",
-        shrinkage: float | Literal["auto"] = "auto",
-        layers: int = 6,
-        hidden: int | Literal["auto"] = "auto",
-        epochs: int | Literal["auto"] = "auto",
-        patience: int = 10,
-        held_out: float | Literal["auto"] = "auto",
-        batch: int | Literal["auto"] = "auto",
-        learning_rate: float | Literal["auto"] = "auto",
-        weight_decay: float = 1e-2,
-        mu: float = 10.0,
-        alpha: float = 0.99,
-        device: str = "auto",
-        precision: Precision = "auto",
-        random_state: int = 0,
-        noise: float = 0.0,
-        noise_shape: NoiseShape = "within",
-        noise_seed: int | None = None,
-    ) -> None:
-        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
-        self.linear_map = linear_map
-        self.covariances = covariances
-        self.weights = weights
-        self.components = components
-        self.shrinkage = shrinkage
-        self.layers = layers
-        self.hidden = hidden
-        self.epochs = epochs
-        self.patience = patience
-        self.held_out = held_out
-        self.batch = batch
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.mu = mu
-        self.alpha = alpha
-        self.device = device
-        self.precision = precision
-        self.random_state = random_state
+    linear_map: LinearMapKind = "lda"
+    covariances: Covariances = "shared"
+    weights: Weights = "balanced"
+    components: int | Literal["auto"] = "auto"
+    shrinkage: float | Literal["auto"] = "auto"
+    layers: int = 6
+    hidden: int | Literal["auto"] = "auto"
+    epochs: int | Literal["auto"] = "auto"
+    patience: int = 10
+    held_out: float | Literal["auto"] = "auto"
+    batch: int | Literal["auto"] = "auto"
+    learning_rate: float | Literal["auto"] = "auto"
+    weight_decay: float = 1e-2
+    mu: float = 10.0
+    alpha: float = 0.99
+    device: str = "auto"
+    precision: Precision = "auto"
+    random_state: int = 0
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """The published configuration: all dimensions, Adam 1e-4 in batches of 64, mu from 10, nobody held out."""
+        """Return the published configuration: all dimensions, Adam 1e-4, batches of 64, mu from 10, nobody held out."""
         return cls(**(PAPER | changes))
 
     def fit(
@@ -193,16 +183,20 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         keep: Any = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
-        """Learn from vectors and labels.
+        """Fit to vectors and labels.
 
         Parameters
         ----------
+        X
+            Vectors, n x d.
+        y
+            Labels of the attribute to conceal.
         speakers
-            Who each vector is from; held-out vectors then come from other people.
+            The speaker of each vector; held-out vectors then come from other people.
         keep
-            Labels of a second attribute, whose evidence gets coordinates of its own and is left alone.
+            Labels of a second attribute, whose evidence gets separate coordinates and is left alone.
         progress
-            Called after each epoch with the number of epochs done and the number wanted.
+            Called after each epoch with the number of epochs done and the largest number.
         """
         self._fit(self._training(X, y, speakers, keep), progress)
         return self._learned()
@@ -222,24 +216,19 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         self._choose_precision(data.x)
 
     def _start(self, data: LabelledVectors) -> TrainableDensities:
-        """Fit the linear map; the class densities that training starts from."""
+        """Fit the linear map, and return the class densities that training starts from."""
         width = transformed_width(len(data.x), data.x.shape[1], self.components, self.linear_map)
         shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
-        vectors = (data.x, data.labels, data.weights)
         if self.covariances == "shared":
-            self.linear_map_, evidence = LinearMap.fit(
-                *vectors, kind=self.linear_map, components=width, shrinkage=shrinkage, mu=self.mu
-            )
-            return ClassDensities([(one.means, one.variance) for one in evidence], self.device_)
+            self.linear_map_, latent = LinearMap.fit(data, self.linear_map, width, shrinkage, self.mu)
+            return ClassDensities([(classes.means, classes.variance) for classes in latent], self.device_)
         if data.labels.shape[1] > 1 or data.labels.max() > 1:
             raise UsageError("covariances: 'classes' is for two classes and no second attribute; use 'shared'")
-        self.linear_map_, start = LinearMap.fit_spread(
-            *vectors, kind=self.linear_map, components=width, shrinkage=shrinkage
-        )
+        self.linear_map_, start = LinearMap.fit_spread(data, self.linear_map, width, shrinkage)
         return SpreadDensities(start, coordinate_order(self.linear_map_.width, 0), shrinkage, self.device_)
 
     def _choose_precision(self, x: FloatArray) -> None:
-        """Single precision if it maps vectors there and back without loss, else double."""
+        """Choose single precision if the flow can be inverted in it, else double."""
         self.double_ = False
         self.inversion_error_ = self._inversion_error(x)
         if self.inversion_error_ > _INVERTED:
@@ -247,7 +236,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             self.network_.double()
             self.inversion_error_ = self._inversion_error(x)
         if not self.inversion_error_ <= _LOST:
-            raise self._diverged("the flow no longer maps vectors there and back")
+            raise self._diverged("the flow can no longer be inverted")
 
     def _train(
         self,
@@ -267,7 +256,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             held = None
         hidden = 2 * linear_map.width if self.hidden == "auto" else self.hidden
         self.network_: Any = make_couplings(linear_map.width, self.layers, hidden, seed=self.random_state).to(device)
-        recipe = FlowTrainingSettings(
+        settings = FlowTrainingSettings(
             epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
             patience=self.patience,
             batch=batch_size(len(data.x)) if self.batch == "auto" else self.batch,
@@ -289,9 +278,9 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
         rest = slice(None) if held is None else ~held
         history = train(
-            self.network_, densities, part(rest), None if held is None else part(held), recipe, progress=progress
+            self.network_, densities, part(rest), None if held is None else part(held), settings, progress=progress
         )
-        self.evidence_: Sequence[LatentClasses | ClassGaussians] = densities.evidence()
+        self.evidence_: list[LatentClasses | ClassGaussians] = [*densities.evidence()]
         return history
 
     def _inversion_error(self, x: FloatArray) -> float:
@@ -301,10 +290,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return float(error.max())
 
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
-        """The first coordinates through the network, in blocks; the others as they are."""
+        """Return coordinates of which the first went through the network, in blocks."""
         torch = need_torch("ZeroEvidenceFlow")
         width = self.linear_map_.width
-        order = coordinate_order(width, sum(one.leading for one in self.evidence_))
+        order = coordinate_order(width, sum(densities.leading for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():
@@ -322,9 +311,9 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self.linear_map_.inverse(self._mapped(z, inverse=True))
 
     def to_latent(self, X: Any) -> FloatArray:
-        """Latent vectors, n x d: first the evidence (the LLR for two classes), then the residual.
+        """Return latent vectors, n x d: first the evidence (the LLR for two classes), then the residual.
 
-        With ``covariances="classes"`` no coordinate is the evidence alone; those that tell most come first.
+        With ``covariances="classes"`` no coordinate is the evidence alone; those with the most evidence come first.
         """
         return self._finite("latent vectors", self._forward, self._checked(X))
 
@@ -335,7 +324,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return evidence.mu if isinstance(evidence, LatentClasses) and evidence.classes == 2 else None
 
     def from_latent(self, Z: Any) -> FloatArray:
-        """The vectors that have these latent vectors: the inverse of `to_latent`."""
+        """Return the vectors that have these latent vectors: the inverse of `to_latent`."""
         return self._finite("vectors", self._backward, self._checked(Z))
 
     def _llr(self, x: FloatArray) -> FloatArray:
@@ -346,14 +335,20 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self._moved(x, np.zeros(self.evidence_[0].classes))
 
     def set_evidence(self, X: Any, llr: Any) -> FloatArray:
-        """Vectors with the evidence asked for: one number for all of them, or one for each.
+        """Return vectors with the given evidence.
 
-        For more than two classes give a log-likelihood for each class, up to a constant: K numbers, or n x K.
+        Parameters
+        ----------
+        X
+            Vectors, n x d.
+        llr
+            One number for all vectors, or one for each; for more than two classes a log-likelihood for each class, up
+            to a constant: K numbers, or n x K.
         """
         x = self._checked(X)
-        wanted = class_log_likelihoods(llr, self.evidence_[0].classes, len(x))
-        what = f"vectors with evidence as large as {np.abs(wanted).max():.3g}"
-        return self._finite(what, lambda given: self._moved(given, wanted), x)
+        log_likelihoods = class_log_likelihoods(llr, self.evidence_[0].classes, len(x))
+        what = f"vectors with evidence as large as {np.abs(log_likelihoods).max():.3g}"
+        return self._finite(what, lambda rows: self._moved(rows, log_likelihoods), x)
 
     def _moved(self, x: FloatArray, log_likelihoods: FloatArray) -> FloatArray:
         z, evidence = self._forward(x), self.evidence_[0]
@@ -361,33 +356,26 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self._backward(z)
 
     def _arrays(self) -> dict[str, FloatArray]:
-        names = [field.name for field in dataclasses.fields(self.linear_map_)]
-        arrays = {f"linear_map.{name}": getattr(self.linear_map_, name) for name in names}
-        for number, one in enumerate(self.evidence_):
-            arrays[f"evidence.{number}.means"] = one.means
-            spread = np.array([one.variance]) if isinstance(one, LatentClasses) else one.variances
-            arrays[f"evidence.{number}.variance"] = spread
-        arrays |= {f"network.{name}": value.cpu().numpy() for name, value in self.network_.state_dict().items()}
-        return arrays
+        arrays = super()._arrays()
+        for number, densities in enumerate(self.evidence_):
+            spread = np.array([densities.variance]) if isinstance(densities, LatentClasses) else densities.variances
+            arrays |= {f"evidence.{number}.means": densities.means, f"evidence.{number}.variance": spread}
+        return arrays | state_arrays(self.network_, "network")
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         torch = need_torch("ZeroEvidenceFlow")
         from zeroevidence.protect.attributes.flows.couplings import make_couplings
 
-        self.linear_map_ = LinearMap(*(arrays[f"linear_map.{name.name}"] for name in dataclasses.fields(LinearMap)))
+        super()._restore(arrays)
         check_scale(self.linear_map_.scale, self.linear_map_.mean)
-        found: list[LatentClasses | ClassGaussians] = []
-        while f"evidence.{len(found)}.means" in arrays:
-            means, spread = (arrays[f"evidence.{len(found)}.{name}"] for name in ("means", "variance"))
+        self.evidence_ = []
+        while f"evidence.{len(self.evidence_)}.means" in arrays:
+            means, spread = (arrays[f"evidence.{len(self.evidence_)}.{name}"] for name in ("means", "variance"))
             if spread.ndim == 1 and not 0.0 < spread[0] < np.inf:
                 raise InputError(f"a variance of {spread[0]:g} in the latent space; expected a positive number")
-            found.append(LatentClasses(means, float(spread[0])) if spread.ndim == 1 else ClassGaussians(means, spread))
-        self.evidence_ = found
-        state = {
-            name.removeprefix("network."): torch.as_tensor(value.copy())
-            for name, value in arrays.items()
-            if name.startswith("network.")
-        }
+            shared = spread.ndim == 1
+            self.evidence_.append(LatentClasses(means, float(spread[0])) if shared else ClassGaussians(means, spread))
+        state = stored_state(arrays, "network")
         hidden = len(state["couplings.0.first"]) // 2
         layers = 1 + max(int(name.split(".")[1]) for name in state)
         self.network_ = make_couplings(self.linear_map_.width, layers, hidden, seed=0)

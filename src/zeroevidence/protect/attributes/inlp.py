@@ -1,29 +1,28 @@
-"""Iterative null-space projection [Ravfogel et al. 2020]: one linear classifier after another is made blind."""
+"""INLP protector: iterative null-space projection [Ravfogel et al. 2020]."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
-from zeroevidence.protect.attributes.shared.noise import NoiseShape
 from zeroevidence.protect.attributes.shared.nullspace import classifier_directions
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 
 @register_protector("Removes the direction of a linear classifier, trains another on the rest, and so on (INLP).")
+@dataclass(kw_only=True, eq=False, repr=False)
 class Inlp(EmbeddingProtector):
-    """Project vectors onto what a row of linear classifiers do not use.
+    """Remove the directions of a sequence of linear classifiers.
+
+    The parameters of noise are those of `EmbeddingProtector`.
 
     Parameters
     ----------
     directions
         How many directions to remove; at least one remains.
-    noise, noise_shape, noise_seed
-        See `EmbeddingProtector`.
 
     Attributes
     ----------
@@ -44,22 +43,14 @@ class Inlp(EmbeddingProtector):
     ((6, 2), np.int64(4))
     """
 
-    kind: ClassVar[str] = "inlp"
+    kind = "inlp"
+    array_names = ("basis", "centre")
+    record_types = (("discriminants", LinearDiscriminants),)
 
-    def __init__(
-        self,
-        *,
-        directions: int = 10,
-        noise: float = 0.0,
-        noise_shape: NoiseShape = "within",
-        noise_seed: int | None = None,
-    ) -> None:
-        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
-        self.directions = directions
+    directions: int = 10
 
     def _fit(self, data: LabelledVectors) -> None:
-        if self.directions < 1:
-            raise UsageError(f"directions: expected at least 1, got {self.directions}")
+        self._check_at_least(directions=1)
         most = min(self.directions, data.x.shape[1] - 1)
         self.basis_, self.centre_, self.discriminants_ = classifier_directions(data, most)
 
@@ -68,12 +59,5 @@ class Inlp(EmbeddingProtector):
         return moved
 
     def _llr(self, x: FloatArray) -> FloatArray:
-        """That of the first classifier."""
+        """Return the evidence of the first classifier."""
         return self.discriminants_.llr(x)
-
-    def _arrays(self) -> dict[str, FloatArray]:
-        return {"basis": self.basis_, "centre": self.centre_, **self.discriminants_.arrays()}
-
-    def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        self.basis_, self.centre_ = arrays["basis"], arrays["centre"]
-        self.discriminants_ = LinearDiscriminants.of(arrays)

@@ -1,4 +1,4 @@
-r"""The linear baseline: linear discriminants, set to the values at which all classes are equally likely.
+r"""Linear protector: linear discriminants are set to the values at which all classes are equally likely.
 
 For two classes it is eq. 8 of [Noé et al. 2022]: with :math:`w = \Sigma_W^{-1}(\mu_1 - \mu_0)` the log-likelihood
 ratio of Gaussian classes with one covariance is :math:`w'x - c`, :math:`c = \tfrac{1}{2} w'(\mu_0 + \mu_1)`, and
@@ -8,7 +8,7 @@ circumcentre of the class means.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,26 +17,28 @@ from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants, linear_discriminants
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import Shrinkage
-from zeroevidence.protect.attributes.shared.noise import NoiseShape
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 
 @register_protector("Moves vectors along the linear discriminants until the evidence of Gaussian classes vanishes.")
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearNuller(EmbeddingProtector):
-    """Remove what a linear classifier sees that assumes Gaussian classes with one covariance.
+    """Remove the evidence of Gaussian classes with one covariance, which is linear.
+
+    The parameters of noise are those of `EmbeddingProtector`.
 
     Parameters
     ----------
     shrinkage
         Share of the covariance within classes that is replaced by a multiple of the identity with the same trace;
         ``auto`` takes the share of Ledoit & Wolf. The published baseline has none (0).
-    noise, noise_shape, noise_seed
-        See `EmbeddingProtector`.
 
     Attributes
     ----------
-    directions_, offsets_
-        The discriminants, d x (K - 1), and the values they are set to.
+    directions_
+        The discriminants, d x (K - 1).
+    offsets_
+        The values they are set to.
     shrinkage_
         The share that was replaced.
 
@@ -54,18 +56,10 @@ class LinearNuller(EmbeddingProtector):
     True
     """
 
-    kind: ClassVar[str] = "linear"
+    kind = "linear"
+    record_types = (("discriminants", LinearDiscriminants),)
 
-    def __init__(
-        self,
-        *,
-        shrinkage: Shrinkage = 0.0,
-        noise: float = 0.0,
-        noise_shape: NoiseShape = "within",
-        noise_seed: int | None = None,
-    ) -> None:
-        super().__init__(noise=noise, noise_shape=noise_shape, noise_seed=noise_seed)
-        self.shrinkage = shrinkage
+    shrinkage: Shrinkage = 0.0
 
     def _fit(self, data: LabelledVectors) -> None:
         self.discriminants_, self.shrinkage_ = linear_discriminants(data, self.shrinkage)
@@ -88,9 +82,3 @@ class LinearNuller(EmbeddingProtector):
         step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.offsets_).T, rcond=None)
         moved: FloatArray = x - (w @ step).T
         return moved
-
-    def _arrays(self) -> dict[str, FloatArray]:
-        return self.discriminants_.arrays()
-
-    def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        self.discriminants_ = LinearDiscriminants.of(arrays)

@@ -1,7 +1,7 @@
-"""How many people a target evidence would take, from what fewer people leave; where the data can say it at all.
+"""Number of people that a target needs, extrapolated from fits on fewer people.
 
 The evidence that a protector leaves is taken to fall as a + b n^-c with the number n of people that it was fitted on:
-to a floor that people do not lower, and as fast as the means and covariances of the classes get known.
+to a floor that people do not lower, and as fast as the estimates of means and covariances improve.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.uncertainty.level import LEVEL, alpha
 
 _POWERS = np.linspace(0.25, 2.0, 8)
-_FURTHEST = 10.0  # times the people at hand: further out, the form of the curve is all that speaks
+_FURTHEST = 10.0  # times the people at hand: further out, the result depends on the form of the curve alone
 _LEAST_SIZES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleEstimate:
-    """How many people a target evidence would take: about so many, between `low` and `high` with 95 %.
+    """Number of people that a target evidence would take, with an interval from `low` to `high`.
 
-    All are None where the data cannot say, and `why` says why; `reached` where people at hand suffice.
+    All are None where the data do not allow an estimate, for the reason `why`; `reached` where people at hand suffice.
     """
 
     people: float | None = None
@@ -31,35 +32,42 @@ class PeopleEstimate:
     why: str = ""
 
 
-def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArray, target: float) -> PeopleEstimate:
+def people_needed(
+    people: FloatArray, evidence: FloatArray, replicates: FloatArray, target: float, level: float = LEVEL
+) -> PeopleEstimate:
     """Extrapolate evidence over numbers of people (ascending) to a target evidence.
 
     Parameters
     ----------
-    people, evidence
-        Numbers of people, and what each left.
+    people
+        Numbers of people.
+    evidence
+        Evidence left after a fit on each number of people.
     replicates
         The same evidence in bootstrap samples, one line for each.
     target
         The evidence that may be left.
+    level
+        Confidence level of the interval.
 
     Examples
     --------
     >>> people = np.array([10.0, 20.0, 40.0, 80.0])
     >>> evidence = 0.02 + 16.0 / people
     >>> noise = np.random.default_rng(0).normal(0.0, 0.002, (200, 4))
-    >>> found = people_needed(people, evidence, evidence + noise, 0.1)
-    >>> round(found.people), found.low < 200.0 < found.high
+    >>> estimate = people_needed(people, evidence, evidence + noise, 0.1)
+    >>> round(estimate.people), estimate.low < 200.0 < estimate.high
     (200, True)
     """
     if len(people) < _LEAST_SIZES:
         return PeopleEstimate(why="there are too few people to leave some out")
-    if np.quantile(replicates[:, -1], 0.975) <= target:
+    tails = [0.5 * alpha(level), 1.0 - 0.5 * alpha(level)]
+    if np.quantile(replicates[:, -1], tails[1]) <= target:
         return PeopleEstimate(reached=True)
-    if np.quantile(replicates[:, -1] - replicates[:, 0], 0.975) >= 0.0:
+    if np.quantile(replicates[:, -1] - replicates[:, 0], tails[1]) >= 0.0:
         return PeopleEstimate(why="with more people the evidence does not fall by more than chance")
     about = _crossing(people, evidence, target)
-    low, high = np.quantile([_crossing(people, one, target) for one in replicates], [0.025, 0.975], method="nearest")
+    low, high = np.quantile([_crossing(people, replicate, target) for replicate in replicates], tails, method="nearest")
     if not np.isfinite(about) or not np.isfinite(high):
         return PeopleEstimate(why="the curve may level off above it")
     if high > _FURTHEST * people[-1]:
@@ -68,7 +76,7 @@ def people_needed(people: FloatArray, evidence: FloatArray, replicates: FloatArr
 
 
 def _crossing(people: FloatArray, evidence: FloatArray, target: float) -> float:
-    """Where the curve that fits best meets the target evidence; infinity where its floor is above that."""
+    """Return where the best curve meets the target evidence; infinity where its floor is above that."""
     from scipy.optimize import nnls
 
     best, crossing = np.inf, np.inf

@@ -1,8 +1,8 @@
-"""Are the people enough? What protectors leave that were fitted on fewer of them, and where the curve leads."""
+"""Learning curves of protectors: evidence left after a fit on fewer people, and how many people a target needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,19 +12,18 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.evaluation import Curve, Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.protect.assessment.class_attacks import attacked_samples, protected
+from zeroevidence.protect.assessment.class_attacks import attacked_samples
 from zeroevidence.protect.assessment.class_learning import (
     ClassSample,
-    class_d_ece,
-    evaluated_classes,
+    mean_d_ece,
     predict_all,
     train_classifiers,
 )
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import fit_protectors
+from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.tradeoff.extrapolation import PeopleEstimate, people_needed
+from zeroevidence.uncertainty.level import LEVEL, percent
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 TARGET = 0.1
@@ -38,28 +37,35 @@ _ATTACKERS = 2
 
 @dataclass(frozen=True, slots=True)
 class PeopleCurve:
-    """What a protector leaves of an attribute over the number of people that it was fitted on.
+    """Evidence about an attribute that a protector leaves, over the number of people it was fitted on.
 
     Parameters
     ----------
-    people, evidence
-        Numbers of people, and D_ECE to the strongest attacker, averaged over draws of that many.
-    target, needed
-        A D_ECE, and how many people it would take.
+    people
+        Numbers of people.
+    evidence
+        D_ECE of the strongest attacker, averaged over draws of that many people.
+    target
+        The D_ECE that may be left.
+    needed
+        How many people it would take.
+    level
+        Confidence level of that.
     """
 
     people: tuple[int, ...]
     evidence: tuple[float, ...]
     target: float
     needed: PeopleEstimate
+    level: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Point:
-    """What attackers say of the tested people after a protector that was fitted on some people."""
+    """Log-posteriors of the tested people after a protector that was fitted on some people."""
 
     people: int
-    told: FloatArray
+    log_posteriors: FloatArray
 
 
 def people_curve(
@@ -69,6 +75,7 @@ def people_curve(
     *,
     classifiers: Sequence[str] = ("logistic", "qda"),
     target: float = TARGET,
+    level: float = LEVEL,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PeopleCurve:
@@ -78,11 +85,20 @@ def people_curve(
     ----------
     fit
         Gives a fitted protector for embeddings.
-    roles, attribute, classifiers
-        Who is used for what; the attribute; attackers, of which the people that attackers learn from choose one for
-        each point of the curve.
-    target, seed, progress
-        The D_ECE that may be left; seed of all draws; called with the number of fits done and target.
+    roles
+        Who is used for what.
+    attribute
+        The attribute to conceal.
+    classifiers
+        Names of attackers; the strongest in cross-validation is taken for each point of the curve.
+    target
+        The D_ECE that may be left.
+    level
+        Confidence level of the number of people that it needs.
+    seed
+        Seed of all draws.
+    progress
+        Called with the number of fits done and to be done.
 
     Examples
     --------
@@ -101,17 +117,15 @@ def people_curve(
     for number, rows in enumerate(subsets, 1):
         some = roles.train.take(rows)
         protector = fit(some)
-        _, attack, test = attacked_samples(
-            protected(roles.attack, protector), protected(roles.test, protector), attribute
-        )
-        learned = list(train_classifiers(kinds, attack, seed))
-        best = max(learned, key=lambda one: one.strength)
-        points.append(_Point(len(np.unique(require_speakers(some))), predict_all(learned, test)[best.kind.name][1]))
+        _, attack, test = attacked_samples(protect(roles.attack, protector), protect(roles.test, protector), attribute)
+        attackers = list(train_classifiers(kinds, attack, seed))
+        best = max(attackers, key=lambda attacker: attacker.strength)
+        points.append(_Point(len(np.unique(require_speakers(some))), predict_all(attackers, test)[best.kind.name][1]))
         if progress is not None:
             progress(number, len(subsets))
     sizes, evidence, replicates = _resampled(points, test, seed)
-    needed = people_needed(sizes, evidence, replicates, target)
-    return PeopleCurve(tuple(map(int, sizes)), tuple(map(float, evidence)), target, needed)
+    needed = people_needed(sizes, evidence, replicates, target, level)
+    return PeopleCurve(tuple(map(int, sizes)), tuple(map(float, evidence)), target, needed, level)
 
 
 def add_people_curves(
@@ -124,65 +138,49 @@ def add_people_curves(
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> list[Evaluation]:
-    """Rows of `assess` with a curve on the first row of each protector that can be fitted again.
+    """Return rows of `assess` with a curve on the first row of each protector that can be fitted again.
 
-    The two strongest of the attackers that judge single vectors by themselves attack it.
+    The two strongest of the attackers that judge single vectors attack it.
     """
     result = list(rows)
     for name, fit in fits.items():
-        own = [
+        members = [
             i
             for i, row in enumerate(rows)
             if row.labels.get("system") == name and row.about.role == "attack" and row.about.attribute == attribute
         ]
-        plain = dict.fromkeys(
+        attackers = dict.fromkeys(
             rows[i].labels["attacker"]
-            for i in own
+            for i in members
             if CLASSIFIERS.find(rows[i].labels["attacker"]).learns_from == "vectors"
         )
         curve = people_curve(
             fit,
             roles,
             attribute,
-            classifiers=list(plain)[:_ATTACKERS],
+            classifiers=list(attackers)[:_ATTACKERS],
             target=target,
+            level=rows[members[0]].setup.level,
             seed=seed,
             progress=progress(name),
         )
-        result[own[0]] = _with_curve(rows[own[0]], curve)
+        result[members[0]] = _with_curve(rows[members[0]], curve)
     return result
-
-
-def protector_fits(
-    names: Iterable[str],
-    attribute: str,
-    *,
-    keep: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    seed: int = 0,
-) -> dict[str, Callable[[Embeddings], Any]]:
-    """For each kind of protector a function that fits it to embeddings, with the parameters of `fit_protectors`."""
-
-    def fitting(kind: str) -> Callable[[Embeddings], Any]:
-        how: dict[str, Any] = {"keep": keep, "parameters": parameters, "seed": seed}
-        own = preset if preset in ATTRIBUTE_PROTECTORS.find(kind).presets else None
-        return lambda data: fit_protectors([kind], data, attribute, preset=own, **how)[kind]
-
-    return {kind: fitting(kind) for kind in names}
 
 
 def _with_curve(row: Evaluation, curve: PeopleCurve) -> Evaluation:
     needed, name = curve.needed, row.labels["system"]
     row = replace(row, curves={**row.curves, OVER_PEOPLE: Curve(tuple(map(float, curve.people)), curve.evidence)})
-    words = {"protector": name, "target": curve.target}
+    facts: dict[str, Any] = {"protector": name, "target": curve.target}
     if needed.people is None or needed.low is None or needed.high is None:
         if needed.reached:
-            return row.with_flags(flag("people-enough", most=curve.people[-1], **words))
-        return row.with_flags(flag("people-unknown", why=needed.why, **words))
-    about, low, high = (_two_digits(one) for one in (needed.people, needed.low, needed.high))
-    row = row.with_metrics({"people_needed": MeasureResult(needed.people, "people", None, needed.low, needed.high)})
-    return row.with_flags(flag("people-needed", people=about, low=low, high=high, most=curve.people[-1], **words))
+            return row.with_flags(flag("people-enough", most=curve.people[-1], **facts))
+        return row.with_flags(flag("people-unknown", why=needed.why, **facts))
+    about, low, high = (_two_digits(number) for number in (needed.people, needed.low, needed.high))
+    estimate = MeasureResult(needed.people, "people", low=needed.low, high=needed.high, level=curve.level)
+    row = row.with_metrics({"people_needed": estimate})
+    facts["level"] = percent(curve.level)
+    return row.with_flags(flag("people-needed", people=about, low=low, high=high, most=curve.people[-1], **facts))
 
 
 def _two_digits(number: float) -> int:
@@ -190,50 +188,45 @@ def _two_digits(number: float) -> int:
 
 
 def _subsets(train: Embeddings, attribute: str, seed: int) -> Iterator[Any]:
-    """Rows of more and more people of each class, everybody last; in each draw the fewer are among the more."""
+    """Yield rows of increasing numbers of people of each class, everybody last; in each draw the sets are nested."""
     labels, speakers = attribute_labels(train, attribute), require_speakers(train)
     classes = {k: np.unique(speakers[labels == k]) for k in np.unique(labels)}
-    counts = [{k: max(_LEAST, round(share * len(own))) for k, own in classes.items()} for share in _SHARES]
-    sizes = [one for i, one in enumerate(counts) if one not in counts[:i] and one != counts[-1]]
+    counts = [{k: max(_LEAST, round(share * len(names))) for k, names in classes.items()} for share in _SHARES]
+    sizes = [count for i, count in enumerate(counts) if count not in counts[:i] and count != counts[-1]]
     for draw in range(_DRAWS):
         rng = np.random.default_rng([seed, draw])
-        shuffled = {k: rng.permutation(own) for k, own in classes.items()}
+        shuffled = {k: rng.permutation(names) for k, names in classes.items()}
         for size in sizes:
             yield np.isin(speakers, np.concatenate([shuffled[k][: size[k]] for k in classes]))
     yield np.ones(len(speakers), dtype=bool)
 
 
 def _resampled(points: Sequence[_Point], test: ClassSample, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sizes, evidence of each averaged over draws, and the same with tested people and draws drawn again.
+    """Return sizes, the evidence of each averaged over draws, and bootstrap replicates over tested people and draws.
 
     Evidence rises when people are drawn twice; replicates are shifted back to the evidence itself.
     """
     rng = np.random.default_rng(seed)
-    sizes = np.unique([one.people for one in points])
-    groups = [[one.told for one in points if one.people == size] for size in sizes]
-    everyone = np.arange(len(test.y))
-    by_draw = [[_evidence(told, test.y, everyone) for told in group] for group in groups]
-    evidence = np.array([np.mean(one) for one in by_draw])
+    sizes = np.unique([point.people for point in points])
+    groups = [[point.log_posteriors for point in points if point.people == size] for size in sizes]
+    by_draw = [[mean_d_ece(log_posteriors, test.y) for log_posteriors in group] for group in groups]
+    evidence = np.array([np.mean(values) for values in by_draw])
     replicates = np.empty((_REPLICATES, len(sizes)))
     for replicate in replicates:
-        rows = _people_again(test, rng)
+        rows = _resampled_people(test, rng)
         for place, group in enumerate(groups):
-            drawn = rng.integers(0, len(group), len(group))
-            replicate[place] = np.mean([_evidence(group[draw], test.y, rows) for draw in drawn])
+            draws = rng.integers(0, len(group), len(group))
+            replicate[place] = np.mean([mean_d_ece(group[draw][rows], test.y[rows]) for draw in draws])
     replicates += evidence - replicates.mean(axis=0)
     if len(by_draw) > 1:  # other people of the largest number would differ by about what other halves do
         replicates[:, -1] += np.std(by_draw[-2], ddof=1) / np.sqrt(2.0) * rng.standard_normal(_REPLICATES)
     return sizes.astype(float), evidence, replicates
 
 
-def _people_again(test: ClassSample, rng: np.random.Generator) -> IntArray:
-    """Rows of as many people of each class, drawn with replacement."""
+def _resampled_people(test: ClassSample, rng: np.random.Generator) -> IntArray:
+    """Return the rows of as many people of each class, drawn with replacement."""
     rows: list[IntArray] = []
     for k in range(int(test.y.max()) + 1):
-        own = np.unique(test.people[test.y == k])
-        rows += [np.flatnonzero(test.people == one) for one in rng.choice(own, len(own))]
+        people = np.unique(test.people[test.y == k])
+        rows += [np.flatnonzero(test.people == person) for person in rng.choice(people, len(people))]
     return np.concatenate(rows)
-
-
-def _evidence(told: FloatArray, y: IntArray, rows: IntArray) -> float:
-    return float(np.mean([class_d_ece(told[rows], y[rows], k) for k in evaluated_classes(told.shape[1])]))

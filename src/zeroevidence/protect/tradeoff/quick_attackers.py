@@ -1,17 +1,16 @@
-"""Three attackers that take a moment, to choose a protector's strength by: straight, quadratic and radial boundaries.
+"""Quick attackers that choose a protector's strength: logistic regression, QDA and a kernel machine.
 
-What is reported comes from `assessment`, whose attackers are more, and stronger.
+Reported results come from `assessment`, whose attackers are more, and stronger.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.protect.assessment.attacker import training_environment
 from zeroevidence.protect.assessment.class_learning import class_d_ece, evaluated_classes
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.roles import attribute_labels
@@ -23,7 +22,7 @@ ATTACKERS = ("logistic", "qda", "kernel")  # of `CLASSIFIERS`, with their usual 
 def quick_attacks(
     attack: Embeddings, test: Embeddings, attribute: str, names: Sequence[str] = ATTACKERS
 ) -> dict[str, float]:
-    """D_ECE on test people by the name of the attacker; of several classes, each against the others, the largest.
+    """Return the D_ECE on test people by the name of the attacker; the largest over classes.
 
     Examples
     --------
@@ -32,8 +31,8 @@ def quick_attacks(
     >>> people = np.repeat([f"p{i}" for i in range(20)], 4)
     >>> data = Embeddings(vectors, None, people, {"sex": sex})
     >>> odd = np.arange(80) // 4 % 2 == 1
-    >>> told = quick_attacks(data.take(odd), data.take(~odd), "sex")
-    >>> sorted(told), min(told.values()) > 0.5
+    >>> d_eces = quick_attacks(data.take(odd), data.take(~odd), "sex")
+    >>> sorted(d_eces), min(d_eces.values()) > 0.5
     (['kernel', 'logistic', 'qda'], True)
     """
     classes, labels = np.unique(attribute_labels(attack, attribute), return_inverse=True)
@@ -41,12 +40,11 @@ def quick_attacks(
     _, people = np.unique(require_speakers(attack), return_inverse=True)
     x, tested = (np.asarray(side.vectors, dtype=np.float64) for side in (attack, test))
     weights = balanced_weights(labels[:, None], people)
-    found = {}
+    results = {}
     for name in names:
         attacker = CLASSIFIERS.find(name).candidates(0)[0]
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an attacker who stops early is still an attacker
+        with training_environment():
             attacker.fit(x, labels, weights, people)
-            told = attacker.log_posteriors(tested)
-        found[name] = max(class_d_ece(told, truth, k) for k in evaluated_classes(len(classes)))
-    return found
+            log_posteriors = attacker.log_posteriors(tested)
+        results[name] = max(class_d_ece(log_posteriors, truth, k) for k in evaluated_classes(len(classes)))
+    return results

@@ -1,8 +1,8 @@
-"""How much privacy a protector gives for how much utility, over its strengths; and the strength that a user asks for.
+"""Privacy against utility over the strengths of protectors, and the choice of a strength within a limit.
 
 Every protector has one dial (`EmbeddingProtector.dial`). Its strengths are compared on people whom neither the
-protector nor the attackers have seen. A point is on the front if no other leaves less evidence at an error rate that is
-not higher.
+protector nor the attackers have seen. A point is on the Pareto front if no other leaves less evidence at an error rate
+that is not higher.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Evaluation, Options
-from zeroevidence.protect.assessment.roles import Roles, attribute_labels
+from zeroevidence.protect.assessment.class_attacks import assess
+from zeroevidence.protect.assessment.roles import Roles, attribute_labels, stratified_parts
+from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
-from zeroevidence.protect.models import make_protector
+from zeroevidence.protect.models import fit_kind
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -32,17 +34,16 @@ _PARTS = 4  # of the people: half fit the protector, a quarter trains attackers,
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What may not be exceeded: an error rate of verification (a budget), or an attacker's D_ECE (a target).
+    """A limit on the EER of verification (a budget) or on an attacker's D_ECE (a target).
 
     Parameters
     ----------
     measure
-        What is limited; of the rest the best is taken: the least D_ECE within a budget, the least EER that meets a
-        target.
+        What is limited; the other measure is minimised: D_ECE within a budget, EER within a target.
     most
         The largest value, a share for the EER.
     added
-        Whether it is added to what unprotected vectors have.
+        Whether it is added to the value of unprotected vectors.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Limit:
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """From ``eer=2%``, ``eer=+1%`` (points above unprotected vectors) or ``d_ece=0.1``."""
+        """Return the limit of ``eer=2%``, ``eer=+1%`` (points above unprotected vectors) or ``d_ece=0.1``."""
         name, _, value = text.partition("=")
         percent = value.endswith("%")
         try:
@@ -74,7 +75,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
-    """A protector at one strength: D_ECE of the strongest quick attacker, EER and top-1, a value for each cut."""
+    """A protector at one strength: D_ECE of the strongest quick attacker, EER and top-1, a value for each split."""
 
     protector: str
     strength: float
@@ -84,22 +85,22 @@ class Tradeoff:
 
     @property
     def d_ece(self) -> float:
-        """The mean over cuts."""
+        """The mean over splits."""
         return float(np.mean(self.d_eces))
 
     @property
     def eer(self) -> float:
-        """The mean over cuts."""
+        """The mean over splits."""
         return float(np.mean(self.eers))
 
     @property
     def top1(self) -> float:
-        """The mean over cuts."""
+        """The mean over splits."""
         return float(np.mean(self.top1s))
 
 
 def set_strength(protector: EmbeddingProtector, strength: float) -> EmbeddingProtector:
-    """A fitted protector whose dial is noise, at another strength; what was fitted is shared."""
+    """Return a fitted protector whose dial is noise at another strength; what was fitted is shared."""
     if protector.dial != "noise":
         raise UsageError(f"{protector.kind}: its dial is {protector.dial}; fit it anew for another strength")
     return copy.copy(protector).set_params(noise=strength)  # type: ignore[no-any-return]
@@ -115,35 +116,31 @@ def fit_at_strengths(
     strengths: Sequence[float] | None = None,
     progress: Progress | None = None,
 ) -> dict[float, EmbeddingProtector]:
-    """A kind of protector fitted to embeddings, at each of its strengths; the noise is drawn by the seed."""
-    chosen = ATTRIBUTE_PROTECTORS.find(kind)
-    wanted = tuple(chosen.cls.strengths if strengths is None else strengths)
-    fixed = {"noise_seed": seed, **({"random_state": seed} if chosen.seeded else {}), **(parameters or {})}
-    more: dict[str, Any] = {"speakers": data.speakers}
-    if progress is not None and "progress" in chosen.fit_options:
-        more["progress"] = progress
-    labels = attribute_labels(data, attribute)
-    if chosen.cls.dial == "noise":
-        fitted = make_protector(kind, fixed).fit(data.vectors, labels, **more)
-        return {one: set_strength(fitted, one) for one in wanted}
-    return {
-        one: make_protector(kind, {**fixed, chosen.cls.dial: one}).fit(data.vectors, labels, **more) for one in wanted
-    }
+    """Return a kind of protector fitted to embeddings at each of its strengths; the noise is drawn by the seed."""
+    cls = ATTRIBUTE_PROTECTORS.find(kind).cls
+    values = cls.strengths if strengths is None else strengths
+    labels, fixed = attribute_labels(data, attribute), {"noise_seed": seed, **(parameters or {})}
+
+    def fit(**dial: float) -> EmbeddingProtector:
+        return fit_kind(
+            kind,
+            data.vectors,
+            labels,
+            parameters={**fixed, **dial},
+            seed=seed,
+            speakers=data.speakers,
+            progress=progress,
+        )
+
+    if cls.dial == "noise":
+        fitted = fit()
+        return {strength: set_strength(fitted, strength) for strength in values}
+    return {strength: fit(**{cls.dial: strength}) for strength in values}
 
 
 def cross_validation_roles(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
-    """Four cuts of the people of each class into fit, attack and test people; everybody is tested once."""
-    speakers, labels = require_speakers(data), attribute_labels(data, attribute)
-    rng = np.random.default_rng(seed)
-    part = np.zeros(len(speakers), dtype=np.int64)
-    start = 0
-    for label in np.unique(labels):
-        names = np.unique(speakers[labels == label])
-        if len(names) < _PARTS:
-            raise InputError(f"{attribute} {str(label)!r}: {len(names)} speaker(s); a choice needs at least {_PARTS}")
-        for number, name in enumerate(rng.permutation(names)):
-            part[speakers == name] = (start + number) % _PARTS
-        start += len(names)
+    """Yield four splits of the people of each class into roles; everybody is tested once."""
+    part = stratified_parts(data, attribute, _PARTS, seed)
     for tested in range(_PARTS):
         attacks = (tested + 1) % _PARTS
         yield Roles(
@@ -154,19 +151,14 @@ def cross_validation_roles(data: Embeddings, attribute: str, *, seed: int = 0) -
 def measure_protector(
     roles: Roles, attribute: str, protector: EmbeddingProtector | None
 ) -> tuple[dict[str, float], Evaluation]:
-    """D_ECE of each quick attacker, and verification, of vectors through a protector."""
-    sides = {}
-    for name in ("attack", "test"):
-        side = getattr(roles, name)
-        x = np.asarray(side.vectors, dtype=np.float64)
-        vectors = x if protector is None else protector.transform(x)
-        sides[name] = Embeddings(vectors, side.ids, side.speakers, side.attributes)
+    """Return the D_ECE of each quick attacker, and verification, of vectors through a protector."""
+    sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
     verified = verification(roles.train, sides, Options(intervals=0, null=0), {})
     return quick_attacks(sides["attack"], sides["test"], attribute), verified
 
 
 def quick_protectors() -> tuple[str, ...]:
-    """Protectors of classes that are fitted in a moment: those that need no optional part."""
+    """Return the protectors of classes that need no optional dependency, and are fitted within seconds."""
     return tuple(kind.name for kind in protectors_of("classes") if kind.extra is None)
 
 
@@ -179,49 +171,55 @@ def measure_tradeoffs(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Tradeoff]:
-    """Protectors at all their strengths, by cross-validation over people, after unprotected vectors.
+    """Return the tradeoffs of protectors at all their strengths, by cross-validation over people.
 
     Parameters
     ----------
-    data, attribute
-        Embeddings of at least four people of each class, and what to conceal.
+    data
+        Embeddings of at least four people of each class.
+    attribute
+        What to conceal.
     names
-        Kinds of protectors; those that are fitted in a moment unless given.
+        Kinds of protectors; `quick_protectors` unless given.
     parameters
         Parameters of the one kind that is named.
     seed
-        Of the cuts, of noise, and of training.
+        Seed of the splits, of noise, and of training.
     progress
         Called with the number of protectors fitted and to be fitted.
+
+    Returns
+    -------
+    The tradeoff of unprotected vectors, then one for each kind and strength.
 
     Examples
     --------
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
-    >>> found = measure_tradeoffs(Embeddings(vectors, None, people, {"sex": sex}), "sex", ["classmeans"])
-    >>> [(one.protector, one.strength) for one in found[:3]]
+    >>> points = measure_tradeoffs(Embeddings(vectors, None, people, {"sex": sex}), "sex", ["classmeans"])
+    >>> [(point.protector, point.strength) for point in points[:3]]
     [('unprotected', 0.0), ('classmeans', 0.0), ('classmeans', 0.3)]
     """
     chosen = tuple(names or quick_protectors())
-    found: dict[tuple[str, float], list[tuple[float, float, float]]] = {}
+    results: dict[tuple[str, float], list[tuple[float, float, float]]] = {}
     done = 0
     for number, roles in enumerate(cross_validation_roles(data, attribute, seed=seed)):
         systems: dict[tuple[str, float], EmbeddingProtector | None] = {(UNPROTECTED, 0.0): None}
         for kind in chosen:
             fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed + number)
-            systems |= {(kind, strength): one for strength, one in fitted.items()}
+            systems |= {(kind, strength): protector for strength, protector in fitted.items()}
             done += 1
             if progress is not None:
                 progress(done, _PARTS * len(chosen))
         for key, protector in systems.items():
-            told, verified = measure_protector(roles, attribute, protector)
-            numbers = (max(told.values()), float(verified["eer"]), float(verified["top1"]))
-            found.setdefault(key, []).append(numbers)
-    return [Tradeoff(kind, strength, *zip(*values, strict=True)) for (kind, strength), values in found.items()]
+            d_eces, verified = measure_protector(roles, attribute, protector)
+            numbers = (max(d_eces.values()), float(verified["eer"]), float(verified["top1"]))
+            results.setdefault(key, []).append(numbers)
+    return [Tradeoff(kind, strength, *zip(*values, strict=True)) for (kind, strength), values in results.items()]
 
 
 def choose_tradeoff(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
-    """The best point within a limit; `InputError` says what comes nearest where there is none.
+    """Return the best point within a limit; raise an InputError that names the nearest where there is none.
 
     Examples
     --------
@@ -233,20 +231,20 @@ def choose_tradeoff(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
     >>> [choose_tradeoff(points, Limit.parse(limit)).strength for limit in ("eer=2%", "d_ece=0.25")]
     [0.0, 1.0]
     """
-    unprotected = next((one for one in points if one.protector == UNPROTECTED), None)
+    unprotected = next((point for point in points if point.protector == UNPROTECTED), None)
     if limit.added and unprotected is None:
         raise UsageError(f"{limit}: points of unprotected vectors are needed to add to")
     other: LimitedMeasure = "d_ece" if limit.measure == "eer" else "eer"
     most = limit.most + (getattr(unprotected, limit.measure) if limit.added else 0.0)
-    candidates = [one for one in points if one.protector != UNPROTECTED]
-    within = [one for one in candidates if getattr(one, limit.measure) <= most]
+    candidates = [point for point in points if point.protector != UNPROTECTED]
+    within = [point for point in candidates if getattr(point, limit.measure) <= most]
     if not within:
-        nearest = min(candidates, key=lambda one: float(getattr(one, limit.measure)))
+        nearest = min(candidates, key=lambda point: float(getattr(point, limit.measure)))
         raise InputError(
             f"no protector stays within {limit}; the nearest is {nearest.protector} at strength "
             f"{nearest.strength:g}, with EER {100 * nearest.eer:.1f} % and D_ECE {nearest.d_ece:.2f}"
         )
-    return min(within, key=lambda one: (getattr(one, other), getattr(one, limit.measure)))
+    return min(within, key=lambda point: (getattr(point, other), getattr(point, limit.measure)))
 
 
 def assess_strengths(
@@ -261,18 +259,17 @@ def assess_strengths(
     dataset: str = "",
     progress: Progress | None = None,
 ) -> list[Evaluation]:
-    """Every attacker of `assess` and verification, against protectors at all their strengths, beside no protection.
+    """Return the rows of `assess` of protectors at all their strengths, beside unprotected vectors.
 
-    Rows say in `about` which protector, at which strength. The parameters are those of `assess` and `tradeoffs`.
+    The field `about` of a row has protector and strength. Parameters are those of `assess` and `measure_tradeoffs`.
     """
-    from zeroevidence.protect.assessment.class_attacks import assess
-
     systems: dict[str, EmbeddingProtector] = {}
     points: dict[str, tuple[str, float]] = {UNPROTECTED: (UNPROTECTED, 0.0)}
     for kind in names or quick_protectors():
-        for strength, one in fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed).items():
-            name = f"{kind}, {one.dial} {strength:g}"
-            systems[name], points[name] = one, (kind, strength)
+        fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed)
+        for strength, protector in fitted.items():
+            name = f"{kind}, {protector.dial} {strength:g}"
+            systems[name], points[name] = protector, (kind, strength)
     rows = assess(
         systems,
         roles,
@@ -284,8 +281,8 @@ def assess_strengths(
         dataset=dataset,
         progress=progress,
     )
-    placed = []
+    result = []
     for row in rows:
         kind, strength = points[row.labels["system"]]
-        placed.append(replace(row, about=replace(row.about, protector=kind, strength=strength)))
-    return placed
+        result.append(replace(row, about=replace(row.about, protector=kind, strength=strength)))
+    return result

@@ -1,6 +1,6 @@
-"""What a voice protector is, and the table of names by which the command line knows them.
+"""Voice protectors: their interface, and the registry by which the command line finds them.
 
-Each module of this package enters its protectors into the table, which imports them when it is first read.
+The modules of this package register their protectors; they are imported when the registry is first read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from numpy.typing import NDArray
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.voices.processing import RANGE_HELP, UtteranceInfo, Wave
+from zeroevidence.protect.voices.parameters import RANGE_HELP
+from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
 from zeroevidence.registry import Registry
 
 
@@ -38,7 +39,7 @@ class VoiceProtector(Protocol):
         """Name, parameters and version: two protectors with the same fingerprint give the same output."""
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """The protected waveform: single precision, one channel, within [-1, 1]."""
+        """Return the protected waveform: single precision, one channel, within [-1, 1]."""
 
 
 Make: TypeAlias = Callable[[str, int], VoiceProtector]
@@ -111,7 +112,7 @@ def spelling_help() -> str:
 
 
 def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
-    """The protector that a name on the command line stands for.
+    """Return the protector that a name on the command line stands for.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
     (kind,) = find_voice_protectors(text)
     try:
         return kind.make(text.strip().partition(":")[2], seed)
-    except InputError:  # a ValueError too, but one that says what is wrong
+    except InputError:  # a ValueError too, but with a message of its own
         raise
     except ValueError:
         raise _unknown(text) from None

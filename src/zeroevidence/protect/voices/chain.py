@@ -1,4 +1,4 @@
-"""Several protectors one after the other, written with a plus between them."""
+"""Chain of voice protectors, written with a plus between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Each protector changes what the one before it made.
+    """Protectors that are applied one after the other.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Chain:
         return " then ".join(part.fingerprint for part in self.parts)
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """The waveform after all of them."""
+        """Return the waveform after all of them."""
         for part in self.parts:
             wave = part(wave, rate, utterance)
         return wave

@@ -1,4 +1,4 @@
-"""Any program that maps a wav file to a wav file, as a protector.
+"""External protector: any program that maps a wav file to a wav file.
 
 The files are 16-bit PCM, which every audio tool reads and writes. A folder that an anonymiser has already written needs
 no protector: it is read as a corpus.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from zeroevidence.data.files.programs import run_program, split_command
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, register_voice
-from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, fitted, limited
+from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, fit_length, limit_peak
 
 _VERSION = 1  # of what surrounds the program: enters cache keys
 
@@ -55,20 +55,17 @@ class External:
 
     def __post_init__(self) -> None:
         """Refuse a command that cannot work, before any audio is read."""
-        arguments = self._arguments()
+        arguments = split_command(self.command)
         for placeholder in ("{input}", "{output}"):
             if not any(placeholder in argument for argument in arguments[1:]):
                 raise UsageError(f"the command {self.command!r} has no {placeholder} among its arguments")
         if not self.timeout > 0 or not self.tolerance >= 0:
             raise UsageError("a command needs a timeout above 0 and a tolerance of at least 0 seconds")
 
-    def _arguments(self) -> list[str]:
-        return split_command(self.command)
-
     @property
     def name(self) -> str:
         """The program, without its arguments."""
-        return f"command:{Path(self._arguments()[0]).name}"
+        return f"command:{Path(split_command(self.command)[0]).name}"
 
     @property
     def fingerprint(self) -> str:
@@ -76,7 +73,7 @@ class External:
         return f"command/{_VERSION}({self.command!r}, tolerance={self.tolerance!r}, version={self.version!r})"
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """What the program makes of the waveform, at the same rate and of the same length."""
+        """Return the output of the program, at the same rate and of the same length."""
         from zeroevidence.data.speech.audio import load_audio, write_audio
 
         wave = np.asarray(wave)
@@ -88,7 +85,7 @@ class External:
         with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
             source, target = Path(folder, "input.wav"), Path(folder, "output.wav")
             errors = Path(folder, "stderr")
-            write_audio(source, limited(wave.astype(np.float64)), rate)
+            write_audio(source, limit_peak(wave.astype(np.float64)), rate)
             self._run(source, target, errors, utterance)
             if not target.is_file():
                 raise self._failure(utterance, "wrote no output", errors)
@@ -102,11 +99,12 @@ class External:
                 f"utterance {utterance.id}: the output of {self.name} differs by {difference:.2f} s in length "
                 f"(allowed: {self.tolerance:g} s); protect to a folder and audit that instead"
             )
-        return limited(fitted(result.astype(np.float64), len(wave)))
+        return limit_peak(fit_length(result.astype(np.float64), len(wave)))
 
     def _run(self, source: Path, target: Path, errors: Path, utterance: UtteranceInfo) -> None:
         replaced = [
-            argument.replace("{input}", str(source)).replace("{output}", str(target)) for argument in self._arguments()
+            argument.replace("{input}", str(source)).replace("{output}", str(target))
+            for argument in split_command(self.command)
         ]
         with errors.open("wb") as stream:
             try:
@@ -122,8 +120,8 @@ class External:
 
     def _failure(self, utterance: UtteranceInfo, what: str, errors: Path) -> InputError:
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        said = f": {lines[-1].strip()}" if lines else ""
-        return InputError(f"utterance {utterance.id}: {self.name} {what}{said}")
+        last_line = f": {lines[-1].strip()}" if lines else ""
+        return InputError(f"utterance {utterance.id}: {self.name} {what}{last_line}")
 
 
 @register_voice(
@@ -134,5 +132,5 @@ class External:
     needs="The program, and what it was trained on.",
 )
 def command(text: str, seed: int) -> External:  # noqa: ARG001 (a program draws for itself)
-    """By a program of your own."""
+    """Return the protector of a command."""
     return External(text)

@@ -1,4 +1,4 @@
-"""McAdams: moves the resonances of the vocal tract by raising the angles of LPC poles to a power [Patino et al. 2021].
+"""McAdams protector: moves resonances by raising the angles of LPC poles to a power [Patino et al. 2021].
 
 J. Patino, N. Tomashenko, M. Todisco, A. Nautsch, N. Evans: Speaker anonymisation using the McAdams coefficient.
 Interspeech 2021.
@@ -7,26 +7,15 @@ Interspeech 2021.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.voices import Spelling, register_voice
-from zeroevidence.protect.voices.processing import (
-    Per,
-    UtteranceInfo,
-    VoiceParameter,
-    Wave,
-    checked,
-    number_or_range,
-    overlap_add,
-    protected,
-)
+from zeroevidence.protect.voices.parameters import ParameterisedProtector, Per, number_or_range
+from zeroevidence.protect.voices.processing import overlap_add
 
-_VERSION = 1  # of the algorithm: enters cache keys, so raise it with any change of the output
 _RANDOM = (0.5, 0.9)  # coefficients of the reference's random variant
 _HOP = 0.010  # seconds; frames of two hops
 _NOISE_FLOOR = 1e-9  # of a frame's energy: keeps the predictor of pure tones determined
@@ -34,7 +23,7 @@ _LARGEST_RADIUS = 0.9999  # rounding must not put a pole on the unit circle
 
 
 @dataclass(frozen=True, slots=True)
-class McAdams:
+class McAdams(ParameterisedProtector):
     r"""Each complex pole :math:`\rho e^{i \phi}` of the frame's all-pole filter becomes :math:`\rho e^{i \phi^\alpha}`.
 
     Angles are in radians per sample. One radian (2546 Hz at 16 kHz) stays where it is; with :math:`\alpha < 1`
@@ -46,7 +35,7 @@ class McAdams:
     coefficient
         The power, or a range from which each speaker gets a power; 1 changes nothing.
     per
-        With a range: whether a speaker (default) or an utterance gets a power of its own.
+        With a range: whether each speaker (default) or each utterance gets its own power.
     seed
         Decides the powers drawn from a range.
     order
@@ -68,33 +57,24 @@ class McAdams:
     seed: int = 0
     order: int = 20
 
+    kind = "mcadams"
+    parameter_name = "coefficient"
+    limits = (0.1, 1.5)
+
     def __post_init__(self) -> None:
         """Refuse what cannot be computed, before any audio is read."""
         if not 2 <= self.order <= 100:
             raise UsageError(f"mcadams: {self.order} poles are not between 2 and 100")
-        self._setting()
-
-    def _setting(self) -> VoiceParameter:
-        return VoiceParameter("mcadams", self.coefficient, self.per, self.seed, lowest=0.1, highest=1.5)
-
-    @property
-    def name(self) -> str:
-        """As `load_protector` reads it."""
-        return f"mcadams:{self._setting().text}"
+        self.parameter()
 
     @property
     def fingerprint(self) -> str:
         """Enters cache keys."""
-        return f"mcadams/{_VERSION}(coefficient={self._setting().record}, order={self.order})"
+        return f"mcadams/{self.version}(coefficient={self.parameter().record}, order={self.order})"
 
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """The protected waveform."""
-        power = self._setting().of(utterance)
+    def _change(self, speech: FloatArray, value: float, rate: int) -> FloatArray:
         hop = round(rate * _HOP)
-        return protected(
-            checked(wave, rate, utterance),
-            lambda speech: overlap_add((speech,), hop, 2, lambda frames: move_resonances(frames, power, self.order)),
-        )
+        return overlap_add((speech,), hop, 2, lambda frames: move_resonances(frames, value, self.order))
 
 
 _KEEPS = "Words, rate, pitch and pauses; the timbre changes."
@@ -111,7 +91,7 @@ _NEEDS = "No training, and no speech of others."
     needs=_NEEDS,
 )
 def mcadams(text: str, seed: int) -> McAdams:
-    """By a coefficient, or by one from a range."""
+    """Return the protector of a coefficient, or of a range."""
     return McAdams(*number_or_range(text), seed) if text else McAdams()
 
 
@@ -123,14 +103,14 @@ def mcadams(text: str, seed: int) -> McAdams:
     needs=_NEEDS,
 )
 def mcadams_random(text: str, seed: int) -> McAdams:
-    """The reference's random variant, which has no parameters."""
+    """Return the reference's random variant, which has no parameters."""
     if text:
         raise ValueError(f"expected nothing after mcadams-random, got {text!r}")
     return McAdams(_RANDOM, per="speaker", seed=seed)
 
 
 def move_resonances(frames: FloatArray, power: float, order: int) -> FloatArray:
-    """Frames (rows) filtered by their own predictor, and then by the synthesis filter with its poles moved."""
+    """Return frames (rows) filtered by their predictor, and then by the synthesis filter with its poles moved."""
     predictor = linear_prediction(frames, order)
     moved = moved_poles(predictor, power)
     samples = np.ascontiguousarray(frames.T)  # time first: a step of the recursion is contiguous over frames
@@ -151,7 +131,7 @@ def move_resonances(frames: FloatArray, power: float, order: int) -> FloatArray:
 
 
 def linear_prediction(frames: FloatArray, order: int) -> FloatArray:
-    """Coefficients (1, a_1, ..., a_order) of each row's prediction error filter, by Levinson's recursion."""
+    """Return coefficients (1, a_1, ..., a_order) of each row's prediction error filter, by Levinson's recursion."""
     size = frames.shape[1]
     correlation = np.zeros((len(frames), order + 1))
     for lag in range(min(order + 1, size)):
@@ -170,7 +150,7 @@ def linear_prediction(frames: FloatArray, order: int) -> FloatArray:
 
 
 def moved_poles(predictor: FloatArray, power: float) -> FloatArray:
-    """Predictors (rows) with the angles of their complex roots raised to a power; they stay stable."""
+    """Return predictors (rows) with the angles of their complex roots raised to a power; they stay stable."""
     n_frames, order = len(predictor), predictor.shape[1] - 1
     companion = np.zeros((n_frames, order, order))
     companion[:, 0] = -predictor[:, 1:]

@@ -1,4 +1,4 @@
-"""Pitch without formants, formants without pitch.
+"""Pitch and formant protectors: one moves the pitch without the formants, the other the formants without the pitch.
 
 Pitch: the waveform is stretched in time, resampled to its former length, and given back its spectral envelope.
 Formants: the spectral envelope is stretched in frequency. The envelope is the true envelope: cepstral smoothing that
@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import scipy.fft
@@ -18,20 +17,11 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.protect.voices import Spelling, register_voice
-from zeroevidence.protect.voices.processing import (
-    Per,
-    UtteranceInfo,
-    VoiceParameter,
-    Wave,
-    checked,
-    number_or_range,
-    overlap_add,
-    protected,
-)
+from zeroevidence.protect.voices.parameters import ParameterisedProtector, Per, number_or_range
+from zeroevidence.protect.voices.processing import overlap_add
 from zeroevidence.protect.voices.stretching import repitched
 
-_VERSION = 1  # of the algorithms: enters cache keys, so raise it with any change of the output
-_HOP = 0.010  # seconds; spectra of four hops, which tell the harmonics of a low voice apart
+_HOP = 0.010  # seconds; spectra of four hops, which resolve the harmonics of a low voice
 _PERIODS = (0.0025, 0.0125)  # seconds: voices from 80 to 400 Hz
 _LIFTER = (0.0015, 0.0045)  # seconds: how fine an envelope may be, from high to low voices
 _ROUNDS = 12  # of the true envelope
@@ -41,7 +31,7 @@ _FLOOR = 1e-6  # of a frame's largest amplitude: digital silence has a logarithm
 
 
 @dataclass(frozen=True, slots=True)
-class PitchShift:
+class PitchShift(ParameterisedProtector):
     """Moves the pitch by semitones; formants and timing stay.
 
     After a shift down, the band above ``2 ** (semitones / 12)`` of half the sampling rate is nearly empty.
@@ -51,7 +41,7 @@ class PitchShift:
     semitones
         How far, or a range from which each speaker gets a number; 0 changes (nearly) nothing.
     per
-        With a range: whether a speaker (default) or an utterance gets a number of its own.
+        With a range: whether a speaker (default) or an utterance gets its own number.
     seed
         Decides the numbers drawn from a range.
 
@@ -72,35 +62,17 @@ class PitchShift:
     per: Per | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be computed, before any audio is read."""
-        self._setting()
+    kind = "pitch"
+    parameter_name = "semitones"
+    limits = (-12.0, 12.0)
 
-    def _setting(self) -> VoiceParameter:
-        return VoiceParameter("pitch", self.semitones, self.per, self.seed, lowest=-12.0, highest=12.0)
-
-    @property
-    def name(self) -> str:
-        """As `load_protector` reads it."""
-        return f"pitch:{self._setting().text}"
-
-    @property
-    def fingerprint(self) -> str:
-        """Enters cache keys."""
-        return f"pitch/{_VERSION}(semitones={self._setting().record})"
-
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """The protected waveform."""
-        ratio = Fraction(2.0 ** (self._setting().of(utterance) / 12.0)).limit_denominator(128)
-
-        def change(speech: FloatArray) -> FloatArray:
-            return _with_envelope(speech, repitched(speech, ratio, rate), rate)
-
-        return protected(checked(wave, rate, utterance), change)
+    def _change(self, speech: FloatArray, value: float, rate: int) -> FloatArray:
+        ratio = Fraction(2.0 ** (value / 12.0)).limit_denominator(128)
+        return _with_envelope(speech, repitched(speech, ratio, rate), rate)
 
 
 @dataclass(frozen=True, slots=True)
-class FormantShift:
+class FormantShift(ParameterisedProtector):
     """Moves the formants by a ratio, as if the vocal tract were shorter (above 1) or longer; pitch and timing stay.
 
     Parameters
@@ -108,7 +80,7 @@ class FormantShift:
     ratio
         By which formant frequencies are multiplied, or a range from which each speaker gets a ratio; 1 changes nothing.
     per
-        With a range: whether a speaker (default) or an utterance gets a ratio of its own.
+        With a range: whether a speaker (default) or an utterance gets its own ratio.
     seed
         Decides the ratios drawn from a range.
 
@@ -126,31 +98,12 @@ class FormantShift:
     per: Per | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be computed, before any audio is read."""
-        self._setting()
+    kind = "formant"
+    parameter_name = "ratio"
+    limits = (0.5, 2.0)
 
-    def _setting(self) -> VoiceParameter:
-        return VoiceParameter("formant", self.ratio, self.per, self.seed, lowest=0.5, highest=2.0)
-
-    @property
-    def name(self) -> str:
-        """As `load_protector` reads it."""
-        return f"formant:{self._setting().text}"
-
-    @property
-    def fingerprint(self) -> str:
-        """Enters cache keys."""
-        return f"formant/{_VERSION}(ratio={self._setting().record})"
-
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """The protected waveform."""
-        ratio = self._setting().of(utterance)
-
-        def change(speech: FloatArray) -> FloatArray:
-            return _with_envelope_stretched(speech, ratio, rate)
-
-        return protected(checked(wave, rate, utterance), change)
+    def _change(self, speech: FloatArray, value: float, rate: int) -> FloatArray:
+        return _with_envelope_stretched(speech, value, rate)
 
 
 @register_voice(
@@ -162,7 +115,7 @@ class FormantShift:
     needs="No training, and no speech of others.",
 )
 def pitch(text: str, seed: int) -> PitchShift:
-    """By semitones, or by some from a range."""
+    """Return the protector of a number of semitones, or of a range."""
     return PitchShift(*number_or_range(text), seed)
 
 
@@ -175,12 +128,12 @@ def pitch(text: str, seed: int) -> PitchShift:
     needs="No training, and no speech of others.",
 )
 def formant(text: str, seed: int) -> FormantShift:
-    """By a ratio, or by one from a range."""
+    """Return the protector of a ratio, or of a range."""
     return FormantShift(*number_or_range(text), seed)
 
 
 def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArray]:
-    """Natural log of the true envelope of each row, from the non-negative frequencies of spectra of the same frames.
+    """Return the natural log of the true envelope of each row of spectra (non-negative frequencies) of the same frames.
 
     It is a curve of few cepstral coefficients that touches the peaks: smooth the spectrum, raise it to the smooth curve
     wherever it lies below, repeat. Harmonics show an envelope no finer than half a period of the voice, which is found
@@ -204,7 +157,7 @@ def _log_amplitude(spectrum: NDArray[np.complex128]) -> FloatArray:
 
 
 def _touching(log_amplitude: FloatArray, orders: IntArray, analysis: FloatArray, synthesis: FloatArray) -> FloatArray:
-    """The curve through the peaks of each row.
+    """Return the curve through the peaks of each row.
 
     So few coefficients are kept that products with their cosines are faster than Fourier transforms. Rows that keep
     about as many are taken together, the finest first.
@@ -216,18 +169,18 @@ def _touching(log_amplitude: FloatArray, orders: IntArray, analysis: FloatArray,
         count = int(orders[by_order[start]]) + 1
         rows = by_order[start : start + max(_PRODUCT // (count * log_amplitude.shape[1]), 1)]
         start += len(rows)
-        kept = np.arange(count) <= orders[rows, None]
-        given = log_amplitude[rows]
-        smooth = given
+        coefficients = np.arange(count) <= orders[rows, None]
+        original = log_amplitude[rows]
+        smooth = original
         for _ in range(_ROUNDS):
-            smooth = (np.maximum(given, smooth) @ analysis[:, :count] * kept) @ synthesis[:count]
+            smooth = (np.maximum(original, smooth) @ analysis[:, :count] * coefficients) @ synthesis[:count]
         result[rows] = smooth
     return result
 
 
 @lru_cache(maxsize=8)
 def _cosines(bins: int, count: int) -> tuple[FloatArray, FloatArray]:
-    """From so many bins (rows) to the first cepstral coefficients, and from these to the bins."""
+    """Return the matrices from bins (rows) to the first cepstral coefficients, and from these to the bins."""
     cosine = np.cos(np.pi / (bins - 1) * np.outer(np.arange(bins), np.arange(count)))
     twice = np.where(np.arange(count) == 0, 1.0, 2.0)[:, None]
     ends = np.where(np.arange(bins) % (bins - 1) == 0, 0.5, 1.0)[:, None]
@@ -251,8 +204,8 @@ def _with_envelope_stretched(speech: FloatArray, ratio: float, rate: int) -> Flo
 def _with_envelope(model: FloatArray, speech: FloatArray, rate: int) -> FloatArray:
     def transform(model_frames: FloatArray, frames: FloatArray) -> FloatArray:
         spectrum = scipy.fft.rfft(frames, axis=1)
-        wanted, envelope = log_envelopes(scipy.fft.rfft(model_frames, axis=1), spectrum, rate=rate)
-        return _filtered(spectrum, wanted - envelope)
+        model_envelope, envelope = log_envelopes(scipy.fft.rfft(model_frames, axis=1), spectrum, rate=rate)
+        return _filtered(spectrum, model_envelope - envelope)
 
     return overlap_add((model, speech), round(rate * _HOP), 4, transform)
 

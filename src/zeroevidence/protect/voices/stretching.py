@@ -1,4 +1,4 @@
-"""Speech at another pitch and of the same length: stretched in time by WSOLA, then played faster or slower.
+"""Pitch shift at the same length: time stretching by WSOLA, then resampling.
 
 W. Verhelst, M. Roelands: An overlap-add technique based on waveform similarity (WSOLA) for high quality time-scale
 modification of speech. ICASSP 1993.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.protect.voices.processing import fitted
+from zeroevidence.protect.voices.processing import fit_length
 
 _HOP = 0.015  # seconds; pieces of two hops
 _SEARCH = 0.008  # seconds to either side: a whole period of a low voice
@@ -21,12 +21,12 @@ _FILTER_SHAPE = 5.0  # of its Kaiser window: what is folded back lies 60 dB down
 
 
 def repitched(speech: FloatArray, ratio: Fraction, rate: int) -> FloatArray:
-    """Speech with all frequencies multiplied by the ratio, at its length: stretched in time, then played faster."""
-    return fitted(resampled(stretched(speech, float(ratio), rate), 1 / ratio), len(speech))
+    """Return speech of the same length with all frequencies multiplied by the ratio."""
+    return fit_length(resampled(stretched(speech, float(ratio), rate), 1 / ratio), len(speech))
 
 
 def stretched(speech: FloatArray, ratio: float, rate: int) -> FloatArray:
-    """WSOLA: each piece is the one that best continues the piece before, near where the new speed asks for it."""
+    """Return speech stretched in time by WSOLA: each piece is the one near its place that best continues the last."""
     hop, reach = round(rate * _HOP), round(rate * _SEARCH)
     size, width = 2 * hop, 2 * reach + 1
     length = int(np.ceil(len(speech) * ratio))
@@ -34,7 +34,7 @@ def stretched(speech: FloatArray, ratio: float, rate: int) -> FloatArray:
     padded = np.pad(speech, (hop + reach, size + hop + 2 * reach + int(n_pieces * hop / ratio)))
     energy = np.concatenate([[0.0], np.cumsum(padded**2)])
     loudness = np.sqrt(energy[size:] - energy[:-size] + 1e-9 * energy[-1])  # of the piece that starts at each sample
-    far = 1e-3 * np.abs(np.arange(-reach, reach + 1)) / reach  # among equals, as in silence, the place asked for
+    far = 1e-3 * np.abs(np.arange(-reach, reach + 1)) / reach  # among equals, as in silence, the nominal place
     starts = np.full(n_pieces, reach)
     for k in range(1, n_pieces):
         first, after = round(k * hop / ratio), starts[k - 1] + hop
@@ -48,7 +48,7 @@ def stretched(speech: FloatArray, ratio: float, rate: int) -> FloatArray:
 
 
 def resampled(wave: FloatArray, ratio: Fraction) -> FloatArray:
-    """A waveform with that many times its samples, by the windowed sinc that SciPy's ``resample_poly`` uses.
+    """Return a waveform with that many times its samples, by the windowed sinc that SciPy's ``resample_poly`` uses.
 
     Every ``up``-th sample of the result sees the input through the same few taps, so each of these is one product.
     SciPy's own function would import all of its signal processing, which takes longer than an utterance.
@@ -67,9 +67,9 @@ def resampled(wave: FloatArray, ratio: Fraction) -> FloatArray:
     result = np.empty(length)
     for phase in range(min(up, length)):
         whole, part = divmod(phase * down, up)
-        seen = reach + part - up * np.arange(-side, side + 1)  # which tap meets each input sample
-        inside = (seen >= 0) & (seen < len(taps))
-        row = np.where(inside, taps[np.clip(seen, 0, len(taps) - 1)], 0.0)
+        tap = reach + part - up * np.arange(-side, side + 1)  # which tap meets each input sample
+        inside = (tap >= 0) & (tap < len(taps))
+        row = np.where(inside, taps[np.clip(tap, 0, len(taps) - 1)], 0.0)
         count = -(-(length - phase) // up)
         result[phase::up] = np.einsum("nk,k->n", windows[whole::down][:count], row)
     return result

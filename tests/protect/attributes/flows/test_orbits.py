@@ -16,6 +16,7 @@ from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.protect import ClassMeans, ZeroEvidenceFlow, load_model, new_model, save_model
 from zeroevidence.protect.attributes.flows.linear_map import LinearMap
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
 MEANS = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.5, 0.0]])
@@ -105,17 +106,16 @@ def test_nothing_is_left_to_any_attacker_of_known_classes():
     assert told((TRUTH.moved(attack, 0.0), TRUTH.moved(test, 0.0))) < 0.005
 
 
-def test_the_front_alone_is_quadratic_discriminant_analysis():
+def test_the_linear_map_alone_is_quadratic_discriminant_analysis():
     data = people(1, 8000)
     labels = (data.attributes["kind"] == "b").astype(int)[:, None]
-    linear_map, found = LinearMap.fit_spread(
-        data.vectors, labels, np.ones(len(labels)), kind="lda", components=6, shrinkage=0.0
-    )
+    vectors = LabelledVectors(data.vectors, labels, np.ones(len(labels)), np.arange(len(labels)))
+    linear_map, found = LinearMap.fit_spread(vectors, "lda", components=6, shrinkage=0.0)
     z, _ = drawn(1, 8000)
     told = found.llr(linear_map.forward(np.asarray(data.vectors)))
     assert np.corrcoef(told, TRUTH.llr(z))[0, 1] > 0.999
     assert found.mu == pytest.approx(TRUTH.mu, rel=0.05)
-    assert (np.diff(found.told()) <= 1e-12).all()
+    assert (np.diff(found.coordinate_evidence()) <= 1e-12).all()
     np.testing.assert_allclose(found.variances.prod(axis=0), 1.0)
     np.testing.assert_allclose(found.means.sum(axis=0), 0.0, atol=1e-12)
 

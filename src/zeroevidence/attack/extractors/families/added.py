@@ -19,7 +19,7 @@ def load_added(name: str, /, *, threads: int) -> OnnxExtractor:
 EXTRACTORS.add(
     ExtractorFamily(
         "added",
-        "Encoders that `zeroevidence models add` took in",
+        "Encoders that were added with `zeroevidence models add`",
         forms=("the name of an added encoder",),
         extra=EXTRA,
         takes=lambda name: added_card(name) is not None,

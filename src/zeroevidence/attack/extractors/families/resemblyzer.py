@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
+from zeroevidence.attack.speech.batches import torch_threads
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "resemblyzer"
@@ -41,14 +42,8 @@ class Resemblyzer:
         InputError
             When no voice is found in one of them.
         """
-        import torch
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(self._threads)
-        try:
+        with torch_threads(self._threads):
             return np.stack([self._embed_one(np.asarray(wave, np.float32)) for wave in waves])
-        finally:
-            torch.set_num_threads(before)
 
     def _embed_one(self, wave: Wave) -> Vectors:
         voiced = self._preprocess(wave)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
+from zeroevidence.attack.speech.batches import torch_threads
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "speechbrain"
@@ -40,12 +41,8 @@ class SpeechBrain:
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
         """Return one vector per waveform."""
-        before = self._torch.get_num_threads()
-        self._torch.set_num_threads(self._threads)
-        try:
+        with torch_threads(self._threads):
             return np.stack([self._embed_one(np.asarray(wave, np.float32)) for wave in waves])
-        finally:
-            self._torch.set_num_threads(before)
 
     def _embed_one(self, wave: Wave) -> Vectors:
         with self._torch.no_grad():

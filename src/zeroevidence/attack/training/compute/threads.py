@@ -2,18 +2,15 @@
 
 Torch's own threads share every layer and wait for each other at its end. Where other programs run, that takes many
 times as long. So parts of a batch are computed side by side, each on one core, and their gradients are added in a fixed
-order: the result depends neither on the number of cores nor on which was first. This module imports torch.
+order: the result depends neither on the number of cores nor on which was first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeVar
-
-import torch
 
 from zeroevidence.attack.speech.batches import cores
 
@@ -21,19 +18,8 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Make torch compute each operation on the calling thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def on_cores(compute: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
-    """Return the results of a function for each part, in order; inside `one_torch_thread` each part takes one core."""
+    """Return the results of a function for each part, in order; inside `torch_threads(1)` each part takes one core."""
     if len(parts) == 1 or cores() == 1:
         return [compute(part) for part in parts]
     return list(_pool().map(compute, parts))

@@ -27,8 +27,14 @@ from zeroevidence.protect.assessment.number_attacks import assess_number
 from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import fit_number_protectors, fit_protectors, load_protectors, protectors_that_keep
-from zeroevidence.protect.tradeoff.people_curve import add_people_curves, protector_fits
+from zeroevidence.protect.fitting import (
+    fit_number_protectors,
+    fit_protectors,
+    load_protectors,
+    protector_fits,
+    protectors_that_keep,
+)
+from zeroevidence.protect.tradeoff.people_curve import add_people_curves
 from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_protectors
 
 

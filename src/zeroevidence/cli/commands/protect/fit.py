@@ -59,7 +59,7 @@ def command(
 ) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON."""
     from zeroevidence.data.files.locking import lock_folder
-    from zeroevidence.protect.assessment.class_attacks import zero_entry_flags
+    from zeroevidence.protect.assessment.systems import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
 
     check_new(output, overwrite=overwrite)

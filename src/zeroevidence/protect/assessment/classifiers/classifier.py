@@ -1,4 +1,4 @@
-"""What all classifiers of an attribute have in common, and the table that they enter."""
+"""Classifiers that attack an attribute: their interface and registry."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.protect.assessment.attacker import QuantileLevels, Standardiser
 from zeroevidence.registry import Registry
 
-# vectors: entries of single vectors; people: mean and spread of each person's vectors; scores: what the classifiers of
-# vectors say; scores of people: the mean of that over each person's vectors
+# vectors: entries of single vectors; people: mean and standard deviation of each person's vectors; scores:
+# log-posteriors of the classifiers of vectors; scores of people: their means over each person's vectors
 Input: TypeAlias = Literal["vectors", "people", "scores", "scores of people"]
 
 
 class Classifier(Protocol):
-    """An attacker of an attribute: learns classes from weighted rows, and tells how probable each is."""
+    """An attacker of an attribute: learns classes from weighted rows, and predicts their probabilities."""
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:
-        """Learn from rows (n x d), the number of the class of each, how much each counts, and whose each is."""
+        """Train on rows (n x d), and the class number, weight and speaker number of each."""
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
-        """Log-probability of each class for each row; classes are equally likely before."""
+        """Return the log-posterior of each class for each row, for equal priors."""
 
 
 Candidates: TypeAlias = Callable[[int], Sequence[Classifier]]
@@ -31,15 +32,16 @@ Candidates: TypeAlias = Callable[[int], Sequence[Classifier]]
 
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
-    """One classifier that has a name.
+    """A registered classifier.
 
     Parameters
     ----------
-    name, title
-        What it is called, and one line of words.
+    name
+        Its name in options, labels and messages.
+    title
+        A few words about it.
     candidates
-        Unfitted classifiers from a seed, among which the people that attackers learn from choose; the first is the
-        usual one.
+        Makes unfitted classifiers from a seed, among which cross-validation chooses; the first is the usual one.
     learns_from
         What its rows are.
     """
@@ -56,7 +58,7 @@ class ClassifierKind:
 
     @property
     def combines(self) -> bool:
-        """Whether it learns from what other classifiers say."""
+        """Whether it learns from the scores of other classifiers."""
         return self.learns_from in ("scores", "scores of people")
 
 
@@ -73,58 +75,23 @@ def register_classifier(name: str, title: str, *, learns_from: Input = "vectors"
     return register
 
 
-class Standardiser:
-    """Rows with every entry at mean zero and spread one, as they were in training.
-
-    Entries that are the same for everybody in training are divided by `constant`: infinity leaves them out.
-    """
-
-    def __init__(self, constant: float = 1.0) -> None:
-        self.constant = constant
-
-    def learn(self, x: FloatArray) -> FloatArray:
-        """Learn means and spreads from rows, and standardise them."""
-        self.mean, spread = x.mean(axis=0, dtype=float), x.std(axis=0, dtype=float)
-        # an entry that a protector has made the same for everybody differs by rounding alone
-        varies = spread > 1e-9 * (np.abs(self.mean) + spread.max())
-        self.scale = np.where(varies, spread, self.constant)
-        return self.of(x)
-
-    def of(self, x: FloatArray) -> FloatArray:
-        """Other rows in the same way."""
-        standard: FloatArray = (x - self.mean) / self.scale
-        return standard
-
-
 class WeightedClassifier:
-    """A scikit-learn classifier behind standardisation, or behind `levels` of equal size for trees, weighted."""
+    """A scikit-learn classifier that is trained with weights, on standardised entries or on levels of them."""
 
-    def __init__(self, model: Any, levels: int = 0) -> None:
-        self.model, self.levels = model, levels
+    def __init__(self, model: Any, inputs: Standardiser | QuantileLevels | None = None) -> None:
+        self.model, self.inputs = model, inputs or Standardiser()
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
-        """Learn from weighted rows."""
-        self.standardised = Standardiser()
-        self.standardised.learn(x)
-        if self.levels:
-            # beforehand: the library's own bins of weighted data take a minute for a few hundred dimensions
-            self.edges = np.quantile(x, np.arange(1, self.levels) / self.levels, axis=0)
-        self.model.fit(self.inputs(x), y, sample_weight=weights)
-
-    def inputs(self, x: FloatArray) -> FloatArray:
-        """What the model gets."""
-        if not self.levels:
-            return self.standardised.of(x)
-        columns = [np.searchsorted(edges, column) for edges, column in zip(self.edges.T, x.T, strict=True)]
-        return np.stack(columns, axis=1).astype(np.float64)
+        """Train on weighted rows."""
+        self.model.fit(self.inputs.learn(x), y, sample_weight=weights)
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
-        """Log-probability of each class."""
-        logs: FloatArray = np.log(np.maximum(self.model.predict_proba(self.inputs(x)), 1e-300))
+        """Return the log-posterior of each class."""
+        logs: FloatArray = np.log(np.maximum(self.model.predict_proba(self.inputs.of(x)), 1e-300))
         return logs
 
 
 def log_normalise(logits: FloatArray) -> FloatArray:
-    """Rows of numbers as log-probabilities that add up to one."""
-    shares: FloatArray = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-    return shares
+    """Return rows of numbers as log-probabilities."""
+    logs: FloatArray = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    return logs

@@ -1,4 +1,4 @@
-"""Fusion: what all classifiers of vectors tell together."""
+"""Fusion attacker: weighted sum of the log-posteriors of all classifiers of vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zeroevidence.protect.assessment.classifiers.classifier import Classifier, r
 from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
 
 
-@register_classifier("fusion", "weighted sum of what the classifiers of vectors say", learns_from="scores")
+@register_classifier("fusion", "weighted sum of the scores of the classifiers of vectors", learns_from="scores")
 def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """New classifiers."""
+    """Return new classifiers."""
     return [LogLinear()]

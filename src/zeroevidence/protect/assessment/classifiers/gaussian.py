@@ -1,13 +1,16 @@
-"""Gaussian classes, with one covariance or one for each class, shrunk; no classifier of its own enters the table."""
+"""Gaussian classes with one shrunk covariance, or one for each class; registers no classifier."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.classifier import Standardiser, log_normalise
+from zeroevidence.protect.assessment.attacker import Standardiser, sphering
+from zeroevidence.protect.assessment.classifiers.classifier import log_normalise
 
-_RIDGE = 1e-6  # of the mean variance: entries that do not vary within a class tell nothing instead of everything
+_RIDGE = (
+    1e-6  # of the mean variance: entries that do not vary within a class give no evidence instead of infinite evidence
+)
 _RANK = 1e-4  # of the largest spread
 
 
@@ -29,12 +32,12 @@ class GaussianClassifier:
         self.shared, self.shrinkage, self.components = shared, shrinkage, components
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
-        """Learn means and covariances from weighted rows."""
+        """Fit means and covariances to weighted rows."""
         self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         self.map: FloatArray | None = None
         if self.components is not None:
-            self.map = _sphering(_centred(z, y, weights), self.components)
+            self.map = sphering(_centred(z, y, weights), self.components, _RANK)
             z = z @ self.map
         classes = range(int(y.max()) + 1)
         self.means = [np.average(z[y == k], axis=0, weights=weights[y == k]) for k in classes]
@@ -46,7 +49,7 @@ class GaussianClassifier:
             self.factors = [self._factor(rows[y == k] / np.sqrt(weights[y == k].mean())) for k in classes]
 
     def _factor(self, rows: FloatArray) -> FloatArray:
-        """Cholesky factor of the shrunk covariance of centred rows."""
+        """Return the Cholesky factor of the shrunk covariance of centred rows."""
         from sklearn.covariance import ledoit_wolf, shrunk_covariance
 
         if self.shrinkage is None:
@@ -59,7 +62,7 @@ class GaussianClassifier:
         return factor
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
-        """Log-probability of each class."""
+        """Return the log-posterior of each class."""
         from scipy.linalg import solve_triangular
 
         z = self.standardised.of(x)
@@ -72,18 +75,10 @@ class GaussianClassifier:
 
 
 def _centred(z: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
-    """Rows around the mean of their class, times the roots of their weights."""
+    """Return rows around the mean of their class, times the roots of their weights."""
     rows = np.empty_like(z)
     for k in range(int(y.max()) + 1):
-        own = y == k
-        mean = np.average(z[own], axis=0, weights=weights[own])
-        rows[own] = np.sqrt(weights[own])[:, None] * (z[own] - mean)
+        members = y == k
+        mean = np.average(z[members], axis=0, weights=weights[members])
+        rows[members] = np.sqrt(weights[members])[:, None] * (z[members] - mean)
     return rows
-
-
-def _sphering(rows: FloatArray, components: int) -> FloatArray:
-    """Map to the leading principal components of centred rows, in which they have the identity as covariance."""
-    _, spread, directions = np.linalg.svd(rows / np.sqrt(len(rows)), full_matrices=False)
-    kept = min(components, max(1, int(np.count_nonzero(spread > _RANK * spread.max()))))
-    sphering: FloatArray = directions[:kept].T / np.maximum(spread[:kept], 1e-12)
-    return sphering

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis: what the class means tell, given one shrunk covariance."""
+"""LDA attacker: linear discriminant analysis with one shrunk covariance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zeroevidence.protect.assessment.classifiers.classifier import Classifier, r
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
 
 
-@register_classifier("lda", "linear discriminant: class means, and one shrunk covariance")
+@register_classifier("lda", "linear discriminant analysis with one shrunk covariance")
 def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """New classifiers."""
+    """Return new classifiers."""
     return [GaussianClassifier(shared=True, shrinkage=share) for share in (None, 0.3, 0.7, 0.95)]

@@ -1,4 +1,4 @@
-"""Logistic regression: what a straight cut tells."""
+"""Logistic-regression attacker."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from zeroevidence.protect.assessment.classifiers.classifier import Classifier, WeightedClassifier, register_classifier
 
 
-@register_classifier("logistic", "logistic regression: one straight cut through all entries")
+@register_classifier("logistic", "logistic regression on all entries")
 def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """New classifiers."""
+    """Return new classifiers."""
     from sklearn.linear_model import LogisticRegression
 
     return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]

@@ -1,4 +1,4 @@
-"""A perceptron with one hidden layer: what bent cuts tell."""
+"""Perceptron attacker: a neural network with one hidden layer."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from zeroevidence.protect.assessment.classifiers.classifier import Classifier, WeightedClassifier, register_classifier
 
 
-@register_classifier("perceptron", "a network with one hidden layer: bent cuts")
+@register_classifier("perceptron", "neural network with one hidden layer")
 def candidates(seed: int) -> Sequence[Classifier]:
-    """New classifiers."""
+    """Return new classifiers."""
     from sklearn.neural_network import MLPClassifier
 
     return [

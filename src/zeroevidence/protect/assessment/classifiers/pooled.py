@@ -1,4 +1,4 @@
-"""Pooled scores: what all classifiers say of all vectors of one person."""
+"""Pooled attacker: mean scores of all classifiers over all vectors of one person."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
 
 
 @register_classifier(
-    "pooled", "mean of what the classifiers say, over all vectors of a person", learns_from="scores of people"
+    "pooled", "mean scores of the classifiers over all vectors of a person", learns_from="scores of people"
 )
 def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """New classifiers."""
+    """Return new classifiers."""
     return [LogLinear()]

@@ -1,4 +1,4 @@
-"""Quadratic discriminant analysis: what means and covariances tell."""
+"""QDA attacker: quadratic discriminant analysis with shrunk covariances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zeroevidence.protect.assessment.classifiers.classifier import Classifier, r
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
 
 
-@register_classifier("qda", "quadratic discriminant: a shrunk covariance for each class")
+@register_classifier("qda", "quadratic discriminant analysis with a shrunk covariance for each class")
 def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """New classifiers."""
+    """Return new classifiers."""
     return [GaussianClassifier(shrinkage=share) for share in (None, 0.1, 0.3, 0.7)]

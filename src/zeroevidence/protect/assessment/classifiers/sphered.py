@@ -1,4 +1,4 @@
-"""Quadratic discriminant analysis of sphered vectors: how covariances differ from what classes share."""
+"""Sphered attacker: quadratic discriminant analysis after sphering the shared covariance."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from zeroevidence.protect.assessment.classifiers.classifier import Classifier, r
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
 
 _ALL = 1 << 30
-# Few components that are known well, or more of them nearer to what the classes share.
+# Few components whose covariances are estimated well, or more of them shrunk towards the shared covariance.
 _SETTINGS = ((32, None), (8, None), (32, 0.5), (128, 0.5), (_ALL, 0.9))
 
 
-@register_classifier("sphered", "quadratic discriminant after sphering what classes share")
+@register_classifier("sphered", "quadratic discriminant analysis after sphering the shared covariance")
 def candidates(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """New classifiers."""
+    """Return new classifiers."""
     return [GaussianClassifier(components=count, shrinkage=share) for count, share in _SETTINGS]

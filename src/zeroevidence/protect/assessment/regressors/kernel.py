@@ -1,4 +1,4 @@
-"""Kernel ridge regression: what the neighbourhood in all entries at once tells."""
+"""Kernel attacker: ridge regression with radial kernels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.classifier import Standardiser
-from zeroevidence.protect.assessment.regressors.regressor import Regressor, register_regressor, steady
+from zeroevidence.protect.assessment.attacker import Standardiser
+from zeroevidence.protect.assessment.regressors.regressor import Regressor, constant_variance, register_regressor
 
-_SETTINGS = ((1.0, 0.3), (1.0, 1.0), (0.1, 0.3), (1.0, 0.1))  # penalty, and width of the kernel relative to the entries
+_SETTINGS = ((1.0, 0.3), (1.0, 1.0), (0.1, 0.3), (1.0, 0.1))  # penalty, and gamma relative to the number of entries
 _MOST_ROWS = 1500  # the cost grows with the third power
 
 
@@ -22,7 +22,7 @@ class KernelRidge:
         self.penalty, self.gamma, self.seed = penalty, gamma, seed
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
-        """Learn from weighted rows."""
+        """Train on weighted rows."""
         from sklearn.kernel_ridge import KernelRidge as Machine
 
         some = np.arange(len(x))
@@ -37,11 +37,11 @@ class KernelRidge:
         self.variance = float(np.average(left**2, weights=weights[some]))
 
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance for each row."""
-        return self.middle + self.model.predict(self.standardised.of(x)), steady(self.variance, len(x))
+        """Return mean and variance for each row."""
+        return self.middle + self.model.predict(self.standardised.of(x)), constant_variance(self.variance, len(x))
 
 
-@register_regressor("kernel", "kernel ridge regression: who is near in all entries at once")
+@register_regressor("kernel", "ridge regression with radial kernels")
 def candidates(seed: int) -> Sequence[Regressor]:
-    """New regressors."""
+    """Return new regressors."""
     return [KernelRidge(*setting, seed) for setting in _SETTINGS]

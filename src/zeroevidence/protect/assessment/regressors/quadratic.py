@@ -1,4 +1,4 @@
-"""Ridge regression on products of leading components: what spreads and correlations tell, and how surely."""
+"""Quadratic attacker: ridge regression on products of leading components."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers.classifier import Standardiser
+from zeroevidence.protect.assessment.attacker import Standardiser, sphering
 from zeroevidence.protect.assessment.regressors.regressor import (
     LEAST_VARIANCE,
     Regressor,
+    constant_variance,
+    linear_sum,
     register_regressor,
     ridge_weights,
-    steady,
 )
 
 _RANK = 1e-6  # of the largest spread
@@ -28,52 +29,45 @@ _SETTINGS = (
 )
 
 
-class Quadratic:
+class QuadraticRidge:
     """All products of sphered components beside the components; the logarithm of the variance may be such a sum too."""
 
     def __init__(self, components: int, penalty: float, logarithms: bool, varying: bool) -> None:
         self.components, self.penalty, self.logarithms, self.varying = components, penalty, logarithms, varying
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
-        """Learn a slope for each product and, where asked to, for the size of what is left."""
+        """Fit a slope for each product and, if the variance varies, for the squared residual."""
         self.standardised = Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
-        _, spread, directions = np.linalg.svd(z / np.sqrt(len(z)), full_matrices=False)
-        kept = min(self.components, max(1, int(np.count_nonzero(spread > _RANK * spread.max()))))
-        self.map = directions[:kept].T / np.maximum(spread[:kept], 1e-12)
+        self.map = sphering(z, self.components, _RANK)
         self.scale = Standardiser()
         features = self.scale.learn(self._products(x))
         self.slopes = ridge_weights(features, y, weights, self.penalty)
-        left = (y - self._line(features, self.slopes)) ** 2
-        self.variance = float(np.average(left, weights=weights))
+        residual = (y - linear_sum(features, self.slopes)) ** 2
+        self.variance = float(np.average(residual, weights=weights))
         if self.varying:
-            logs = np.log(np.maximum(left, 1e-3 * self.variance))
+            logs = np.log(np.maximum(residual, 1e-3 * self.variance))
             self.spread_slopes = ridge_weights(features, logs, weights, 10.0 * self.penalty)
 
     def _products(self, x: FloatArray) -> FloatArray:
         z = self.standardised.of(x) @ self.map
         rows, columns = np.triu_indices(z.shape[1])
         products = z[:, rows] * z[:, columns]
-        if self.logarithms:  # of a sum of squares of all sizes the logarithm tells more
+        if self.logarithms:  # the logarithm of a sum of squares of all sizes is more informative
             products = np.sign(products) * np.log1p(np.abs(products) / _SMALL)
         return np.hstack([z, products])
 
-    @staticmethod
-    def _line(features: FloatArray, slopes: FloatArray) -> FloatArray:
-        line: FloatArray = features @ slopes[:-1] + slopes[-1]
-        return line
-
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance for each row."""
+        """Return mean and variance for each row."""
         features = self.scale.of(self._products(x))
-        mean = self._line(features, self.slopes)
+        mean = linear_sum(features, self.slopes)
         if not self.varying:
-            return mean, steady(self.variance, len(x))
-        logs = np.clip(self._line(features, self.spread_slopes), -5.0, 5.0)
+            return mean, constant_variance(self.variance, len(x))
+        logs = np.clip(linear_sum(features, self.spread_slopes), -5.0, 5.0)
         return mean, np.maximum(np.exp(logs), LEAST_VARIANCE)
 
 
-@register_regressor("quadratic", "products of leading components: spreads and correlations")
+@register_regressor("quadratic", "ridge regression on products of leading components")
 def candidates(seed: int) -> Sequence[Regressor]:  # noqa: ARG001 (it draws nothing)
-    """New regressors."""
-    return [Quadratic(*setting) for setting in _SETTINGS]
+    """Return new regressors."""
+    return [QuadraticRidge(*setting) for setting in _SETTINGS]

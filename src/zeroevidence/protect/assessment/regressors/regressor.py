@@ -1,4 +1,4 @@
-"""What all regressors have in common, and the table that they enter."""
+"""Regressors that attack an attribute that is a number: their interface and registry."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.registry import Registry
 
-LEAST_VARIANCE = 1e-4  # of a prediction, where the numbers of people vary by one
+LEAST_VARIANCE = 1e-4  # of a prediction, where the numbers of people have variance one
 
 
 class Regressor(Protocol):
-    """An attacker of a number: learns from weighted rows, and tells where the number lies and how surely."""
+    """An attacker of a number: learns from weighted rows, and predicts mean and variance of the number."""
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:
-        """Learn from rows (n x d), the number of each (of mean zero and spread one), weights, and whose each is."""
+        """Train on rows (n x d), and the number (standardised), weight and speaker number of each."""
 
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of the number for each row; the calibration corrects both."""
+        """Return mean and variance of the number for each row; both are calibrated later."""
 
 
 Candidates: TypeAlias = Callable[[int], Sequence[Regressor]]
@@ -29,15 +29,16 @@ Candidates: TypeAlias = Callable[[int], Sequence[Regressor]]
 
 @dataclass(frozen=True, slots=True)
 class RegressorKind:
-    """One regressor that has a name.
+    """A registered regressor.
 
     Parameters
     ----------
-    name, title
-        What it is called, and one line of words.
+    name
+        Its name in options, labels and messages.
+    title
+        A few words about it.
     candidates
-        Unfitted regressors from a seed, among which the people that attackers learn from choose; the first is the usual
-        one.
+        Makes unfitted regressors from a seed, among which cross-validation chooses; the first is the usual one.
     """
 
     name: str
@@ -59,7 +60,7 @@ def register_regressor(name: str, title: str) -> Callable[[Candidates], Candidat
 
 
 def ridge_weights(z: FloatArray, y: FloatArray, weights: FloatArray, penalty: float) -> FloatArray:
-    """Slopes, and a constant at the end, of weighted least squares with a penalty on squared slopes.
+    """Return slopes, and a constant at the end, of weighted least squares with a penalty on squared slopes.
 
     Examples
     --------
@@ -75,6 +76,12 @@ def ridge_weights(z: FloatArray, y: FloatArray, weights: FloatArray, penalty: fl
     return np.append(slopes, middle - centre @ slopes)
 
 
-def steady(variance: float, rows: int) -> FloatArray:
-    """One variance for all rows, not too small."""
+def linear_sum(z: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Return the predictions of slopes with a constant at the end."""
+    line: FloatArray = z @ slopes[:-1] + slopes[-1]
+    return line
+
+
+def constant_variance(variance: float, rows: int) -> FloatArray:
+    """Return one variance for all rows, not below `LEAST_VARIANCE`."""
     return np.full(rows, max(variance, LEAST_VARIANCE))

@@ -1,4 +1,4 @@
-"""Boosted trees: what single entries and their combinations tell."""
+"""Boosting attacker: boosted trees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.regressors.regressor import Regressor, register_regressor, steady
+from zeroevidence.protect.assessment.attacker import QuantileLevels
+from zeroevidence.protect.assessment.regressors.regressor import Regressor, constant_variance, register_regressor
 
 _LEVELS = 64
 _LEAVES = (4, 16)
@@ -21,28 +22,23 @@ class BoostedTrees:
         self.leaves, self.seed = leaves, seed
 
     def fit(self, x: FloatArray, y: FloatArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
-        """Learn from weighted rows."""
+        """Train on weighted rows."""
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        # beforehand: the library's own bins of weighted data take a minute for a few hundred dimensions
-        self.edges = np.quantile(x, np.arange(1, _LEVELS) / _LEVELS, axis=0)
+        self.levels = QuantileLevels(_LEVELS)
+        levels = self.levels.learn(x)
         self.model: Any = HistGradientBoostingRegressor(
             max_iter=60, max_leaf_nodes=self.leaves, random_state=self.seed, early_stopping=False
         )
-        levels = self._levels(x)
         self.model.fit(levels, y, sample_weight=weights)
         self.variance = float(np.average((y - self.model.predict(levels)) ** 2, weights=weights))
 
-    def _levels(self, x: FloatArray) -> FloatArray:
-        columns = [np.searchsorted(edges, column) for edges, column in zip(self.edges.T, x.T, strict=True)]
-        return np.stack(columns, axis=1).astype(np.float64)
-
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance for each row."""
-        return self.model.predict(self._levels(x)), steady(self.variance, len(x))
+        """Return mean and variance for each row."""
+        return self.model.predict(self.levels.of(x)), constant_variance(self.variance, len(x))
 
 
-@register_regressor("boosting", "boosted trees: steps along single entries, and their combinations")
+@register_regressor("boosting", "boosted trees")
 def candidates(seed: int) -> Sequence[Regressor]:
-    """New regressors."""
+    """Return new regressors."""
     return [BoostedTrees(leaves, seed) for leaves in _LEAVES]

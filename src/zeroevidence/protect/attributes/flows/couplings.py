@@ -1,4 +1,4 @@
-r"""RealNVP [Dinh et al. 2017] on torch alone: scale and translation networks run as one batched product.
+r"""RealNVP couplings [Dinh et al. 2017] on torch alone: scale and translation networks run as one batched product.
 
 A coupling leaves one half of the entries, a, as it is and maps the other half, b, to :math:`b \, e^{s(a)} + t(a)`; then
 the halves change places. :math:`s` and :math:`t` are perceptrons of three layers with LeakyReLU; :math:`s` ends in a
@@ -17,33 +17,33 @@ _SLOPE = 0.01  # of LeakyReLU below zero
 
 
 def make_couplings(dimension: int, layers: int, hidden: int, *, seed: int) -> Couplings:
-    """A flow over vectors of at least two entries, which starts as the identity."""
+    """Return a flow over vectors of at least two entries, which starts as the identity."""
     return Couplings(dimension, layers, hidden, torch.Generator().manual_seed(seed))
 
 
 class Coupling(nn.Module):  # type: ignore[misc, unused-ignore]
     """Networks for scale and translation, side by side: index 0 is s, 1 is t. The last layer starts at zero."""
 
-    def __init__(self, given: int, moved: int, hidden: int, generator: Any) -> None:
+    def __init__(self, inputs: int, outputs: int, hidden: int, generator: Any) -> None:
         super().__init__()
 
         def uniform(*shape: int, fan: int) -> Any:
             return nn.Parameter((torch.rand(*shape, generator=generator) * 2.0 - 1.0) / fan**0.5)
 
         self.hidden = hidden
-        self.first = uniform(2 * hidden, given, fan=given)
-        self.first_bias = uniform(2 * hidden, fan=given)
+        self.first = uniform(2 * hidden, inputs, fan=inputs)
+        self.first_bias = uniform(2 * hidden, fan=inputs)
         self.second = uniform(2, hidden, hidden, fan=hidden)
         self.second_bias = uniform(2, 1, hidden, fan=hidden)
-        self.third = nn.Parameter(torch.zeros(2, hidden, moved))
-        self.third_bias = nn.Parameter(torch.zeros(2, 1, moved))
+        self.third = nn.Parameter(torch.zeros(2, hidden, outputs))
+        self.third_bias = nn.Parameter(torch.zeros(2, 1, outputs))
 
-    def forward(self, given: Any) -> tuple[Any, Any]:
-        """Log scale and translation of the other half."""
-        h: Any = functional.leaky_relu(functional.linear(given, self.first, self.first_bias), _SLOPE)
+    def forward(self, half: Any) -> tuple[Any, Any]:
+        """Return log scale and translation of the other half."""
+        h: Any = functional.leaky_relu(functional.linear(half, self.first, self.first_bias), _SLOPE)
         h = h.unflatten(-1, (2, self.hidden)).transpose(0, 1)  # 2 x n x hidden
         h = functional.leaky_relu(torch.baddbmm(self.second_bias, h, self.second), _SLOPE)
-        h = torch.baddbmm(self.third_bias, h, self.third).to(given.dtype)
+        h = torch.baddbmm(self.third_bias, h, self.third).to(half.dtype)
         return torch.tanh(h[0]), h[1]
 
 
@@ -58,7 +58,7 @@ class Couplings(nn.Module):  # type: ignore[misc, unused-ignore]
         )
 
     def forward(self, x: Any) -> tuple[Any, Any]:
-        """The image z of x, and ``log |det dz/dx|``."""
+        """Return the image z of x, and ``log |det dz/dx|``."""
         halves = list(x.split(self.sizes, dim=1))
         log_det = x.new_zeros(len(x))
         for i, coupling in enumerate(self.couplings):
@@ -68,7 +68,7 @@ class Couplings(nn.Module):  # type: ignore[misc, unused-ignore]
         return torch.cat(halves, dim=1), log_det
 
     def inverse(self, z: Any) -> Any:
-        """The vectors x whose image is z."""
+        """Return the vectors x whose image is z."""
         halves = list(z.split(self.sizes, dim=1))
         for i in reversed(range(len(self.couplings))):
             s, t = self.couplings[i](halves[i % 2])

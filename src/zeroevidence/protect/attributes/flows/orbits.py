@@ -1,10 +1,11 @@
-r"""Two Gaussian classes with variances of their own: their evidence, and the way that leads from one to the other.
+r"""Evidence of two Gaussian classes with different variances, and the orbits that lead from one to the other.
 
 Class k is :math:`N(m_k, \mathrm{diag}(v_k))`. The affine map T takes the first class to the second, and its powers
 :math:`T^t` are a group: vectors that one of them takes into each other lie on one curve, an orbit. What is the same all
 along an orbit has the same law in both classes, because T maps one class onto the other. So moving every vector along
 its orbit to the place where the evidence is zero leaves nothing to any attacker, and not only to one who knows the two
-classes. Where variances are equal, orbits are parallel lines and this is the method of Noé et al. 2022. NumPy alone.
+classes. Where variances are equal, orbits are parallel lines and this is the method of Noé et al. 2022. Needs
+NumPy alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class ClassGaussians:
 
     Parameters
     ----------
-    means, variances
+    means
+        One row for each class, 2 x w.
+    variances
         One row for each class, 2 x w.
 
     Examples
@@ -46,37 +49,37 @@ class ClassGaussians:
 
     @property
     def width(self) -> int:
-        """Number of coordinates that tell about the classes."""
+        """Number of coordinates that hold evidence about the classes."""
         return int(self.means.shape[1])
 
     @property
     def leading(self) -> int:
-        """How many coordinates stand before all others because they alone tell: none, since all may tell."""
+        """Number of coordinates that come first because they alone hold evidence: none, since all may."""
         return 0
 
     @property
     def mu(self) -> float:
         """Mean evidence for the true class, in nats, over both classes."""
-        return float(self.told().sum())
+        return float(self.coordinate_evidence().sum())
 
-    def told(self) -> FloatArray:
-        """What each coordinate adds to the mean evidence, in nats."""
+    def coordinate_evidence(self) -> FloatArray:
+        """Return what each coordinate adds to the mean evidence, in nats."""
         ratio = self.variances[0] / self.variances[1]
         apart = (self.means[1] - self.means[0]) ** 2 * (1.0 / self.variances).sum(axis=0)
-        found: FloatArray = 0.25 * (ratio + 1.0 / ratio - 2.0 + apart)
-        return found
+        mean: FloatArray = 0.25 * (ratio + 1.0 / ratio - 2.0 + apart)
+        return mean
 
     def llr(self, z: FloatArray) -> FloatArray:
-        """Evidence for the second class: a quadratic form."""
+        """Return the LLR of the second class: a quadratic form."""
         first, second = (
             ((z - mean) ** 2 / variance + np.log(variance)).sum(axis=1)
             for mean, variance in zip(self.means, self.variances, strict=True)
         )
-        found: FloatArray = 0.5 * (first - second)
-        return found
+        llr: FloatArray = 0.5 * (first - second)
+        return llr
 
     def along(self, z: FloatArray, power: FloatArray) -> FloatArray:
-        """Each row moved by a power of the map that takes the first class to the second."""
+        """Return each row moved by a power of the map that takes the first class to the second."""
         stretch = 0.5 * np.log(self.variances[1] / self.variances[0])
         offset = self.means[1] - np.exp(stretch) * self.means[0]
         flat = np.abs(stretch) < 1e-12
@@ -87,17 +90,17 @@ class ClassGaussians:
         return moved
 
     def placed(self, z: FloatArray, log_likelihoods: FloatArray) -> FloatArray:
-        """Where to move rows so that the classes have these log-likelihoods, up to one constant per row."""
-        wanted = np.atleast_2d(np.asarray(log_likelihoods, dtype=np.float64))
-        return self.moved(z, wanted[:, 1] - wanted[:, 0])
+        """Return where to move rows so that the classes have these log-likelihoods, up to one constant per row."""
+        logs = np.atleast_2d(np.asarray(log_likelihoods, dtype=np.float64))
+        return self.moved(z, logs[:, 1] - logs[:, 0])
 
-    def moved(self, z: FloatArray, wanted: FloatArray | float) -> FloatArray:
-        """Each row moved along its orbit to where it has the evidence asked for; not a number where there is none."""
-        target = np.broadcast_to(np.asarray(wanted, dtype=np.float64), len(z))
+    def moved(self, z: FloatArray, llr: FloatArray | float) -> FloatArray:
+        """Return each row moved along its orbit to where it has the given evidence; NaN where there is none."""
+        target = np.broadcast_to(np.asarray(llr, dtype=np.float64), len(z))
 
         def above(power: FloatArray) -> FloatArray:
-            found: FloatArray = self.llr(self.along(z, power)) - target
-            return found
+            difference: FloatArray = self.llr(self.along(z, power)) - target
+            return difference
 
         start = above(np.zeros(len(z)))
         sign = np.where(start < 0.0, 1.0, -1.0)  # evidence rises with the power

@@ -1,4 +1,4 @@
-"""Settings of the flow: their names, the published ones, and those that follow from the size of the data."""
+"""Settings of the flow: valid values, the published configuration, and defaults that depend on the data."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes.flows.linear_map import LinearMapKind
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-# shared: classes differ in one latent coordinate; classes: each has variances of its own in all of them
+# shared: classes differ in one latent coordinate; classes: each has its own variances in all of them
 Covariances: TypeAlias = Literal["shared", "classes"]
-# balanced: classes count alike, and people in a class; none: vectors count alike
+# balanced: classes have equal weight, and people in a class; none: vectors have equal weight
 Weights: TypeAlias = Literal["balanced", "none"]
 _CHOICES = {"linear_map": LinearMapKind, "covariances": Covariances, "weights": Weights, "precision": Precision}
 MANY = 200_000  # vectors from which training takes large batches
 _ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
 _FEW_COMPONENTS = 64
 FEW_PEOPLE = 100
-# as published: all dimensions, Adam 1e-4 in batches of 64, mu from 10, vectors count alike, nobody held out
+# as published: all dimensions, Adam 1e-4 in batches of 64, mu from 10, vectors have equal weight, nobody held out
 PAPER: dict[str, Any] = {
     "linear_map": "none",
     "weights": "none",
@@ -33,23 +33,23 @@ PAPER: dict[str, Any] = {
 }
 
 
-def check_settings(given: Mapping[str, Any]) -> None:
-    """Refuse settings that make no sense, by the name of the parameter."""
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse invalid settings, by the name of the parameter."""
     for name in ("layers", "epochs", "patience"):
-        if given[name] != "auto" and given[name] < 1:
-            raise UsageError(f"{name}: expected at least 1, got {given[name]}")
+        if settings[name] != "auto" and settings[name] < 1:
+            raise UsageError(f"{name}: expected at least 1, got {settings[name]}")
     for name, kinds in _CHOICES.items():
         choices = get_args(kinds)
-        if given[name] not in choices:
+        if settings[name] not in choices:
             there = f"{', '.join(choices[:-1])} or {choices[-1]}"
-            raise UsageError(f"{name}: expected {there}, got {given[name]!r}")
+            raise UsageError(f"{name}: expected {there}, got {settings[name]!r}")
     for name in ("shrinkage", "held_out"):
-        if given[name] != "auto" and not 0.0 <= given[name] < 1.0:
-            raise UsageError(f"{name}: expected a share from 0 to below 1, got {given[name]}")
+        if settings[name] != "auto" and not 0.0 <= settings[name] < 1.0:
+            raise UsageError(f"{name}: expected a share from 0 to below 1, got {settings[name]}")
 
 
 def transformed_width(rows: int, dimension: int, components: int | Literal["auto"], linear_map: LinearMapKind) -> int:
-    """Number of components that the flow transforms."""
+    """Return the number of components that the flow transforms."""
     if components != "auto":
         return min(components, dimension)
     few = rows < _ROWS_PER_DIMENSION * dimension and linear_map != "none"
@@ -57,11 +57,11 @@ def transformed_width(rows: int, dimension: int, components: int | Literal["auto
 
 
 def batch_size(rows: int) -> int:
-    """Size of a batch, from 64 to 2048, by which an epoch has about fifty to two hundred steps."""
+    """Return the size of a batch, from 64 to 2048, by which an epoch has about fifty to two hundred steps."""
     return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, MANY)) if rows < most), 2048)
 
 
 def coordinate_order(width: int, evidence: int) -> IntArray:
-    """The evidence, then every second coordinate, then the others, so that both sides get strong components."""
+    """Return an order: evidence, every second coordinate, the others; so both halves get strong components."""
     rest = np.arange(evidence, width)
     return np.concatenate([np.arange(evidence), rest[0::2], rest[1::2]])

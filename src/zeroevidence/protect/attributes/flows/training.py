@@ -1,4 +1,4 @@
-"""Training of the flow: batches, class densities and early stopping stay on the device; needs only torch and NumPy.
+"""Training of the flow, on torch and NumPy alone; data, class densities and early stopping stay on the device.
 
 On a GPU one step is captured as a graph and replayed, with products in bfloat16 on request: launching many small
 kernels would otherwise take longer than running them. Covariances are diagonal in the latent space, so no covariance
@@ -18,7 +18,7 @@ import numpy as np
 from zeroevidence._typing import IntArray
 from zeroevidence.protect.attributes.flows.latent import LatentClasses
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
-from zeroevidence.protect.attributes.shared.networks import need_torch
+from zeroevidence.protect.attributes.shared.networks import copy_state, need_torch
 
 _WARM_UP = 3  # steps before a graph is captured
 _PAPER_BATCH = 64  # to which the rate of the moving averages belongs
@@ -26,7 +26,7 @@ _PAPER_BATCH = 64  # to which the rate of the moving averages belongs
 
 @dataclass(frozen=True, slots=True)
 class FlowTrainingSettings:
-    """How to train."""
+    """Settings of the training."""
 
     epochs: int = 100
     patience: int = 10
@@ -52,22 +52,19 @@ class TrainingHistory:
 class TrainableDensities(Protocol):
     """Latent class densities as tensors that follow the data."""
 
-    leading: int  # coordinates that stand before all others
+    leading: int  # coordinates that come before all others
 
     def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
-        """Negative log-likelihood of each vector."""
+        """Return the negative log-likelihood of each vector."""
 
     def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
-        """Move towards what a batch is like."""
+        """Move towards the moments of a batch."""
 
     def evidence(self) -> list[LatentClasses] | list[ClassGaussians]:
-        """As they are now, for each attribute."""
+        """Return the densities as they are now, for each attribute."""
 
-    def state(self) -> list[Any]:
-        """Copies of all tensors."""
-
-    def restore(self, state: Sequence[Any]) -> None:
-        """Put copies back."""
+    def tensors(self) -> list[Any]:
+        """Return all tensors that follow the data."""
 
 
 class ClassDensities:
@@ -81,7 +78,7 @@ class ClassDensities:
         self.leading = sum(means.shape[1] for means in self.means)
 
     def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
-        """Negative log-likelihood of each vector; `labels` has a column per attribute."""
+        """Return the negative log-likelihood of each vector; `labels` has a column per attribute."""
         start, total = 0, -log_det
         for a, (means, variance) in enumerate(zip(self.means, self.variances, strict=True)):
             part = z[:, start : start + means.shape[1]]
@@ -106,28 +103,23 @@ class ClassDensities:
             else:
                 share = torch.nn.functional.one_hot(labels[:, a], len(means)).to(part.dtype) * weights[:, None]
                 count = share.sum(dim=0)[:, None]
-                found = torch.where(count > 0.0, share.T @ part / count.clamp(min=1e-12), means)
-                means.lerp_(found, 1.0 - alpha)
+                batch_means = torch.where(count > 0.0, share.T @ part / count.clamp(min=1e-12), means)
+                means.lerp_(batch_means, 1.0 - alpha)
 
     def evidence(self) -> list[LatentClasses]:
-        """As they are now, for each attribute."""
+        """Return the densities as they are now, for each attribute."""
         return [
             LatentClasses(means.double().cpu().numpy(), float(variance))
             for means, variance in zip(self.means, self.variances, strict=True)
         ]
 
-    def state(self) -> list[Any]:
-        """Copies of all tensors."""
-        return [tensor.clone() for tensor in (*self.means, *self.variances)]
-
-    def restore(self, state: Sequence[Any]) -> None:
-        """Put copies back."""
-        for tensor, kept in zip((*self.means, *self.variances), state, strict=True):
-            tensor.copy_(kept)
+    def tensors(self) -> list[Any]:
+        """Return all tensors that follow the data."""
+        return [*self.means, *self.variances]
 
 
 class SpreadDensities:
-    """Two classes with a mean and variances of their own in all coordinates, which follow the data by moving averages.
+    """Densities of two classes with different means and variances in all coordinates; they follow by moving averages.
 
     In each coordinate the means keep their middle at zero and the variances a product of one: the flow could stretch
     both at no cost otherwise.
@@ -136,53 +128,45 @@ class SpreadDensities:
     leading = 0
 
     def __init__(self, start: ClassGaussians, order: IntArray, shrinkage: float, device: Any) -> None:
-        """Start from these; the network has their coordinates in that order.
-
-        A share of each variance, `shrinkage`, is always that of both classes.
-        """
+        """Start from densities whose coordinates the network has in an order; a share of variances is that of both."""
         torch = need_torch("a normalising flow")
         self.order, self.shrinkage = order, shrinkage
         self.means, self.variances = (
             torch.as_tensor(part[:, order], dtype=torch.float32, device=device)
             for part in (start.means, start.variances)
         )
-        self.seen = self.variances.clone()  # before shrinking
+        self.raw_variances = self.variances.clone()  # before shrinking
 
     def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
-        """Negative log-likelihood of each vector."""
-        of = labels[:, 0]
-        total = (z - self.means[of]) ** 2 / self.variances[of] + self.variances.log()[of]
+        """Return the negative log-likelihood of each vector."""
+        label = labels[:, 0]
+        total = (z - self.means[label]) ** 2 / self.variances[label] + self.variances.log()[label]
         return 0.5 * total.sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi) - log_det
 
     def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
         """Move towards means and variances of a batch."""
         torch = need_torch("a normalising flow")
-        of = labels[:, 0]
-        share = torch.nn.functional.one_hot(of, 2).to(z.dtype) * weights[:, None]
+        label = labels[:, 0]
+        share = torch.nn.functional.one_hot(label, 2).to(z.dtype) * weights[:, None]
         count = share.sum(dim=0)[:, None]
-        there, count = count > 0.0, count.clamp(min=1e-12)
-        square = torch.where(there, share.T @ (z - self.means[of]) ** 2 / count, self.seen)
-        means = torch.lerp(self.means, torch.where(there, share.T @ z / count, self.means), 1.0 - alpha)
-        self.seen.lerp_(square, 1.0 - alpha)
-        shrunk = torch.lerp(self.seen, self.seen.mean(dim=0), self.shrinkage)
+        present, count = count > 0.0, count.clamp(min=1e-12)
+        square = torch.where(present, share.T @ (z - self.means[label]) ** 2 / count, self.raw_variances)
+        means = torch.lerp(self.means, torch.where(present, share.T @ z / count, self.means), 1.0 - alpha)
+        self.raw_variances.lerp_(square, 1.0 - alpha)
+        shrunk = torch.lerp(self.raw_variances, self.raw_variances.mean(dim=0), self.shrinkage)
         scale = shrunk.log().mean(dim=0).exp()
         self.variances.copy_(shrunk / scale)
         self.means.copy_((means - means.mean(dim=0)) / scale.sqrt())
 
     def evidence(self) -> list[ClassGaussians]:
-        """As they are now, in the order of the coordinates that were given."""
+        """Return the densities as they are now, in the original order of coordinates."""
         back = np.argsort(self.order)
         means, variances = (part.double().cpu().numpy()[:, back] for part in (self.means, self.variances))
         return [ClassGaussians(means, variances)]
 
-    def state(self) -> list[Any]:
-        """Copies of all tensors."""
-        return [self.means.clone(), self.variances.clone(), self.seen.clone()]
-
-    def restore(self, state: Sequence[Any]) -> None:
-        """Put copies back."""
-        for tensor, kept in zip((self.means, self.variances, self.seen), state, strict=True):
-            tensor.copy_(kept)
+    def tensors(self) -> list[Any]:
+        """Return all tensors that follow the data."""
+        return [self.means, self.variances, self.raw_variances]
 
 
 @dataclass(slots=True)
@@ -202,28 +186,28 @@ def train(
     densities: TrainableDensities,
     data: TensorData,
     held: TensorData | None,
-    recipe: FlowTrainingSettings,
+    settings: FlowTrainingSettings,
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> TrainingHistory:
-    """Maximise the likelihood; with held-out vectors, keep the state that they find most likely, the start included.
+    """Maximise the likelihood; with held-out vectors, return to the state in which they are most likely.
 
     Training ends early after `patience` epochs without gain, and as soon as the weights are no longer finite.
     """
     torch = need_torch("a normalising flow")
-    batch = min(recipe.batch, len(data))
+    batch = min(settings.batch, len(data))
     steps_per_epoch = max(1, len(data) // batch)
-    generator = torch.Generator(device=data.x.device).manual_seed(recipe.seed)
-    step = _Step(torch, network, densities, data, recipe, batch, steps_per_epoch * recipe.epochs)
+    generator = torch.Generator(device=data.x.device).manual_seed(settings.seed)
+    step = _Step(torch, network, densities, data, settings, batch, steps_per_epoch * settings.epochs)
     losses = [held_out_loss(network, densities, held)] if held is not None else []
     mus = [densities.evidence()[0].mu]
-    best, kept = 0, _copy(network, densities)
-    for epoch in range(1, recipe.epochs + 1):
+    best, state = 0, _State(network, densities)
+    for epoch in range(1, settings.epochs + 1):
         order = torch.randperm(len(data), generator=generator, device=data.x.device)
         for number in range(steps_per_epoch):
             step(order[number * batch : (number + 1) * batch])
         if progress is not None:
-            progress(epoch, recipe.epochs)
+            progress(epoch, settings.epochs)
         mus.append(densities.evidence()[0].mu)
         if held is None:
             if not _finite(torch, network):
@@ -231,18 +215,17 @@ def train(
             continue
         losses.append(held_out_loss(network, densities, held))
         if losses[-1] < losses[best]:
-            best, kept = epoch, _copy(network, densities)
-        elif epoch - best >= recipe.patience or not math.isfinite(losses[-1]):
+            best, state = epoch, _State(network, densities)
+        elif epoch - best >= settings.patience or not math.isfinite(losses[-1]):
             break
     if held is None:
-        return TrainingHistory((), recipe.epochs, not _finite(torch, network), tuple(mus))
-    network.load_state_dict(kept[0])
-    densities.restore(kept[1])
+        return TrainingHistory((), settings.epochs, not _finite(torch, network), tuple(mus))
+    state.restore()
     return TrainingHistory(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
 
 
 def held_out_loss(network: Any, densities: TrainableDensities, held: TensorData, rows: int = 65536) -> float:
-    """Weighted mean of the negative log-likelihood, in the precision of the vectors."""
+    """Return the weighted mean of the negative log-likelihood, in the precision of the vectors."""
     torch = need_torch("a normalising flow")
     total = weight = 0.0
     with torch.no_grad():
@@ -264,25 +247,25 @@ class _Step:
         network: Any,
         densities: TrainableDensities,
         data: TensorData,
-        recipe: FlowTrainingSettings,
+        settings: FlowTrainingSettings,
         batch: int,
         steps: int,
     ) -> None:
-        self.torch, self.network, self.densities, self.data, self.recipe = torch, network, densities, data, recipe
-        self.alpha = recipe.alpha ** (batch / _PAPER_BATCH)
+        self.torch, self.network, self.densities, self.data, self.settings = torch, network, densities, data, settings
+        self.alpha = settings.alpha ** (batch / _PAPER_BATCH)
         self.on_gpu = data.x.is_cuda
-        self.rate = torch.tensor(recipe.learning_rate, device=data.x.device)
+        self.rate = torch.tensor(settings.learning_rate, device=data.x.device)
         self.optimiser = torch.optim.AdamW(
             network.parameters(),
-            lr=self.rate if self.on_gpu else recipe.learning_rate,
-            weight_decay=recipe.weight_decay,
+            lr=self.rate if self.on_gpu else settings.learning_rate,
+            weight_decay=settings.weight_decay,
             fused=self.on_gpu or None,
             capturable=self.on_gpu,
         )
         self.rows = torch.zeros(batch, dtype=torch.int64, device=data.x.device)
         self.number, self.steps = 0, steps
         self.graph: Any = None
-        self.fresh = _copy(network, densities)
+        self.start = _State(network, densities)
 
     def __call__(self, rows: Any) -> None:
         rate = self._rate()
@@ -300,19 +283,19 @@ class _Step:
         self.graph.replay()
 
     def _rate(self) -> float:
-        if not self.recipe.decay_rate:
-            return self.recipe.learning_rate
+        if not self.settings.decay_rate:
+            return self.settings.learning_rate
         rise = max(1, min(self.steps // 20, 500))
         if self.number < rise:
-            return self.recipe.learning_rate * (self.number + 1) / rise
+            return self.settings.learning_rate * (self.number + 1) / rise
         along = (self.number - rise) / max(1, self.steps - rise)
-        return self.recipe.learning_rate * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * along)))
+        return self.settings.learning_rate * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * along)))
 
     def _work(self) -> None:
         torch, data, rows = self.torch, self.data, self.rows
         x, labels, weights = (part.index_select(0, rows) for part in (data.x, data.labels, data.weights))
         cast: Any = (
-            torch.autocast(data.x.device.type, torch.bfloat16) if self.recipe.bfloat16 else contextlib.nullcontext()
+            torch.autocast(data.x.device.type, torch.bfloat16) if self.settings.bfloat16 else contextlib.nullcontext()
         )
         with cast:
             z, log_det = self.network(x)
@@ -336,10 +319,9 @@ class _Step:
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self._work()
-        self.network.load_state_dict(self.fresh[0])
-        self.densities.restore(self.fresh[1])
-        for state in self.optimiser.state.values():
-            for value in state.values():
+        self.start.restore()
+        for moments in self.optimiser.state.values():
+            for value in moments.values():
                 value.zero_()
 
 
@@ -347,5 +329,15 @@ def _finite(torch: Any, network: Any) -> bool:
     return bool(torch.stack([value.isfinite().all() for value in network.parameters()]).all())
 
 
-def _copy(network: Any, densities: TrainableDensities) -> tuple[dict[str, Any], list[Any]]:
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}, densities.state()
+class _State:
+    """A copy of weights and densities, to return to."""
+
+    def __init__(self, network: Any, densities: TrainableDensities) -> None:
+        self.network, self.tensors = network, densities.tensors()
+        self.weights, self.copies = copy_state(network), [tensor.clone() for tensor in self.tensors]
+
+    def restore(self) -> None:
+        """Return to the copied weights and densities."""
+        self.network.load_state_dict(self.weights)
+        for tensor, copy in zip(self.tensors, self.copies, strict=True):
+            tensor.copy_(copy)

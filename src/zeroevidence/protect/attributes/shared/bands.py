@@ -1,4 +1,4 @@
-"""Bands of a number, and words that are numbers."""
+"""Bands of a number, and labels that are numbers."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ class Bands:
     def __post_init__(self) -> None:
         steps = np.diff(self.limits)
         if not self.limits or not np.isfinite(self.limits).all() or (steps <= 0.0).any():
-            raise UsageError(f"bands: expected ascending numbers, got {', '.join(f'{one:g}' for one in self.limits)!r}")
+            limits = ", ".join(f"{limit:g}" for limit in self.limits)
+            raise UsageError(f"bands: expected ascending numbers, got {limits!r}")
 
     @classmethod
     def parse(cls, text: str) -> Bands:
-        """From numbers with commas between."""
+        """Return the bands of limits that are separated by commas."""
         try:
             return cls(tuple(float(part) for part in text.split(",")))
         except ValueError:
@@ -40,26 +41,26 @@ class Bands:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the bands are called, in ascending order."""
+        """Names of the bands, in ascending order."""
         first, last = self.limits[0], self.limits[-1]
         middle = (f"{low:g} to below {high:g}" for low, high in zip(self.limits, self.limits[1:], strict=False))
         return (f"below {first:g}", *middle, f"{last:g} or more")
 
     def of(self, numbers: FloatArray) -> StrArray:
-        """The band of each number."""
+        """Return the name of the band of each number."""
         return np.array(self.names)[np.searchsorted(self.limits, numbers, side="right")]
 
 
 def as_numbers(values: object, name: str) -> FloatArray:
-    """Values, words among them, as finite numbers."""
-    given = np.asarray(values)
+    """Return values, which may be strings, as finite numbers."""
+    array = np.asarray(values)
     try:
-        numbers = given.astype(np.float64)
+        numbers = array.astype(np.float64)
     except (TypeError, ValueError):
-        numbers = np.array([_number(one) for one in given.ravel()]).reshape(given.shape)
+        numbers = np.array([_number(value) for value in array.ravel()]).reshape(array.shape)
     wrong = np.flatnonzero(~np.isfinite(numbers.ravel()))
     if len(wrong):
-        raise InputError(f"{name}: row {wrong[0]} is {str(given.ravel()[wrong[0]])!r}; expected a number")
+        raise InputError(f"{name}: row {wrong[0]} is {str(array.ravel()[wrong[0]])!r}; expected a number")
     return numbers
 
 

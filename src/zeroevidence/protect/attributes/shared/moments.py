@@ -1,7 +1,7 @@
-"""Means and covariances of classes and people, and the Gaussian maps that bring classes to a common one.
+"""Means and covariances of classes and people, shrinkage, and optimal transport between Gaussians.
 
-People count alike within a class, and classes count alike. Where no two vectors are of one person, all spread within a
-class is spread between people.
+People have equal weight within a class, and classes have equal weight. Where no two vectors are of one person, all
+variance within a class is variance between people.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CLOSE = 1e-12  # of the barycentre: it no longer moves
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassMoments:
-    """What classes and people are like.
+    """Means and covariances of classes, and of people within them.
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ class ClassMoments:
     people: int
 
     def classes(self, shrinkage: float) -> FloatArray:
-        """Covariance of each class, of which this share is that of all classes."""
-        own = self.between + self.within
-        found: FloatArray = (1.0 - shrinkage) * own + shrinkage * own.mean(axis=0)
-        return found
+        """Return the covariance of each class, of which the share `shrinkage` is that of all classes."""
+        covariances = self.between + self.within
+        mixed: FloatArray = (1.0 - shrinkage) * covariances + shrinkage * covariances.mean(axis=0)
+        return mixed
 
     def all(self) -> FloatArray:
-        """Covariance within classes, the mean over classes."""
-        found: FloatArray = (self.between + self.within).mean(axis=0)
-        return found
+        """Return the covariance within classes, the mean over classes."""
+        mean: FloatArray = (self.between + self.within).mean(axis=0)
+        return mean
 
 
 def class_moments(data: LabelledVectors) -> ClassMoments:
-    """Means and covariances of the first attribute's classes."""
+    """Return means and covariances of the first attribute's classes."""
     labels = data.labels[:, 0]
     means, between, within = [], [], []
     for k in range(int(labels.max()) + 1):
@@ -70,7 +70,7 @@ def class_moments(data: LabelledVectors) -> ClassMoments:
 
 
 def within_covariance(data: LabelledVectors) -> FloatArray:
-    """Covariance of the vectors of one person, shrunk; within classes where nobody has two vectors."""
+    """Return the covariance of the vectors of one person, shrunk; within classes where nobody has two vectors."""
     from sklearn.covariance import ledoit_wolf
 
     centres, inside = _people(data.x, data.people)
@@ -84,16 +84,16 @@ def within_covariance(data: LabelledVectors) -> FloatArray:
 
 
 def shrunk(covariance: FloatArray, share: float) -> FloatArray:
-    """A covariance of which this share is replaced by a multiple of the identity with the same trace."""
+    """Return a covariance of which a share is replaced by a multiple of the identity with the same trace."""
     if not 0.0 <= share <= 1.0:
         raise UsageError(f"shrinkage: expected auto, or a share from 0 to 1, got {share!r}")
     size = len(covariance)
-    found: FloatArray = (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
-    return found
+    mixed: FloatArray = (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
+    return mixed
 
 
 def shrinkage_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
-    """The share itself or, for ``auto``, that of Ledoit and Wolf for centred rows."""
+    """Return the share itself or, for ``auto``, that of Ledoit and Wolf for centred rows."""
     if shrinkage == "auto":
         from sklearn.covariance import ledoit_wolf_shrinkage
 
@@ -104,37 +104,37 @@ def shrinkage_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
 
 
 def barycentre(covariances: FloatArray) -> FloatArray:
-    """The covariance that is nearest to several in the sense of optimal transport (Álvarez-Esteban et al. 2016)."""
-    found: FloatArray = covariances.mean(axis=0)
+    """Return the barycentre of covariances in the sense of optimal transport (Álvarez-Esteban et al. 2016)."""
+    centre: FloatArray = covariances.mean(axis=0)
     for _ in range(_STEPS):
-        root, inverse = _roots(found)
-        middle = np.mean([_roots(root @ one @ root)[0] for one in covariances], axis=0)
+        root, inverse = _roots(centre)
+        middle = np.mean([_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)
         new: FloatArray = inverse @ middle @ middle @ inverse
-        moved = np.linalg.norm(new - found)
-        found = np.asarray((new + new.T) / 2.0)
-        if moved <= _CLOSE * np.linalg.norm(found):
+        moved = np.linalg.norm(new - centre)
+        centre = np.asarray((new + new.T) / 2.0)
+        if moved <= _CLOSE * np.linalg.norm(centre):
             break
-    return found
+    return centre
 
 
 def transport_map(source: FloatArray, target: FloatArray) -> FloatArray:
-    """The symmetric matrix that takes a Gaussian of one covariance to one of another by the shortest way."""
+    """Return the symmetric matrix of the optimal transport from a Gaussian of one covariance to that of another."""
     root, inverse = _roots(source)
-    found: FloatArray = inverse @ _roots(root @ target @ root)[0] @ inverse
-    return found
+    matrix: FloatArray = inverse @ _roots(root @ target @ root)[0] @ inverse
+    return matrix
 
 
 def _roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The symmetric root of a covariance, and its inverse."""
+    """Return the symmetric root of a covariance, and its inverse."""
     values, directions = np.linalg.eigh(covariance)
     sides = np.sqrt(np.maximum(values, max(_FLOOR * values[-1], np.finfo(float).tiny)))
     return (directions * sides) @ directions.T, (directions / sides) @ directions.T
 
 
 def _people(x: FloatArray, people: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The mean vector of each person, and what each vector is apart from that."""
-    _, who, counts = np.unique(people, return_inverse=True, return_counts=True)
+    """Return the mean vector of each person, and the difference of each vector from it."""
+    _, person, counts = np.unique(people, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), x.shape[1]))
-    np.add.at(sums, who, x)
+    np.add.at(sums, person, x)
     centres = sums / counts[:, None]
-    return centres, x - centres[who]
+    return centres, x - centres[person]

@@ -1,10 +1,10 @@
-"""What protectors that train networks have in common: torch on demand, a device, one thread, and pickling."""
+"""Networks of protectors: torch on demand, devices, one thread, pickling, and storage of weights."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from zeroevidence.errors import MissingExtra, UsageError
@@ -13,7 +13,7 @@ EXTRA = "flow"  # the optional part that brings torch
 
 
 def need_torch(what: str) -> Any:
-    """The module torch; if it is missing, an error that says what needs it and how to install it."""
+    """Return the module torch; if it is missing, raise an error that names what needs it and how to install it."""
     try:
         import torch
     except ImportError as error:
@@ -22,7 +22,7 @@ def need_torch(what: str) -> Any:
 
 
 def choose_device(name: str, what: str) -> Any:
-    """The torch device of that name; ``auto`` takes a GPU where there is one."""
+    """Return the torch device of that name; ``auto`` takes a GPU where there is one."""
     torch = need_torch(what)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -42,6 +42,26 @@ def one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def copy_state(network: Any) -> dict[str, Any]:
+    """Return copies of the weights of a network by name."""
+    return {name: value.detach().clone() for name, value in network.state_dict().items()}
+
+
+def state_arrays(network: Any, prefix: str) -> dict[str, Any]:
+    """Return the weights of a network as arrays whose names have the prefix."""
+    return {f"{prefix}.{name}": value.cpu().numpy() for name, value in network.state_dict().items()}
+
+
+def stored_state(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the weights of a network from the arrays whose names have the prefix."""
+    torch = need_torch(prefix)
+    return {
+        name.removeprefix(f"{prefix}."): torch.as_tensor(array.copy())
+        for name, array in arrays.items()
+        if name.startswith(f"{prefix}.")
+    }
 
 
 class OnDevice:
@@ -69,7 +89,7 @@ class OnDevice:
             self._place()
 
     def _place(self) -> None:
-        """Put the networks where ``device`` says."""
+        """Move the networks to the device."""
         self.device_ = choose_device(self.device, type(self).__name__)
         for name in self.networks:
             getattr(self, name).to(self.device_)

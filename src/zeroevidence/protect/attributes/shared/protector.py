@@ -1,9 +1,10 @@
-"""What all attribute protectors have in common: checks, labels, weights, and the scikit-learn interface."""
+"""The base class of attribute protectors: checks, labels, noise, storage, and the scikit-learn interface."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, balanced_weights
 from zeroevidence.protect.attributes.shared.noise import (
     NoiseShape,
@@ -20,30 +21,33 @@ from zeroevidence.protect.attributes.shared.noise import (
     noise_for_vectors,
     noise_root,
 )
+from zeroevidence.protect.attributes.shared.stored import StoredArrays
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
 _NOISE = "noise.root"
-# classes: labels that are equal or not; number: values in an order, at distances
+# classes: labels that are equal or not; number: values with an order and distances
 Target: TypeAlias = Literal["classes", "number"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A transformer that takes the evidence about an attribute out of embeddings.
+    """A transformer that removes the evidence about an attribute from embeddings.
 
-    `fit` takes vectors and one label for each. With `speakers`, everybody counts alike however many vectors they have,
-    and held-out vectors come from other people. `transform` gives vectors of the same dimension without the evidence
-    that the model sees, and `llr` gives that evidence.
+    `fit` takes vectors and one label for each. With `speakers`, every speaker has the same weight however many vectors
+    there are of each, and held-out vectors come from other speakers. `transform` returns vectors of the same dimension
+    without the evidence that the model sees, and `llr` returns that evidence.
 
-    A new protector writes `_fit`, `_transform` and `_llr`, which get checked data, and `_arrays` and `_restore`, by
-    which it is saved and loaded. With an `__init__` of its own, it hands the parameters of noise on to this one.
+    A new protector implements `_fit`, `_transform` and `_llr`, which get checked data. It is saved and loaded by the
+    arrays that `array_names` and `record_types` name, or by `_arrays` and `_restore` of its own. If it has parameters,
+    it is a dataclass with a keyword-only field for each.
 
     Parameters
     ----------
     noise
-        Level of the noise on protected vectors, relative to how much vectors of one person differ (of classes, where
-        speakers were not named); it can be changed after fitting.
+        Level of the noise on protected vectors, relative to how much vectors of one speaker differ (vectors of a class,
+        where speakers are not given); it can be changed after fitting.
     noise_shape
-        ``within``: shaped like the differences between vectors of one person; ``isotropic``: as large, and the same in
+        ``within``: shaped like the differences between vectors of one speaker; ``isotropic``: as large, and the same in
         all directions; ``total``: shaped like the differences between any vectors.
     noise_seed
         Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
@@ -53,44 +57,37 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     kind: ClassVar[str]  # its name
     conceals: ClassVar[Target] = "classes"
     dial: ClassVar[str] = "noise"  # the parameter that is its strength
-    strengths: ClassVar[tuple[float, ...]] = (
-        0.0,
-        0.3,
-        0.6,
-        0.8,
-        1.0,
-        1.3,
-        1.6,
-        2.0,
-        3.0,
-        4.5,
-    )  # to try, from weak to strong
+    # to try, from weak to strong
+    strengths: ClassVar[tuple[float, ...]] = (0.0, 0.3, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0, 4.5)
+    array_names: ClassVar[tuple[str, ...]] = ()  # fitted arrays, stored in attributes of these names and an underscore
+    record_types: ClassVar[tuple[tuple[str, type[StoredArrays]], ...]] = ()  # dataclasses of fitted arrays, likewise
 
-    def __init__(
-        self, *, noise: float = 0.0, noise_shape: NoiseShape = "within", noise_seed: int | None = None
-    ) -> None:
-        self.noise = noise
-        self.noise_shape = noise_shape
-        self.noise_seed = noise_seed
+    noise: float = 0.0
+    noise_shape: NoiseShape = "within"
+    noise_seed: int | None = None
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
-        """Learn from vectors (n x d) and their labels."""
+        """Fit to vectors (n x d) and their labels."""
         self._fit(self._training(X, y, speakers))
         return self._learned()
 
     def transform(self, X: Any, *, speakers: Any = None, noise_key: str | bytes | None = None) -> FloatArray:
-        """Vectors of the same dimension without the evidence that the model sees, with noise if there is any.
+        """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
 
         Parameters
         ----------
-        speakers, noise_key
-            With both, the noise is the same for all vectors of a person, drawn from the key and the person's name.
-            Then who holds the key can subtract it, and vectors of one person can be linked by it.
+        X
+            Vectors, n x d.
+        speakers
+            The speaker of each vector; needed with `noise_key`.
+        noise_key
+            Makes the noise the same for all vectors of a speaker, drawn from the key and the speaker's name. Whoever
+            holds the key can subtract it, and vectors of one speaker can be linked by it.
         """
         return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)), speakers, noise_key)
 
     def llr(self, X: Any) -> FloatArray:
-        """The evidence that the model sees, as natural logarithms of likelihood ratios.
+        """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
 
         For two classes it is in favour of ``classes_[1]``, one number for each vector; for more classes it is that of
         each class against the others, n x K.
@@ -99,30 +96,36 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     @abstractmethod
     def _fit(self, data: LabelledVectors) -> None:
-        """Learn from checked data."""
+        """Fit to checked data."""
 
     @abstractmethod
     def _transform(self, x: FloatArray) -> FloatArray:
-        """Protected vectors."""
+        """Return protected vectors."""
 
     @abstractmethod
     def _llr(self, x: FloatArray) -> FloatArray:
-        """Evidence."""
+        """Return the evidence."""
 
-    @abstractmethod
     def _arrays(self) -> dict[str, FloatArray]:
-        """The numbers that a fitted model consists of; see `models`."""
+        """Return the arrays of the fitted model by name; see `models`."""
+        arrays = {name: getattr(self, f"{name}_") for name in self.array_names}
+        for name, _ in self.record_types:
+            arrays |= getattr(self, f"{name}_").arrays()
+        return arrays
 
-    @abstractmethod
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        """Become the model that consists of these numbers."""
+        """Become the fitted model that has these arrays."""
+        for name in self.array_names:
+            setattr(self, f"{name}_", arrays[name])
+        for name, record_type in self.record_types:
+            setattr(self, f"{name}_", record_type.of(arrays))
 
     def numbers(self) -> dict[str, FloatArray]:
-        """All numbers of the fitted protector, those of its noise included."""
+        """Return all arrays of the fitted protector by name, that of its noise included."""
         return {**self._arrays(), _NOISE: self.noise_root_}
 
     def restore(self, numbers: dict[str, FloatArray]) -> None:
-        """Become the fitted protector that consists of these numbers; models of old have no noise."""
+        """Become the fitted protector that has these arrays."""
         dimension = self.n_features_in_
         self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
         if self.noise > 0.0 and _NOISE not in numbers:
@@ -130,20 +133,21 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         self._restore({name: array for name, array in numbers.items() if name != _NOISE})
 
     def _noisy(self, x: FloatArray, speakers: Any, key: str | bytes | None) -> FloatArray:
-        """Vectors with noise."""
+        """Return vectors with noise."""
         if self.noise == 0.0:
             return x
         check_noise(self.noise, self.noise_shape)
         if key is None:
-            drawn = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
+            noise = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
         elif speakers is None:
             raise InputError("noise_key: noise for each person needs to know the speakers")
         else:
-            drawn = noise_for_people(speakers, len(self.noise_root_), key, len(x))
-        noisy: FloatArray = x + self.noise * (drawn @ self.noise_root_)
+            noise = noise_for_people(speakers, len(self.noise_root_), key, len(x))
+        noisy: FloatArray = x + self.noise * (noise @ self.noise_root_)
         return noisy
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
+        """Check training data, and compute the shape of the noise."""
         check_noise(self.noise, self.noise_shape)
         if y is None:
             raise InputError(
@@ -161,29 +165,43 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         self.classes_, labels = self._labels(y, people)
         columns = [labels]
         if keep is not None:
-            self.kept_classes_, kept = _labels("keep", keep, len(X))
-            columns.append(kept)
+            self.kept_classes_, kept_labels = _labels("keep", keep, len(X))
+            columns.append(kept_labels)
         stacked = np.stack(columns, axis=1)
         data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
         self.noise_root_ = noise_root(data, self.noise_shape)
         return data
 
     def _labels(self, y: Any, people: IntArray) -> tuple[Any, IntArray]:
-        """The classes, and the number of each row's class; whose rows they are is known."""
+        """Return the classes, and the class number of each row."""
         return _labels("y", y, len(people))
 
     def _learned(self) -> Self:
-        """The protector itself, if what it has learnt can be used."""
+        """Return the protector itself if its arrays are finite."""
         if not all(np.isfinite(array).all() for array in self._arrays().values()):
             raise self._diverged("the model's numbers are not finite")
         return self
 
-    def _diverged(self, found: str) -> InputError:
-        """The error to raise after training that has led nowhere."""
+    def _diverged(self, reason: str) -> InputError:
+        """Return the error to raise after fitting that failed."""
         rate = self.get_params().get("learning_rate")
         if rate is None:
-            return InputError(f"fitting failed: {found}; scale the vectors")
-        return InputError(f"training diverged: {found}; lower learning_rate (it is {rate!r}), or scale the vectors")
+            return InputError(f"fitting failed: {reason}; scale the vectors")
+        return InputError(f"training diverged: {reason}; lower learning_rate (it is {rate!r}), or scale the vectors")
+
+    def _check_at_least(self, **least: int) -> None:
+        """Refuse parameters below these numbers; ``auto`` is accepted."""
+        for name, number in least.items():
+            value = getattr(self, name)
+            if value != "auto" and value < number:
+                raise UsageError(f"{name}: expected at least {number}, got {value!r}")
+
+    def _check_shares(self, *names: str) -> None:
+        """Refuse parameters that are no share from 0 to 1; ``auto`` is accepted."""
+        for name in names:
+            value = getattr(self, name)
+            if value != "auto" and not 0.0 <= value <= 1.0:
+                raise UsageError(f"{name}: expected a share from 0 to 1, got {value!r}")
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "classes_")
@@ -191,23 +209,23 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         return x
 
     def _validated(self, *data: Any, **options: Any) -> Any:
-        """scikit-learn's checks, whose messages are for users too."""
+        """Run scikit-learn's checks, whose messages are for users too."""
         try:
             return validate_data(self, *data, dtype=np.float64, **options)
         except ValueError as error:
             raise InputError(str(error)) from None
 
     def _finite(self, what: str, function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
-        """What a function gives for vectors, if all of it is finite."""
+        """Return what a function gives for vectors, if all of it is finite."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = function(x)
-        lost = int(np.count_nonzero(~np.isfinite(found.reshape(len(x), -1)).all(axis=1)))
+            result = function(x)
+        lost = int(np.count_nonzero(~np.isfinite(result.reshape(len(x), -1)).all(axis=1)))
         if lost:
             raise InputError(
-                f"{lost} of {len(x)} {what} would not be finite: what was given (entries as large as "
+                f"{lost} of {len(x)} {what} would not be finite: the input (entries as large as "
                 f"{np.abs(x).max():.3g}) is too far from what the protector was fitted on"
             )
-        return found
+        return result
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,16 +234,16 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
 
 def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
-    given = np.asarray(values)
-    if given.shape != (rows,):
-        raise InputError(f"{name}: expected {rows} labels, one per row, got shape {given.shape}")
-    classes, labels = np.unique(given, return_inverse=True)
+    labels = np.asarray(values)
+    if labels.shape != (rows,):
+        raise InputError(f"{name}: expected {rows} labels, one per row, got shape {labels.shape}")
+    classes, numbers = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"{name}: every label is {str(classes[0])!r}; expected at least two classes")
-    return classes, labels.astype(np.int64)
+    return classes, numbers.astype(np.int64)
 
 
 def check_scale(scale: FloatArray, mean: FloatArray) -> None:
-    """Refuse deviations of a stored model that nothing can be divided by."""
+    """Refuse standard deviations of a stored model that are not positive."""
     if scale.shape != mean.shape or not (scale > 0.0).all():
         raise InputError(f"scale: expected {len(mean)} positive numbers")
