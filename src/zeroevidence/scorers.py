@@ -49,7 +49,7 @@ def eer(y_true: ArrayLike, y_score: ArrayLike) -> float:
 
 
 def cllr_min(y_true: ArrayLike, y_score: ArrayLike) -> float:
-    """Cost of the log-likelihood ratios after the best calibration, in bits: 0 for separated classes, 1 for no information.
+    """Cost of the log-likelihood ratios after the best calibration, in bits: from 0 (separated classes) to 1.
 
     Examples
     --------
