@@ -140,6 +140,7 @@ def test_more_people_bring_the_limit_nearer():
     assert found.of_people(needed).at_most(0.0) <= 0.1 < found.of_people(needed - 1).at_most(0.0)
     assert found.of_people(100.0).error == pytest.approx(found.error / 2.0)
     assert found.people_for(0.0) is None
+    assert Spread(0.0, 10.0, 9.0, 0.0, 0.0).people_for(0.0) is None
     assert found.people_for(1e-9) is None
 
 

@@ -1,4 +1,4 @@
-"""Row calibration: from the scores of one trial against all identities to LLRs [Šterns et al., sec. 5.1].
+"""Row calibration: scores of one trial against all identities to LLRs [Šterns et al., sec. 5.1].
 
 A row is standardised by its own mean and deviation, because what counts in a search is how far an identity stands out
 among the others; the standardised score is then mapped to an LLR by a calibration fitted on other speakers.
@@ -6,8 +6,9 @@ among the others; the standardised score is then mapped to an LLR by a calibrati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -63,14 +64,14 @@ def row_blocks(rows: int, columns: int) -> Iterator[slice]:
         yield slice(start, min(rows, start + step))
 
 
-def moderate(scores: FloatArray) -> FloatArray:
-    """The same rows, those divided by a power of two whose squares would not fit the precision of the scores.
+def rescale_extreme_rows(scores: FloatArray) -> FloatArray:
+    """Return the same rows; those whose squares would overflow or underflow are divided by a power of two.
 
     Nothing is rounded by that, and a standardised row does not depend on its scale.
 
     Examples
     --------
-    >>> moderate(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])).tolist()
+    >>> rescale_extreme_rows(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])).tolist()
     [[0.5, 0.25], [3.0, 4.0]]
     """
     largest = np.maximum(scores.max(axis=1), -scores.min(axis=1))
@@ -85,7 +86,7 @@ def moderate(scores: FloatArray) -> FloatArray:
 
 def standardise(scores: FloatArray, *, ddof: int = 0) -> FloatArray:
     """Each row minus its mean, over its deviation; a row of equal scores becomes zeros [eq. 2]."""
-    scores = moderate(scores)
+    scores = rescale_extreme_rows(scores)
     with np.errstate(all="ignore"):
         mean = scores.mean(axis=1, keepdims=True)
     check_finite(scores, mean, 0)
@@ -97,7 +98,7 @@ def standardise(scores: FloatArray, *, ddof: int = 0) -> FloatArray:
 
 
 def check_searchable(scores: FloatArray, mated: IntArray, *, ddof: int = 0) -> None:
-    """Refuse what has no meaning as a search."""
+    """Refuse scores that are no search."""
     if scores.shape[1] < 2:
         raise InputError(f"a search needs at least two enrolled identities, got {scores.shape[1]}")
     if ddof not in (0, 1):
@@ -133,19 +134,30 @@ def fit_rows(
 
     Parameters
     ----------
+    scores
+        Scores of trials (rows) against identities (columns).
+    mated
+        The column of the true identity of each trial.
     method
         ``logistic``: affine, maximum likelihood over single pairs [eq. 3]; ``temperature``: affine, maximum likelihood
         of the true identity under the softmax over its row; ``pav``: any increasing map; ``density``: any map;
         ``auto``: the one of these with the least held-out log-loss over speakers.
-    ddof, l2, balanced
-        Divisor of the row variance; penalty and class weights of ``logistic``.
+    ddof
+        Taken off the divisor of the row variance: 0 or 1.
+    l2
+        Penalty of ``logistic``.
+    balanced
+        Whether ``logistic`` weighs both classes half.
     speakers
-        Whose each trial is, for the folds of ``auto``; the mated column unless given.
+        The speaker of each trial, for the folds of ``auto``; the mated column unless given.
+    seed
+        Seed of random folds.
     """
     check_searchable(scores, mated, ddof=ddof)
     if method == "auto":
-        method = choose_method(scores, mated, ddof=ddof, l2=l2, balanced=balanced, speakers=speakers, seed=seed)
-        chosen = fit_rows(scores, mated, method=method, ddof=ddof, l2=l2, balanced=balanced, seed=seed)
+        fits = [partial(fit_rows, method=name, ddof=ddof, l2=l2, balanced=balanced, seed=seed) for name in METHODS]
+        losses = [held_out_loss(scores, mated, fit, ddof=ddof, speakers=speakers, seed=seed) for fit in fits]
+        chosen = fits[int(np.argmin(losses))](scores, mated)  # the first of equals
         return replace(chosen, name=f"auto:{chosen.name}")
     if method == "temperature":
         return _fit_temperature(scores, mated, ddof)
@@ -216,7 +228,7 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCa
 def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:
     """Row numbers of each fold; all rows of a speaker are in one.
 
-    Folds follow the numbers of the speakers: number them by name (`data.order`), and the order of a file is nothing.
+    Folds follow the numbers of the speakers: number them by name, so that the order of a file does not matter.
     """
     people = np.unique(speakers)
     if len(people) < 2:
@@ -225,43 +237,20 @@ def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> 
     return [np.flatnonzero(np.isin(speakers, part)) for part in np.array_split(order, min(folds, len(people)))]
 
 
-def choose_method(
-    scores: FloatArray,
-    mated: IntArray,
-    *,
-    ddof: int = 0,
-    l2: float = 0.0,
-    balanced: bool = False,
-    speakers: IntArray | None = None,
-    seed: int = 0,
-) -> CalibrationMethod:
-    """The method with the least held-out log-loss over speakers; an earlier one wins a draw."""
-    losses = {
-        method: held_out_loss(
-            scores, mated, method=method, ddof=ddof, l2=l2, balanced=balanced, speakers=speakers, seed=seed
-        )
-        for method in METHODS
-    }
-    return min(METHODS, key=lambda method: losses[method])
-
-
 def held_out_loss(
     scores: FloatArray,
     mated: IntArray,
+    fit: Callable[[FloatArray, IntArray], RowCalibration],
     *,
-    method: CalibrationMethod,
     ddof: int = 0,
-    l2: float = 0.0,
-    balanced: bool = False,
     speakers: IntArray | None = None,
     seed: int = 0,
 ) -> float:
-    """Mean of -ln(posterior of the true identity) over trials, each calibrated without its speaker's trials."""
+    """Return the mean of -ln(posterior of the true identity), each trial calibrated without those of its speaker."""
     total = 0.0
     for fold in speaker_folds(mated if speakers is None else speakers, seed=seed):
         rest = np.setdiff1d(np.arange(len(mated)), fold)
-        fit = fit_rows(scores[rest], mated[rest], method=method, ddof=ddof, l2=l2, balanced=balanced, seed=seed)
-        llr = fit.llr(standardise(scores[fold].astype(np.float64), ddof=ddof))
+        llr = fit(scores[rest], mated[rest]).llr(standardise(scores[fold].astype(np.float64), ddof=ddof))
         top = llr.max(axis=1, keepdims=True)
         log_total = top[:, 0] + np.log(np.exp(llr - top).sum(axis=1))
         total += float((log_total - llr[np.arange(len(fold)), mated[fold]]).sum())

@@ -109,14 +109,14 @@ class SearchView:
         Number of trials at rank 1, ties in equal parts.
     linked
         Number of trials whose true identity scored strictly above all others.
-    singled
-        Number of trials whose predicate fired on exactly one identity; None where these were not counted.
     highest
         The largest LID.
     ranks
         Share of trials at each rank that occurs; None where that table would be too large.
     prior_free
         Sum of LID averaged over all priors; None where it is not computed.
+    singled
+        Number of trials whose predicate fired on exactly one identity; None where these were not counted.
     """
 
     identities: int
@@ -126,10 +126,10 @@ class SearchView:
     lid_positive: FloatArray
     first: FloatArray
     linked: FloatArray
-    singled: FloatArray | None
     highest: FloatArray
     ranks: FloatArray | None
     prior_free: FloatArray | None = None
+    singled: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

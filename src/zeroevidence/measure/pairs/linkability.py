@@ -119,9 +119,7 @@ def nonmated_linkability(
     return nonmated_linkability_of(rank(target, nontarget), method=method, omega=omega, seed=seed)
 
 
-def nonmated_linkability_of(
-    ranked: RankedScores, *, method: LinkabilityMethod = "density", omega: float = 1.0, seed: int = 0
-) -> float:
+def nonmated_linkability_of(ranked: RankedScores, *, method: LinkabilityMethod, omega: float, seed: int) -> float:
     """The same from ranked scores."""
     _check(omega)
     counts = Counts(ranked.counts.nontarget[::-1], ranked.counts.target[::-1])

@@ -18,7 +18,7 @@ from zeroevidence.calibrate.rows import (
     RowCalibration,
     check_finite,
     check_searchable,
-    moderate,
+    rescale_extreme_rows,
     row_blocks,
 )
 from zeroevidence.data.names import rank_names
@@ -110,7 +110,7 @@ def row_evidence(
         greater[rows] = [np.count_nonzero(row) for row in above]
         equal[rows] = [np.count_nonzero(row) - 1 for row in not_below]
         equal[rows] -= greater[rows]
-        x = moderate(x)
+        x = rescale_extreme_rows(x)
         with np.errstate(all="ignore"):
             mean = x.mean(axis=1)
         check_finite(x, mean, rows.start)

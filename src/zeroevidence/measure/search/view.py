@@ -12,35 +12,24 @@ from zeroevidence.measure.views import SearchView
 
 
 def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
-    """All trials of a search, each counted once; `singled` is None where these were not counted."""
-    lid, identities = evidence.lid, evidence.identities
-    sums = (np.array([column.sum()], dtype=np.float64) for column in trial_columns(evidence, singled))
-    total, positive, lid_positive, first, linked, free, *more = sums
-    return SearchView(
-        identities,
-        np.array([float(len(lid))]),
-        total,
-        positive,
-        lid_positive,
-        first,
-        linked,
-        more[0] if more else None,
-        np.array([lid.max()]),
-        rank_distribution(evidence.greater, evidence.equal, identities)[None, :],
-        free,
-    )
+    """Return the view of all trials of a search; `singled` is None where these were not counted."""
+    columns = trial_columns(evidence, singled)
+    sums = {name: np.array([column.sum()], dtype=np.float64) for name, column in columns.items()}
+    ranks = rank_distribution(evidence.greater, evidence.equal, evidence.identities)[None, :]
+    return SearchView(evidence.identities, highest=np.array([evidence.lid.max()]), ranks=ranks, **sums)
 
 
-def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> list[FloatArray]:
-    """What each trial adds to the sums of a `SearchView`, in their order."""
+def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> dict[str, FloatArray]:
+    """Return what each trial adds to the sums of a `SearchView`, by the name of the sum."""
     lid = evidence.lid
     positive = lid > 0.0
-    columns = [
-        lid,
-        positive.astype(np.float64),
-        np.where(positive, lid, 0.0),
-        np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
-        ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
-        prior_free(log_ratio_from_lid(lid, 1.0 / evidence.identities)),
-    ]
-    return columns if singled is None else [*columns, singled.astype(np.float64)]
+    columns = {
+        "trials": np.ones(len(lid)),
+        "lid": lid,
+        "positive": positive.astype(np.float64),
+        "lid_positive": np.where(positive, lid, 0.0),
+        "first": np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
+        "linked": ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
+        "prior_free": prior_free(log_ratio_from_lid(lid, 1.0 / evidence.identities)),
+    }
+    return columns if singled is None else columns | {"singled": singled.astype(np.float64)}

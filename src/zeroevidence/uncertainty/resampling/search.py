@@ -117,9 +117,9 @@ class SearchResampler:
         self.number = int((group if identity_group is None else identity_group).max()) + 1
         self.group = group[speaker]
         self.shares = np.bincount(self.group, minlength=self.number) / len(speaker)
-        columns = [np.ones(len(evidence.lid)), *trial_columns(evidence, singled)]
-        sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns]
-        self.sums = np.column_stack(sums)
+        columns = trial_columns(evidence, singled)
+        sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
+        self.columns, self.sums = tuple(columns), np.column_stack(sums)
         self.highest = np.full(self.number, -np.inf)
         np.maximum.at(self.highest, self.group, evidence.lid)
         self.ranks = self._ranks()
@@ -159,21 +159,12 @@ class SearchResampler:
     def of(self, taken: BoolArray) -> dict[str, FloatArray]:
         """Values over the trials of some groups, shape (values, groups)."""
         counted = taken.astype(np.float64)
-        trials, lid, positive, lid_positive, first, linked, free, *singled = (counted @ self.sums).T
+        sums = dict(zip(self.columns, (counted @ self.sums).T, strict=True))
+        trials = sums["trials"]
+        highest = np.where(taken, self.highest, -np.inf).max(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            view = SearchView(
-                self.evidence.identities,
-                trials,
-                lid,
-                positive,
-                lid_positive,
-                first,
-                linked,
-                singled[0] if singled else None,
-                np.where(taken, self.highest, -np.inf).max(axis=1),
-                None if self.ranks is None else (counted @ self.ranks) / trials[:, None],
-                free,
-            )
+            ranks = None if self.ranks is None else (counted @ self.ranks) / trials[:, None]
+            view = SearchView(self.evidence.identities, highest=highest, ranks=ranks, **sums)
             return {name: np.where(trials > 0, values, np.nan) for name, values in _compute(view).items()}
 
     def unrecognised(self) -> dict[str, float]:
