@@ -5,7 +5,7 @@ It has the form of the right half of table 1 of Šterns et al., "scenario of use
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from textwrap import wrap
 
 from zeroevidence.protect.voices import find_voice_protectors
@@ -31,14 +31,7 @@ class ProtectorCard:
 
     def to_dict(self) -> dict[str, str | list[str]]:
         """Return the card as plain values, for JSON."""
-        return {
-            "name": self.name,
-            "defence": self.defence,
-            "method": self.method,
-            "utility": self.utility,
-            "opportunity": list(self.opportunity),
-            "resources": list(self.resources),
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped to a `width` unless it is None."""

@@ -203,9 +203,9 @@ def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str)
         _check_dimension(model, roles.test, folder)
         if model.attribute != attribute:
             raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)
-        seen = model.seen(people)
-        if seen:
-            raise InputError(f"was trained on {len(seen)} of these speakers, among them {seen[0]!r}", path=folder)
+        trained = model.seen(people)
+        if trained:
+            raise InputError(f"was trained on {len(trained)} of these speakers, among them {trained[0]!r}", path=folder)
         name = Path(folder).name
         if name in protectors:
             raise UsageError(f"two models are called {name!r}; expected different folder names")

@@ -282,12 +282,12 @@ class _Description:
 
 
 def _described(text: str, path: Path) -> _Description:
-    found = read_json(text, path)
-    schema = found.get("schema") if isinstance(found, dict) else None
+    content = read_json(text, path)
+    schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:
         raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
     with reading_file(path, "a model"):
-        return typed(_Description, found, "model")
+        return typed(_Description, content, "model")
 
 
 def _check_numbers(arrays: Mapping[str, Any]) -> None:

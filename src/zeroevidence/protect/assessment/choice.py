@@ -15,7 +15,7 @@ from zeroevidence.protect.assessment.maps import FigureData
 def order_by_strength(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, FigureData]]) -> list[Evaluation]:
     """Return the rows of each group by attacker, the strongest first, and figures with the first row.
 
-    The rows of one attacker stay together, and attackers who judge all vectors of a person together come last. Chance
+    The rows of one attacker stay together, and attackers that judge all vectors of a person together come last. Chance
     is that of all rows, so that the finding names the same attackers.
     """
     result, chance = list(rows), chances(rows)

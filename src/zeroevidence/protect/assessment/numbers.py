@@ -58,8 +58,8 @@ def refuse_many_numbers(embeddings: Embeddings, attribute: str) -> None:
 def people_numbers(embeddings: Embeddings, attribute: str) -> tuple[FloatArray, IntArray]:
     """Return the number of each speaker, in alphabetical order of speakers, and the speaker of each vector."""
     numbers = attribute_numbers(embeddings, attribute)
-    _, first, who = np.unique(require_speakers(embeddings), return_index=True, return_inverse=True)
-    return numbers[first], who
+    _, first, people = np.unique(require_speakers(embeddings), return_index=True, return_inverse=True)
+    return numbers[first], people
 
 
 def balanced_parts(numbers: FloatArray, parts: int, seed: int) -> IntArray:
@@ -81,10 +81,10 @@ def balanced_parts(numbers: FloatArray, parts: int, seed: int) -> IntArray:
 
 def split_by_number(embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
     """Return thirds of the people, each with small, medium and large numbers; see `Roles`."""
-    numbers, who = people_numbers(embeddings, attribute)
+    numbers, people = people_numbers(embeddings, attribute)
     if len(numbers) < 9:
         raise InputError(f"{attribute}: {len(numbers)} speaker(s); thirds of people need at least nine")
-    part = balanced_parts(numbers, 3, seed)[who]
+    part = balanced_parts(numbers, 3, seed)[people]
     return Roles(*(embeddings.take(part == number) for number in range(3)))
 
 

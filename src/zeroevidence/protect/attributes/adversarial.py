@@ -44,6 +44,8 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
 
     Training keeps the state that reconstructs held-out people best, among those that leave the classifier undecided.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     code

@@ -41,6 +41,8 @@ _FLOOR = 1e-9  # of the largest variance, or singular value: less counts as none
 class Conditional(ComponentProtector):
     """Conceal a number, such as age: conditional means and covariances are made the same for all its values.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     degree

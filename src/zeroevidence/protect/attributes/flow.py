@@ -71,6 +71,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     starts from linear discriminant analysis. With many people it keeps the state that held-out people find most likely;
     with few it trains briefly on everybody. `ZeroEvidenceFlow.paper()` is the published configuration.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     linear_map

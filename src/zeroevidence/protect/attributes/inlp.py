@@ -17,6 +17,8 @@ from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 class Inlp(EmbeddingProtector):
     """Remove the directions of a sequence of linear classifiers.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     directions

@@ -23,6 +23,8 @@ from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 class Leace(EmbeddingProtector):
     """Erase what any linear classifier could learn, and change vectors as little as possible.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     shrinkage

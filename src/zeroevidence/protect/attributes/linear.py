@@ -25,6 +25,8 @@ from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 class LinearNuller(EmbeddingProtector):
     """Remove the evidence of Gaussian classes with one covariance, which is linear.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     shrinkage

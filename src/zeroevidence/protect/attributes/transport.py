@@ -35,6 +35,8 @@ from zeroevidence.protect.attributes.shared.nullspace import classifier_directio
 class Transport(ComponentProtector):
     """Make means and covariances of all classes equal, so that quadratic classifiers do not see them either.
 
+    The parameters of noise are those of `EmbeddingProtector`.
+
     Parameters
     ----------
     directions

@@ -146,7 +146,7 @@ def _share(share: float | None) -> str:
 
 
 def plan_notes(plan: Plan) -> list[str]:
-    """How many people are needed, and how the table was made."""
+    """Sentences on the people needed and on how the table was made."""
     basis = plan.basis
     notes = _pilot_notes(plan, basis) if isinstance(basis, Pilot) else _simulation_notes(plan, basis)
     return [*(_people_needed(plan, target) for target in plan.wanted), *notes]

@@ -118,10 +118,10 @@ def _folds(data: LabelledVectors) -> IntArray | None:
     labels = data.labels[:, 0]
     fold = np.zeros(len(labels), dtype=np.int64)
     for k in range(int(labels.max()) + 1):
-        names, who = np.unique(data.people[labels == k], return_inverse=True)
+        names, person = np.unique(data.people[labels == k], return_inverse=True)
         if len(names) < 2 * _FOLDS:
             return None
-        fold[labels == k] = who % _FOLDS
+        fold[labels == k] = person % _FOLDS
     return fold
 
 

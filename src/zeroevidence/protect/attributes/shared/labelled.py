@@ -32,21 +32,21 @@ class LabelledVectors:
 
 
 def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
-    """Weights of mean one that make all classes (or combinations) count equally, and all people in a class."""
+    """Return weights of mean one that make all classes (or combinations) equal, and all people in a class."""
     _, cell = np.unique(labels, axis=0, return_inverse=True)
     cell = cell.reshape(-1)
-    _, who = np.unique(np.stack([cell, people], axis=1), axis=0, return_inverse=True)
-    who = who.reshape(-1)
-    rows_of = np.bincount(who)
-    first = np.unique(who, return_index=True)[1]
-    exposure_by_person = np.bincount(cell[first])
-    weights = 1.0 / (exposure_by_person[cell] * rows_of[who])
+    _, person = np.unique(np.stack([cell, people], axis=1), axis=0, return_inverse=True)
+    person = person.reshape(-1)
+    rows_of_person = np.bincount(person)
+    first = np.unique(person, return_index=True)[1]
+    people_in_cell = np.bincount(cell[first])
+    weights = 1.0 / (people_in_cell[cell] * rows_of_person[person])
     balanced: FloatArray = weights / weights.mean()
     return balanced
 
 
 def held_out_rows(data: LabelledVectors, share: float, seed: int) -> BoolArray:
-    """Rows of a random share of the people of each class; of a class with fewer than three people, nobody's."""
+    """Return the rows of a random share of the people of each class with at least three people."""
     rng = np.random.default_rng(seed)
     held = np.zeros(len(data.x), dtype=bool)
     for label in range(int(data.labels[:, 0].max()) + 1):

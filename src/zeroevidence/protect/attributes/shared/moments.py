@@ -133,8 +133,8 @@ def _roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _people(x: FloatArray, people: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean vector of each person, and the difference of each vector from it."""
-    _, who, counts = np.unique(people, return_inverse=True, return_counts=True)
+    _, person, counts = np.unique(people, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), x.shape[1]))
-    np.add.at(sums, who, x)
+    np.add.at(sums, person, x)
     centres = sums / counts[:, None]
-    return centres, x - centres[who]
+    return centres, x - centres[person]

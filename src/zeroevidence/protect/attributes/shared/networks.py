@@ -89,7 +89,7 @@ class OnDevice:
             self._place()
 
     def _place(self) -> None:
-        """Put the networks where ``device`` says."""
+        """Move the networks to the device."""
         self.device_ = choose_device(self.device, type(self).__name__)
         for name in self.networks:
             getattr(self, name).to(self.device_)

@@ -62,7 +62,7 @@ def noise_for_people(speakers: Any, dimension: int, key: str | bytes, rows: int)
     secret = key.encode() if isinstance(key, str) else key
     if not secret:
         raise UsageError("noise_key: expected a key that is not empty")
-    people, who = np.unique(names, return_inverse=True)
+    people, person = np.unique(names, return_inverse=True)
     seeds = [int.from_bytes(hmac.new(secret, name.encode(), hashlib.sha256).digest()) for name in people.tolist()]
-    noise: FloatArray = np.stack([np.random.default_rng(seed).standard_normal(dimension) for seed in seeds])[who]
+    noise: FloatArray = np.stack([np.random.default_rng(seed).standard_normal(dimension) for seed in seeds])[person]
     return noise
