@@ -103,6 +103,7 @@ def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp
     assert found["quick"] < found["standard"]
 
 
+@slow
 def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path):
     out = tmp_path / "out"
     arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
@@ -205,6 +206,7 @@ def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder,
     assert "--transcripts and --hypotheses belong together" in err
 
 
+@slow
 def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparing.comparison import compare
@@ -116,6 +117,7 @@ def test_only_our_script_may_run(text, page):
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
 
 
+@slow
 def test_the_same_input_gives_the_same_bytes(audit_rows, text):
     assert to_html(audit_rows, command="zeroevidence report out") == text
 
