@@ -69,8 +69,8 @@ def main():
                 fitted = [trained(arrays, backend, sex, trained_on) for backend in BACKENDS]
                 for condition, sides in CONDITIONS.items():
                     cells = [f"{eer_of(one, arrays, sex, *sides):.1f}" for one in fitted]
-                    known = f"{published[name, condition, sex]:.1f}" if trained_on == native else ""
-                    line = [WORDS[native], WORDS[trained_on], condition, sex, *cells, known]
+                    published_rate = f"{published[name, condition, sex]:.1f}" if trained_on == native else ""
+                    line = [WORDS[native], WORDS[trained_on], condition, sex, *cells, published_rate]
                     print("| " + " | ".join(line) + " |", flush=True)
 
 

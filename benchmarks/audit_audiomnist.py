@@ -38,14 +38,14 @@ def main():
         corpus = read_corpus(arguments.corpus, seed=0)
         corpus = corpus.cut(segments, pieces) if pieces else corpus
         utterances = list(corpus)
-        split = np.array([one.split or "train" for one in utterances])
-        role = np.array([one.role for one in utterances])
+        split = np.array([utterance.split or "train" for utterance in utterances])
+        role = np.array([utterance.role for utterance in utterances])
         sets = []
         for transform in (None, load_protector("mcadams")):
-            found = extract(
+            embeddings = extract(
                 utterances, extractor, cache=arguments.cache, transform=transform, workers=arguments.threads
             )
-            sets.append(EmbeddingSets.from_roles(found, split, role))
+            sets.append(EmbeddingSets.from_roles(embeddings, split, role))
         options = Options(intervals=400, null=100)
         for row in audit(*sets, backends=("cosine",), options=options, system="mcadams").rows:
             values = " | ".join(cell(row.metrics[measure]) for measure in ("top1", "alid", "eer"))

@@ -53,7 +53,7 @@ def write_scores(path: Path, size: int, people: int) -> int:
     with path.open("wb") as stream:
         while stream.tell() < size:
             owners = rng.integers(people, size=max(1, 1_000_000 // people))
-            trials = np.array([f"{names[own]}-u{trial + i:08d}" for i, own in enumerate(owners)])
+            trials = np.array([f"{names[person]}-u{trial + i:08d}" for i, person in enumerate(owners)])
             mated = owners[:, None] == np.arange(people)
             scores = (rng.normal(size=mated.shape) + 3.0 * mated).ravel()
             labels = np.where(mated.ravel(), "target", "nontarget")
@@ -66,15 +66,15 @@ def write_scores(path: Path, size: int, people: int) -> int:
 def measured(command: Sequence[str]) -> tuple[str, int, float]:
     """Standard output, peak memory in bytes and seconds of a program."""
     start = time.monotonic()
-    told = subprocess.run([sys.executable, "-c", PEAK, *command], stdout=subprocess.PIPE, check=True, text=True)
-    peak, _, out = told.stdout.partition("\n")
+    finished = subprocess.run([sys.executable, "-c", PEAK, *command], stdout=subprocess.PIPE, check=True, text=True)
+    peak, _, out = finished.stdout.partition("\n")
     return out, int(peak), time.monotonic() - start
 
 
 def reading(path: Path, block: int = PORTION) -> dict[str, int]:
     """Bytes that the arrays of a file take, and that a process takes before and while it reads them."""
-    found: dict[str, int] = json.loads(measured([sys.executable, "-c", ARRAYS, str(path), str(block)])[0])
-    return found
+    sizes: dict[str, int] = json.loads(measured([sys.executable, "-c", ARRAYS, str(path), str(block)])[0])
+    return sizes
 
 
 def main() -> None:
@@ -82,12 +82,12 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=2000)
     parser.add_argument("--people", type=int, default=1000)
     parser.add_argument("--full", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.txt"
-        lines, size = write_scores(path, given.megabytes * 1_000_000, given.people), path.stat().st_size
+        lines, size = write_scores(path, arguments.megabytes * 1_000_000, arguments.people), path.stat().st_size
         held = reading(path)
-        quick = () if given.full else ("--intervals", "0", "--null", "0")
+        quick = () if arguments.full else ("--intervals", "0", "--null", "0")
         command = [sys.executable, "-m", "zeroevidence", "evaluate", str(path), *quick, "-f", "json"]
         out, peak, seconds = measured(command)
     counts = json.loads(out)["rows"][0]["counts"]

@@ -219,7 +219,7 @@ BOMBS = (
 
 
 @dataclass(frozen=True)
-class MeasureResult:
+class Measurement:
     """A command on a file: exit code, what it said first, largest memory, bytes of the file."""
 
     code: int
@@ -228,23 +228,23 @@ class MeasureResult:
     size: int
 
 
-def measured(one: Bomb, make: Callable[[Path], None], limit: str) -> MeasureResult:
+def measured(one: Bomb, make: Callable[[Path], None], limit: str) -> Measurement:
     """Write a file into a new folder and give it to the command."""
     with tempfile.TemporaryDirectory() as folder:
-        words, path = one.written(Path(folder), make), Path(folder) / one.file
-        found = subprocess.run(
-            [sys.executable, "-c", PEAK, *words],
+        arguments, path = one.written(Path(folder), make), Path(folder) / one.file
+        finished = subprocess.run(
+            [sys.executable, "-c", PEAK, *arguments],
             env=os.environ | {LIMIT_VARIABLE: limit},
             capture_output=True,
             check=True,
         )
-        told = json.loads(found.stdout)
+        told = json.loads(finished.stdout)
         size = sum(file.stat().st_size for file in ([path] if path.is_file() else path.iterdir()))
         lines = told["said"].replace(f"{folder}/", "").strip().splitlines()
-    return MeasureResult(told["code"], lines[0] if lines else "", told["peak"], size)
+    return Measurement(told["code"], lines[0] if lines else "", told["peak"], size)
 
 
-def both(one: Bomb, size: int, limit: str) -> tuple[MeasureResult, MeasureResult]:
+def both(one: Bomb, size: int, limit: str) -> tuple[Measurement, Measurement]:
     """The command on a good file and on the bomb."""
     return measured(one, one.good, limit), measured(one, lambda path: one.bomb(path, size), limit)
 
@@ -257,11 +257,11 @@ def in_words(size: float) -> str:
     return f"{size:.1f} GiB"
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gigabytes", type=float, default=2.0, help="what the bombs become")
     parser.add_argument("--limit", default="1G", help="what files may become")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     size = int(options.gigabytes * (1 << 30))
     print("| file | size | would become | more memory than a good file | exit code | message |")
     print("| --- | ---: | ---: | ---: | ---: | --- |")

@@ -67,8 +67,8 @@ def took(command: list[str]) -> Took:
     """Run a process and see what it takes."""
     start = time.perf_counter()
     # Compiled modules may be kept, as an installed package has them.
-    kept = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=kept)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     if status != 0:
@@ -112,7 +112,7 @@ def written(path: Path, speakers: int, trials: int, strength: float) -> Path:
 def listed(corpus: Path, table: Path, recordings: int) -> Path:
     """A table of the first so many recordings of each person in a folder."""
     lines = ["utterance\tspeaker\tpath\n"]
-    for person in sorted(one for one in corpus.iterdir() if one.is_dir()):
+    for person in sorted(path for path in corpus.iterdir() if path.is_dir()):
         for path in sorted(person.glob("*.flac"))[:recordings]:
             lines.append(f"{path.stem}\t{person.name}\t{path.resolve()}\n")
     table.write_text("".join(lines), encoding="utf-8")
@@ -144,7 +144,9 @@ def cases(home: Path, scores: int, data: Path, recordings: int) -> dict[str, Cal
 
     def voiceprivacy() -> Case:
         folder = data / "scores/vpc2020"
-        score, key = ((folder / one).resolve(strict=True) for one in ("samegender_f0mod/oa_f.scores", "trials_f"))
+        score, key = (
+            (folder / file_name).resolve(strict=True) for file_name in ("samegender_f0mod/oa_f.scores", "trials_f")
+        )
         return Case(["evaluate", str(score), "--key", str(key)], floor(score, key))
 
     def audit() -> Case:
@@ -170,27 +172,27 @@ def main() -> None:
     parser.add_argument("--recordings", type=int, default=4, help="of each person in the audit, at most 16 [4]")
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared/data")
     parser.add_argument("--write", nargs=4, metavar=("FILE", "SPEAKERS", "TRIALS", "STRENGTH"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.write:
-        write_scores(Path(given.write[0]), int(given.write[1]), int(given.write[2]), float(given.write[3]))
+    options = parser.parse_args()
+    if options.write:
+        write_scores(Path(options.write[0]), int(options.write[1]), int(options.write[2]), float(options.write[3]))
         return
     print("| command | time [s] | floor [s] | ratio | memory [MB] | of the floor [MB] |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
-        for name, made in cases(Path(folder), given.scores, given.data, given.recordings).items():
-            if given.only and not any(name.startswith(one) for one in given.only):
+        for name, made in cases(Path(folder), options.scores, options.data, options.recordings).items():
+            if options.only and not any(name.startswith(beginning) for beginning in options.only):
                 continue
             try:
                 case = made()
             except FileNotFoundError:
-                print(f"| {name} | no files in {given.data} | | | | |")
+                print(f"| {name} | no files in {options.data} | | | | |")
                 continue
             command = [sys.executable, "-m", "zeroevidence", *case.words]
             floors, times = [took(case.floor)], [took(command)]
             if times[0].seconds < _SHORT:
                 floors.append(took(case.floor))
                 times.append(took(command))
-            floor, ours = (min(of_each, key=lambda one: one.seconds) for of_each in (floors, times))
+            floor, ours = (min(of_each, key=lambda timed: timed.seconds) for of_each in (floors, times))
             ratio = ours.seconds / floor.seconds
             cells = f"{ours.seconds:.1f} | {floor.seconds:.2f} | {ratio:.1f} | {ours.memory:.0f} | {floor.memory:.0f}"
             print(f"| {name} | {cells} |", flush=True)

@@ -32,23 +32,23 @@ def top1(original, trial, speakers, enrols, cuts):
     for seed in range(cuts):
         drawn = np.random.default_rng(seed).permutation(people)
         halves = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
-        for known, sought in (halves, halves[::-1]):
-            train = np.isin(speakers, known)
+        for trained_on, sought in (halves, halves[::-1]):
+            train = np.isin(speakers, trained_on)
             spread = covariances(original[train], speakers[train], shrinkage="auto")
             axes, _ = diagonalise(spread.between, spread.within)
             backend = Cosine().fit(original[train] @ axes, speakers[train])
-            profiles = np.stack([original[enrols & (speakers == one)].mean(axis=0) for one in sought])
+            profiles = np.stack([original[enrols & (speakers == speaker)].mean(axis=0) for speaker in sought])
             tried = ~enrols & np.isin(speakers, sought)
-            found = sought[backend.score(profiles @ axes, trial[tried] @ axes).argmax(axis=1)]
-            hits.append(np.mean(found == speakers[tried]))
+            named = sought[backend.score(profiles @ axes, trial[tried] @ axes).argmax(axis=1)]
+            hits.append(np.mean(named == speakers[tried]))
     return float(np.mean(hits))
 
 
 def print_features(model, vectors, speakers):
     """How far people differ by each feature, over how far their utterances do; the largest first."""
-    own = [vectors[speakers == one] for one in np.unique(speakers)]
-    within = np.mean([one.var(axis=0) for one in own], axis=0)
-    ratio = np.var([one.mean(axis=0) for one in own], axis=0) / np.maximum(within, 1e-9)
+    by_speaker = [vectors[speakers == speaker] for speaker in np.unique(speakers)]
+    within = np.mean([group.var(axis=0) for group in by_speaker], axis=0)
+    ratio = np.var([group.mean(axis=0) for group in by_speaker], axis=0) / np.maximum(within, 1e-9)
     names = [f"`cue:{cue.name}` | {feature.name}" for cue in model.cues for feature in cue.features]
     print("| extractor | feature | between people / within |\n| --- | --- | ---: |")
     for at in np.argsort(-ratio):
@@ -67,19 +67,19 @@ def main():
         sys.exit(f"{home}: no such corpus; name one")
     utterances = list(read_corpus(home))
     model = load_extractor("cues")
-    speakers = np.array([one.speaker for one in utterances])
-    enrols = np.array([one.role == "enrol" for one in utterances])
+    speakers = np.array([utterance.speaker for utterance in utterances])
+    enrols = np.array([utterance.role == "enrol" for utterance in utterances])
     sides = {"unprotected": None, **{name: load_protector(name) for name in options.protect}}
     vectors = {name: np.zeros((len(utterances), model.dim)) for name in sides}
     seconds = taken = 0.0
-    for row, one in enumerate(utterances):
-        wave = load_audio(one, model.sample_rate)
+    for row, utterance in enumerate(utterances):
+        wave = load_audio(utterance, model.sample_rate)
         start = time.process_time()
         vectors["unprotected"][row] = model.embed([wave])[0]
         taken, seconds = taken + time.process_time() - start, seconds + len(wave) / model.sample_rate
         for name, protector in sides.items():
             if protector is not None and not enrols[row]:
-                vectors[name][row] = model.embed([protector(wave, model.sample_rate, one)])[0]
+                vectors[name][row] = model.embed([protector(wave, model.sample_rate, utterance)])[0]
     people = len(np.unique(speakers))
     print(f"all cues: {seconds / taken:.0f} times real time; chance is {100 / (people / 2):.1f} %")
     print(f"| extractor | dimensions | {' | '.join(sides)} |")

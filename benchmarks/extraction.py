@@ -26,12 +26,12 @@ from zeroevidence.data.speech.corpus import Utterance
 
 def noise(folder, count):
     rng = np.random.default_rng(0)
-    found = []
+    made = []
     for k in range(count):
         file = Path(folder) / f"{k}.flac"
         write_audio(file, 0.1 * rng.normal(size=16000 * (3 + k % 6)))
-        found.append(Utterance(str(k), "s", file))
-    return found
+        made.append(Utterance(str(k), "s", file))
+    return made
 
 
 def main():
@@ -49,13 +49,13 @@ def main():
             utterances = utterances[:: max(1, len(utterances) // arguments.utterances)][: arguments.utterances]
         else:
             utterances = noise(folder, arguments.utterances)
-        features = [model.features(load_audio(one, model.sample_rate))[None] for one in utterances]
+        features = [model.features(load_audio(utterance, model.sample_rate))[None] for utterance in utterances]
         model.forward(features[0])
         taken, bare, again = [], [], []
         for turn in range(arguments.repeats):
             start = time.perf_counter()
-            for one in features:
-                model.forward(one)
+            for frames in features:
+                model.forward(frames)
             bare.append(time.perf_counter() - start)
             for times in (taken, again):
                 start = time.perf_counter()

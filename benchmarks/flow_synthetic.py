@@ -69,8 +69,8 @@ def people(world, count, vectors, name, rng):
     """Embeddings of that many people, and the true LLR of each."""
     truth = classes_of(world)
     y = np.repeat(np.arange(count) % 2, vectors)
-    own = np.repeat(rng.normal(size=(count, DIMENSIONS)), vectors, axis=0)
-    noise = np.sqrt(0.5) * (own + rng.normal(size=own.shape))
+    people_effects = np.repeat(rng.normal(size=(count, DIMENSIONS)), vectors, axis=0)
+    noise = np.sqrt(0.5) * (people_effects + rng.normal(size=people_effects.shape))
     u = truth.means[y] + np.sqrt(truth.variances[y]) * noise
     who = np.repeat([f"{name}{n}" for n in range(count)], vectors)
     ids = np.char.add(who, np.tile([f"-{n}" for n in range(vectors)], count))
@@ -114,18 +114,18 @@ def table(world, options):
     print(f"| {world} | truth | | {d_ece(llrs[2][tested], llrs[2][~tested]):.3f} | | | | | |", flush=True)
     before = information(roles.test, None)
     for name, protector in {UNPROTECTED: None, **fitted}.items():
-        own = [
+        test_rows = [
             row
             for row in rows
             if row.labels["system"] == name and row.about.role != "training" and not row.about.pooled
         ]
-        paper = next(row for row in own if row.labels["attacker"] == "perceptron")
-        null = own[0].metrics["d_ece"].null.mean
+        paper = next(row for row in test_rows if row.labels["attacker"] == "perceptron")
+        null = test_rows[0].metrics["d_ece"].null.mean
         seen, left = information(roles.train, protector), information(roles.test, protector)
         cells = (
             f"{paper['d_ece'].value:.3f}",
-            f"{own[0]['d_ece'].value:.3f}",
-            own[0].labels["attacker"],
+            f"{test_rows[0]['d_ece'].value:.3f}",
+            test_rows[0].labels["attacker"],
             f"{null:.3f}",
         )
         drop = "" if protector is None else f"{100.0 * (1.0 - left / before):.0f}"
@@ -136,7 +136,7 @@ def mixed(truth, z):
     """Both classes' ways to a common Gaussian, mixed by the probability of each."""
     share = 1.0 / (1.0 + np.exp(-truth.llr(z)))[:, None]
     spread = np.sqrt(truth.variances)
-    first, second = ((z - mean) * spread.mean(axis=0) / own for mean, own in zip(truth.means, spread, strict=True))
+    first, second = ((z - mean) * spread.mean(axis=0) / width for mean, width in zip(truth.means, spread, strict=True))
     return (1.0 - share) * first + share * second
 
 
@@ -164,8 +164,12 @@ def ways(options):
         "from class to class": lambda z: truth.moved(z, 0.0),
     }
     for name, way in made.items():
-        found = quick_attacks(*(Embeddings(way(z), None, who, told) for z, who, told in drawn), "class")
-        print("| " + " | ".join((name, *(f"{found[one]:.3f}" for one in ("logistic", "qda", "kernel")))) + " |")
+        disclosed = quick_attacks(*(Embeddings(way(z), None, who, attributes) for z, who, attributes in drawn), "class")
+        print(
+            "| "
+            + " | ".join((name, *(f"{disclosed[attacker]:.3f}" for attacker in ("logistic", "qda", "kernel"))))
+            + " |"
+        )
 
 
 def main():

@@ -62,15 +62,15 @@ def result(name: str, seed: int = 0, dataset: str | None = None, intervals: int 
 
 def _rows(name: str) -> list[Evaluation]:
     """The row of a name beside another, so that tables have a column of names and one of data sets."""
-    return [result(one, seed, data, 0, 0) for seed, (one, data) in enumerate(((name, _MARK), (_OTHER, "there")))]
+    return [result(system, seed, data, 0, 0) for seed, (system, data) in enumerate(((name, _MARK), (_OTHER, "there")))]
 
 
 def _found(pattern: str, text: str) -> str:
     """What stands in the brackets of a pattern, which must be there: a name that breaks the format is not found."""
-    found = re.search(pattern, text, re.DOTALL | re.MULTILINE)
-    if found is None:
+    match = re.search(pattern, text, re.DOTALL | re.MULTILINE)
+    if match is None:
         raise SystemExit(f"nothing matches {pattern!r}: the name broke the format")
-    return found[1]
+    return match[1]
 
 
 def _csv(name: str) -> str:
@@ -96,10 +96,10 @@ def in_page(name: str) -> tuple[str, str]:
     from zeroevidence.report.html.page import to_html
 
     text = to_html(_rows(name))
-    told = _found(r'<script type="application/json" id="readoff">(.*?)</script>', text)
-    of_det = told[told.index('"figure-det"') :]
+    curves = _found(r'<script type="application/json" id="readoff">(.*?)</script>', text)
+    of_det = curves[curves.index('"figure-det"') :]
     lines = re.findall(r'"name":"((?:[^"\\]|\\.)*)"', of_det)[:2]
-    return _found(rf"<td>([^<]*)</td>\s*<td>{_MARK}</td>", text), next(one for one in lines if one != _OTHER)
+    return _found(rf"<td>([^<]*)</td>\s*<td>{_MARK}</td>", text), next(system for system in lines if system != _OTHER)
 
 
 def _figure(name: str) -> str:
@@ -107,7 +107,7 @@ def _figure(name: str) -> str:
     from zeroevidence.plot.figures import to_svg
 
     label = re.compile(r'ytick_\d+">.*?<text[^>]*>(.*?)</text>', re.DOTALL)
-    here, there = (label.findall(to_svg("people", [result(one)])) for one in (name, _OTHER))
+    here, there = (label.findall(to_svg("people", [result(system)])) for system in (name, _OTHER))
     return str(here[there.index(_OTHER)])
 
 
@@ -128,10 +128,10 @@ def written(name: str) -> dict[str, str]:
 
 def code(text: str) -> str:
     """Text as code in a cell of a Markdown table, with numbers for what is not seen."""
-    shown = "".join(_sign(letter) for letter in text).replace("|", r"\|")
-    fence = "``" if "`" in shown else "`"
-    blank = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{fence}{blank}{shown}{blank}{fence}"
+    visible = "".join(_sign(letter) for letter in text).replace("|", r"\|")
+    fence = "``" if "`" in visible else "`"
+    blank = " " if visible.startswith("`") or visible.endswith("`") else ""
+    return f"{fence}{blank}{visible}{blank}{fence}"
 
 
 def _sign(letter: str) -> str:

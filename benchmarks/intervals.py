@@ -1,4 +1,4 @@
-"""What the intervals of the one-to-one battery cost against one `np.sort` of the scores, in the same run.
+"""What the intervals of the one-to-one measures cost against one `np.sort` of the scores, in the same run.
 
     python benchmarks/intervals.py [--workers 1]
 

@@ -40,12 +40,12 @@ def bare(x, y, out):
 
 def bare_by_threads(x, y, threads):
     """The same, each thread with its own blocks, as the back-end does it; other work on the machine hurts this less."""
-    own = threading.local()
+    local = threading.local()
 
     def job(start):
-        if not hasattr(own, "out"):
-            own.out = np.empty((_ROWS, min(_COLUMNS, len(y))), np.float32)
-        bare(x[start : start + _ROWS], y, own.out)
+        if not hasattr(local, "out"):
+            local.out = np.empty((_ROWS, min(_COLUMNS, len(y))), np.float32)
+        bare(x[start : start + _ROWS], y, local.out)
 
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         list(pool.map(job, range(0, len(x), _ROWS)))

@@ -74,8 +74,8 @@ def reference_lid(x, y, mated, rows, weight=3.0):
     wide = torch.from_numpy(y).cuda().double()
     scores = torch.from_numpy(x[rows]).cuda().double() @ wide.T
     z = weight * (scores - scores.mean(1, keepdim=True)) / scores.std(1, correction=0, keepdim=True)
-    own = z[torch.arange(len(rows)), torch.from_numpy(mated[rows]).cuda()]
-    lid = (own - torch.logsumexp(z, 1) + np.log(len(y))) / np.log(2.0)
+    mated_scores = z[torch.arange(len(rows)), torch.from_numpy(mated[rows]).cuda()]
+    lid = (mated_scores - torch.logsumexp(z, 1) + np.log(len(y))) / np.log(2.0)
     true = scores[torch.arange(len(rows)), torch.from_numpy(mated[rows]).cuda()]
     return lid.cpu().numpy(), (scores > true[:, None]).sum(1).cpu().numpy()
 
@@ -89,20 +89,20 @@ def tune(budget, dim, size):
         (128, 64, 4, 2), (128, 64, 4, 1), (64, 64, 4, 2), (128, 32, 4, 2), (128, 128, 8, 1), (64, 128, 4, 1),
         (128, 32, 8, 2), (64, 64, 4, 1), (128, 64, 8, 2), (128, 64, 8, 3), (256, 64, 8, 1), (128, 128, 8, 3),
     ]  # fmt: skip
-    found = []
+    timed_tiles = []
     deadline = time.perf_counter() + budget
     kinds = [(True, False), (True, True), (False, False), (False, True)]
     for tile in [TritonTile(*shape, copies=copies, held=held) for copies, held in kinds for shape in shapes]:
         if time.perf_counter() > deadline:
             break
         try:
-            found.append((kernel_seconds(plan, rows, TritonKernel(dim, fires=False, tile=tile)), tile))
-            print(f"  {1e3 * found[-1][0]:7.1f} ms {tile}", flush=True)
+            timed_tiles.append((kernel_seconds(plan, rows, TritonKernel(dim, fires=False, tile=tile)), tile))
+            print(f"  {1e3 * timed_tiles[-1][0]:7.1f} ms {tile}", flush=True)
         except Exception as error:
             print(f"  failed {tile}: {' '.join(str(error).split())[:120]}", flush=True)
-    for time_taken, tile in sorted(found, key=lambda one: one[0])[:5]:
+    for time_taken, tile in sorted(timed_tiles, key=lambda timed_tile: timed_tile[0])[:5]:
         print(f"best at {dim}: {16e3 * time_taken:.0f} ms for all trials, {tile}", flush=True)
-    return min(found, key=lambda one: one[0])[1] if found else best_tile(dim)
+    return min(timed_tiles, key=lambda timed_tile: timed_tile[0])[1] if timed_tiles else best_tile(dim)
 
 
 def wall_seconds(function, repeats=3):
@@ -152,10 +152,10 @@ def other_inputs(kernel, x, y, mated):
         with tempfile.TemporaryDirectory() as folder:
             link_resumable(search, folder, settings)
 
-    kept = wall_seconds(resumable)
+    resumed = wall_seconds(resumable)
     print(
         f"cosines: link {cosine:.2f} s, {cosine / kernel:.2f} times the kernel; memory-mapped files: {mapped:.2f} s, "
-        f"{mapped / kernel:.2f} times; link_resumable {kept:.2f} s, {kept / kernel:.2f} times",
+        f"{mapped / kernel:.2f} times; link_resumable {resumed:.2f} s, {resumed / kernel:.2f} times",
         flush=True,
     )
 
@@ -191,14 +191,15 @@ def agree():
             "triton float16": {"engine": "triton", "device": "cuda"},
         }.items():
             try:
-                found = link(x, y, mated, weight=3.0, **options)
+                evidence = link(x, y, mated, weight=3.0, **options)
             except Exception as error:
                 print(f"d = {dim}, {name}: failed: {' '.join(str(error).split())[:300]}", flush=True)
                 continue
             print(
-                f"d = {dim}, {name}: LID within {np.abs(found.lid - expected.lid).max():.1e} bit of numpy float64, "
-                f"{(found.greater != expected.greater).sum()} ranks and {(found.equal != expected.equal).sum()} ties "
-                f"of 2000 differ, {(found.top != expected.top).sum()} leaders",
+                f"d = {dim}, {name}: LID within {np.abs(evidence.lid - expected.lid).max():.1e} bit of numpy float64, "
+                f"{(evidence.greater != expected.greater).sum()} ranks and "
+                f"{(evidence.equal != expected.equal).sum()} ties of 2000 differ, "
+                f"{(evidence.top != expected.top).sum()} leaders",
                 flush=True,
             )
 

@@ -64,7 +64,7 @@ def main():
                 early += 1
         assert start(*arguments, "-o", folder / "killed").wait() == 0
         same = (folder / "whole" / "result.json").read_bytes() == (folder / "killed" / "result.json").read_bytes()
-        tables = [pl.read_parquet(folder / one / "trials.parquet") for one in ("whole", "killed")]
+        tables = [pl.read_parquet(folder / run / "trials.parquet") for run in ("whole", "killed")]
         print(
             f"{early + among} kills (run of {took:.1f} s): {early} before the first block, {among} among blocks, "
             f"{late} finished first; result {'identical' if same else 'DIFFERENT'}, "

@@ -1,9 +1,9 @@
-"""The one-to-one battery against one `np.sort` of all scores, in the same run.
+"""The one-to-one measures against one `np.sort` of all scores, in the same run.
 
     python benchmarks/one_to_one.py [--largest]
 
-`battery` is EER, ROCCH-EER, min Cllr, D_ECE, worst case, tag counts and the 201-point minimum ECE profile; `with cllr`
-adds actual Cllr and `pav` linkability; `single` is the battery on single-precision scores. Memory is the peak, the
+`measures` are EER, ROCCH-EER, min Cllr, D_ECE, worst case, tag counts and the 201-point minimum ECE profile;
+`with cllr` adds actual Cllr and `pav` linkability; `single` is the same in single precision. Memory is the peak, the
 scores included, in multiples of the scores.
 """
 
@@ -21,7 +21,7 @@ from zeroevidence.measure.pairs.verification import cllr, cllr_of, eer_of
 from zeroevidence.measure.pairs.zebra import d_ece_of, ece_min_of, tag_counts_of, worst_case_of
 
 
-def battery(target, nontarget, with_cllr=False):
+def measures(target, nontarget, with_cllr=False):
     ranked = rank(target, nontarget)
     blocks = pool(ranked.counts)
     laplace = pool_laplace(blocks)
@@ -49,13 +49,13 @@ def draw(kind, n_target, n_nontarget, rng):
 
 def peak_over_scores(target, nontarget):
     tracemalloc.start()
-    battery(target, nontarget, with_cllr=True)
+    measures(target, nontarget, with_cllr=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return 1 + peak / (target.nbytes + nontarget.nbytes)
 
 
-def others(target, nontarget):
+def other_libraries(target, nontarget):
     """Times of other libraries that are installed, for one measure each."""
     scores = np.concatenate((target, nontarget))
     labels = np.repeat([1, 0], (len(target), len(nontarget)))
@@ -94,20 +94,20 @@ def main():
             times = best_of_each(
                 {
                     "sort": lambda both=both: np.sort(both),
-                    "battery": lambda t=target, n=nontarget: battery(t, n),
-                    "with cllr": lambda t=target, n=nontarget: battery(t, n, with_cllr=True),
-                    "single": lambda single=single: battery(*single),
+                    "measures": lambda t=target, n=nontarget: measures(t, n),
+                    "with cllr": lambda t=target, n=nontarget: measures(t, n, with_cllr=True),
+                    "single": lambda single=single: measures(*single),
                 },
                 repeats=7,
             )
             floor = times["sort"]
             print(
                 f"{n_target:.0e}+{n_nontarget:.0e} {kind:12s} sort {1e3 * floor:8.2f} ms   "
-                + "   ".join(f"{name} {times[name] / floor:5.2f}" for name in ("battery", "with cllr", "single"))
+                + "   ".join(f"{name} {times[name] / floor:5.2f}" for name in ("measures", "with cllr", "single"))
                 + f"   memory {peak_over_scores(target, nontarget):.2f}"
             )
             if kind == "gaussian" and n_nontarget < 10**7:
-                for name, function in others(target, nontarget).items():
+                for name, function in other_libraries(target, nontarget).items():
                     print(f"    {name}: {best(function, 2) / floor:.1f}")
 
 

@@ -70,7 +70,7 @@ def tags(rows):
     """Test vectors by tag, as shares, averaged."""
     names = [name for name in "0ABCDEF" if any(row.metrics["tag_counts"].value.get(name) for row in rows)]
     counts = [row.metrics["tag_counts"].value for row in rows]
-    shares = {name: np.mean([one.get(name, 0) / sum(one.values()) for one in counts]) for name in names}
+    shares = {name: np.mean([count.get(name, 0) / sum(count.values()) for count in counts]) for name in names}
     return " ".join(f"{name} {100 * share:.0f}" for name, share in shares.items())
 
 
@@ -109,16 +109,23 @@ def first_rows(fitted, roles, seed, published):
 
 def line(title, system, cuts, published):
     """One line of the table, from the rows of each cut."""
-    told, verified = ([rows[system, what] for rows in cuts] for what in ("attribute", "identity"))
-    d_ece, cllr, information = (np.mean([row.metrics[m].value for row in told]) for m in MEASURES)
-    null = np.mean([row.metrics["d_ece"].null.mean for row in told])
+    attribute_rows, verified = ([rows[system, what] for rows in cuts] for what in ("attribute", "identity"))
+    d_ece, cllr, information = (np.mean([row.metrics[m].value for row in attribute_rows]) for m in MEASURES)
+    null = np.mean([row.metrics["d_ece"].null.mean for row in attribute_rows])
     eer, left = (np.mean([row.metrics[m].value for row in verified]) for m in ("eer", "cllr_min"))
     cells = [f"{d_ece:.3f}"]
     if not published:
-        others = (np.mean([rows[system, what]["d_ece"].value for rows in cuts]) for what in ("three", "person"))
-        three, person = (f"{value:.3f}" for value in others)
-        cells = [three, f"**{d_ece:.3f}**", ", ".join(row.labels["attacker"] for row in told), person]
-    cells += [f"{null:.3f}", f"{cllr:.3f}", tags(told), f"{information:.3f}", f"{100 * eer:.2f}", f"{left:.3f}"]
+        weaker = (np.mean([rows[system, what]["d_ece"].value for rows in cuts]) for what in ("three", "person"))
+        three, person = (f"{value:.3f}" for value in weaker)
+        cells = [three, f"**{d_ece:.3f}**", ", ".join(row.labels["attacker"] for row in attribute_rows), person]
+    cells += [
+        f"{null:.3f}",
+        f"{cllr:.3f}",
+        tags(attribute_rows),
+        f"{information:.3f}",
+        f"{100 * eer:.2f}",
+        f"{left:.3f}",
+    ]
     return "| " + " | ".join([title, system, *cells]) + " |"
 
 
@@ -136,8 +143,8 @@ def main():
     extra = ("D_ECE",) if published else ("three", "D_ECE", "chosen", "person")
     headings = ("embeddings", "protector", *extra, *HEADINGS)
     print("| " + " | ".join(headings) + " |")
-    words = ("embeddings", "protector", "chosen", "tags [%]")
-    print("| " + " | ".join("---" if one in words else "---:" for one in headings) + " |", flush=True)
+    texts = ("embeddings", "protector", "chosen", "tags [%]")
+    print("| " + " | ".join("---" if heading in texts else "---:" for heading in headings) + " |", flush=True)
     names, home = options.sets or list(SETS), home_of(options)
     seeds = range(options.first, options.first + options.splits)
     tasks = [Cut(name, seed, home, protectors, published) for name in names for seed in seeds]

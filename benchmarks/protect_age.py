@@ -47,18 +47,18 @@ def main() -> None:
         parser.error("--cuts: fewer than five say little")
     print(f"| embeddings | protector | noise | {' | '.join(COLUMNS)} | chosen |")
     print(f"| --- | --- | ---: |{' ---: |' * len(COLUMNS)} --- |")
-    for words, name in FILES.items():
+    for title, name in FILES.items():
         data = read_embeddings(DATA / name)
-        found: dict[tuple[str, float], list[list[float]]] = {}
+        results: dict[tuple[str, float], list[list[float]]] = {}
         chosen: dict[tuple[str, float], list[str]] = {}
         for number, roles in enumerate(splits_by_number(data, "age", options.cuts, seed=options.first)):
             for system, values, attacker in measured(roles, options.classifier or ATTACKERS, options.first + number):
-                found.setdefault(system, []).append(values)
+                results.setdefault(system, []).append(values)
                 chosen.setdefault(system, []).append(attacker)
-        for (protector, noise), values in found.items():
+        for (protector, noise), values in results.items():
             numbers = " | ".join(f"{one:.2f}" for one in np.mean(values, axis=0))
-            print(f"| {words} | {protector} | {noise:g} | {numbers} | {', '.join(chosen[protector, noise])} |")
-        print(f"{words}: {len(np.unique(require_speakers(data)))} people", file=sys.stderr, flush=True)
+            print(f"| {title} | {protector} | {noise:g} | {numbers} | {', '.join(chosen[protector, noise])} |")
+        print(f"{title}: {len(np.unique(require_speakers(data)))} people", file=sys.stderr, flush=True)
 
 
 def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[str, float], list[float], str]]:
@@ -75,15 +75,15 @@ def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[
         protectors, roles, "age", regressors=attackers, options=Options(intervals=0, null=50, seed=seed), seed=seed
     )
     errors = {row.labels["system"]: 100 * float(row["eer"]) for row in rows if row.about.role == "utility"}
-    found = []
+    measured_rows = []
     for system, key in systems.items():
-        row = next(one for one in rows if one.labels["system"] == system)
+        row = next(candidate for candidate in rows if candidate.labels["system"] == system)
         bits = row["attribute_bits"]
         assert bits.null is not None
         values = [float(bits), bits.null.quantile]
         values += [float(row[f"attribute_{name}"]) for name in ("correlation", "rank_correlation", "error")]
-        found.append((key, [*values, errors[system]], row.labels["attacker"]))
-    return found
+        measured_rows.append((key, [*values, errors[system]], row.labels["attacker"]))
+    return measured_rows
 
 
 if __name__ == "__main__":

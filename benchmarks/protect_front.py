@@ -78,10 +78,10 @@ class Task:
         kind, parameters = VARIANTS.get(self.protector, (self.protector, {}))
         if self.shape is not None:
             parameters = {**parameters, "noise_shape": self.shape}
-        given = {"seed": self.seed, "strengths": self.strengths, "parameters": parameters}
+        settings = {"seed": self.seed, "strengths": self.strengths, "parameters": parameters}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return fit_at_strengths(kind, train, "sex", **given)
+            return fit_at_strengths(kind, train, "sex", **settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ def of_people(data):
 def protected(data, protector, keyed):
     """Embeddings through a protector, if there is one, with noise by the key where asked for."""
     x = np.asarray(data.vectors, dtype=np.float64)
-    given = {"speakers": data.speakers, "noise_key": KEY} if keyed else {}
+    key_options = {"speakers": data.speakers, "noise_key": KEY} if keyed else {}
     return Embeddings(
-        x if protector is None else protector.transform(x, **given), data.ids, data.speakers, data.attributes
+        x if protector is None else protector.transform(x, **key_options), data.ids, data.speakers, data.attributes
     )
 
 
@@ -126,8 +126,8 @@ def numbers(roles, protector, task):
     most = max(quick_attacks(*sides.values(), "sex").values())
     people = max(quick_attacks(*map(of_people, sides.values()), "sex").values())
     if task.full:
-        given = {} if protector is None else {task.protector: protector}
-        rows = assess(given, roles, "sex", map_method="none", verification=False, options=Options(intervals=0, null=0))
+        fitted = {} if protector is None else {task.protector: protector}
+        rows = assess(fitted, roles, "sex", map_method="none", verification=False, options=Options(intervals=0, null=0))
         most = next(float(row["d_ece"]) for row in rows if row.labels["system"] == task.protector)
     return Numbers(most, people, float(verified["eer"]), float(verified["top1"]))
 
@@ -147,13 +147,15 @@ def chosen_strengths(names, protectors, limit, home, workers):
     """For each set and protector the strength within the budget, on cuts of their own; None where there is none."""
     tasks = [Task(name, seed, home) for name in names for seed in CHOOSING]
     tasks += [replace(task, protector=one, strengths=STRENGTHS) for task in tasks for one in protectors]
-    found = {}
+    by_setting = {}
     for task, values in zip(tasks, worked(measured, tasks, workers), strict=True):
         for strength, one in zip(task.strengths, values, strict=True):
-            found.setdefault((task.name, task.protector, strength), []).append((one.d_ece, one.eer, one.top1))
+            by_setting.setdefault((task.name, task.protector, strength), []).append((one.d_ece, one.eer, one.top1))
     chosen = {}
     for name in names:
-        points = [Tradeoff(*key[1:], *zip(*values, strict=True)) for key, values in found.items() if key[0] == name]
+        points = [
+            Tradeoff(*key[1:], *zip(*values, strict=True)) for key, values in by_setting.items() if key[0] == name
+        ]
         for protector in protectors:
             own = [one for one in points if one.protector in (UNPROTECTED, protector)]
             try:
@@ -197,10 +199,16 @@ def budget_table(names, options, seeds, home):
     null = nulls(names, home, seeds, options.workers)
     done = iter(worked(measured, [replace(one, seed=seed) for one in lines for seed in seeds], options.workers))
     for task in lines:
-        told, people, eer, top1 = means([next(done) for _ in seeds])
-        cells = (f"{task.strengths[0]:g}", f"{told:.3f}", f"{null[task.name]:.3f}", f"{people:.3f}", f"{100 * eer:.2f}")
-        words = (SETS[task.name].title, task.protector)
-        print("| " + " | ".join((*words, *cells, f"{100 * top1:.1f}")) + " |", flush=True)
+        disclosed, people, eer, top1 = means([next(done) for _ in seeds])
+        cells = (
+            f"{task.strengths[0]:g}",
+            f"{disclosed:.3f}",
+            f"{null[task.name]:.3f}",
+            f"{people:.3f}",
+            f"{100 * eer:.2f}",
+        )
+        titles = (SETS[task.name].title, task.protector)
+        print("| " + " | ".join((*titles, *cells, f"{100 * top1:.1f}")) + " |", flush=True)
     for (name, one), strength in chosen.items():
         if strength is None:
             print(f"| {SETS[name].title} | {one} | none within {limit} | | | | | |", flush=True)
@@ -224,9 +232,9 @@ def keyed_table(names, options, seeds, home):
         for level, values in zip(task.strengths, by_strength, strict=True):
             if level == 0.0 and task.shape != KEYED_SHAPES[0]:
                 continue  # without noise there is no shape
-            told, people, eer, top1 = means([(one,) for one in values])
+            disclosed, people, eer, top1 = means([(one,) for one in values])
             shape = "" if level == 0.0 else task.shape
-            cells = (f"{level:g}", f"{told:.3f}", f"{null[task.name]:.3f}", f"{people:.3f}")
+            cells = (f"{level:g}", f"{disclosed:.3f}", f"{null[task.name]:.3f}", f"{people:.3f}")
             rates = (f"{100 * with_key:.2f}", f"{100 * eer:.2f}", f"{100 * top1:.1f}")
             print("| " + " | ".join((SETS[task.name].title, task.protector, shape, *cells, *rates)) + " |", flush=True)
 

@@ -66,7 +66,7 @@ def prepare(work: Path, encoder: str, speech: Path, names: list[str]) -> None:
         together = np.concatenate(frames)
         low, high = float(together.min()), float(together.max())
         coded = np.round((together - low) / (high - low) * 255).astype(np.uint8)
-        lengths = np.array([len(one) for one in frames])
+        lengths = np.array([len(feature) for feature in frames])
         np.savez_compressed(_features_file(work, encoder, name), length=lengths, frames=coded, reach=[low, high])
         print(f"{name}: {len(frames)} utterances, {len(coded)} frames", flush=True)
 
@@ -100,7 +100,9 @@ def embedded(encoder, feats: list[np.ndarray]) -> np.ndarray:
     place = next(encoder.parameters()).device
     encoder.eval()
     with torch.no_grad():
-        return np.stack([encoder(torch.from_numpy(one)[None].to(place))[0].float().cpu().numpy() for one in feats])
+        return np.stack(
+            [encoder(torch.from_numpy(feature)[None].to(place))[0].float().cpu().numpy() for feature in feats]
+        )
 
 
 def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, **settings):
@@ -129,8 +131,8 @@ def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, 
 
 
 def train(work: Path, encoder: str, names: list[str], cuts: list[int], **settings) -> None:
-    with np.load(work / "people.npz") as known:
-        speakers = known["speaker"]
+    with np.load(work / "people.npz") as stored:
+        speakers = stored["speaker"]
     for name in names:
         feats = features(work, encoder, name)
         _keep(work, encoder, name, _which("", 0), embedded(network(encoder), feats))
@@ -151,8 +153,8 @@ def _keep(work: Path, encoder: str, name: str, which: str, vectors: np.ndarray) 
 
 def timed(work: Path, encoder: str, name: str, **settings) -> None:
     """Time a training on as many utterances as asked; those of all but 20 people, some of them twice."""
-    with np.load(work / "people.npz") as known:
-        speakers = known["speaker"]
+    with np.load(work / "people.npz") as stored:
+        speakers = stored["speaker"]
     order = np.random.default_rng(0).permutation(np.unique(speakers))
     feats = features(work, encoder, name)
     some = np.flatnonzero(np.isin(speakers, order[20:]))
@@ -169,13 +171,13 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
     from zeroevidence.attack.ladder.ladder import ladder_steps
     from zeroevidence.auditing.attacks.step_attack import fit_candidates, run_step
 
-    with np.load(work / "people.npz") as known:
-        speakers, roles, ids = known["speaker"], known["role"], known["utterance"]
+    with np.load(work / "people.npz") as stored:
+        speakers, roles, ids = stored["speaker"], stored["role"], stored["utterance"]
     model = find_attacker("semi-informed")
     print("| protection | encoder | back-end | cut | EER [%] | top-1 [%] | ALID [bit] |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for name in names:
-        for scope, words in ENCODERS.items():
+        for scope, title in ENCODERS.items():
             for cut in CUTS:
                 groups = people(speakers, cut)
                 split = np.select([np.isin(speakers, group) for group in groups], ["train", "dev", "eval"], "")
@@ -188,13 +190,13 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
                 for step in ladder_steps("quick"):
                     attempt = run_step(model, step.name, encoder, sides, fit_candidates(step, sets.train))
                     row = ze.evaluate(attempt.scores, dev=attempt.dev, intervals=intervals, null=0)
-                    shown = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))
-                    cells = (_cell(row[measure], scale, digits) for measure, scale, digits in shown)
-                    print(f"| {name} | {encoder}{words} | {step.name} | {cut} | {' | '.join(cells)} |", flush=True)
+                    columns = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))
+                    cells = (_cell(row[measure], scale, digits) for measure, scale, digits in columns)
+                    print(f"| {name} | {encoder}{title} | {step.name} | {cut} | {' | '.join(cells)} |", flush=True)
 
 
-def _cell(one, scale: float, digits: int) -> str:
-    value, low, high = (f"{scale * float(x):.{digits}f}" for x in (one.value, one.low, one.high))
+def _cell(measured, scale: float, digits: int) -> str:
+    value, low, high = (f"{scale * float(x):.{digits}f}" for x in (measured.value, measured.low, measured.high))
     return f"{value} [{low}, {high}]"
 
 
@@ -209,18 +211,18 @@ def main() -> None:
     parser.add_argument("--cut", type=int, choices=CUTS, help="One of the cuts of the people.")
     parser.add_argument("--intervals", type=int, default=400)
     parser.add_argument("--only", choices=tuple(PROTECTIONS), help="One of the protections.")
-    given = parser.parse_args()
-    names = list(PROTECTIONS) if given.only is None else [given.only]
-    cuts = list(CUTS) if given.cut is None else [given.cut]
-    settings = {"scope": given.scope} | ({} if given.epochs is None else {"epochs": given.epochs})
-    if given.step == "prepare":
-        prepare(given.work, given.encoder, given.speech, names)
-    elif given.step == "train":
-        train(given.work, given.encoder, names, cuts, **settings)
-    elif given.step == "time":
-        timed(given.work, given.encoder, names[-1], **settings)
+    arguments = parser.parse_args()
+    names = list(PROTECTIONS) if arguments.only is None else [arguments.only]
+    cuts = list(CUTS) if arguments.cut is None else [arguments.cut]
+    settings = {"scope": arguments.scope} | ({} if arguments.epochs is None else {"epochs": arguments.epochs})
+    if arguments.step == "prepare":
+        prepare(arguments.work, arguments.encoder, arguments.speech, names)
+    elif arguments.step == "train":
+        train(arguments.work, arguments.encoder, names, cuts, **settings)
+    elif arguments.step == "time":
+        timed(arguments.work, arguments.encoder, names[-1], **settings)
     else:
-        evaluate(given.work, given.encoder, given.intervals, names)
+        evaluate(arguments.work, arguments.encoder, arguments.intervals, names)
 
 
 if __name__ == "__main__":

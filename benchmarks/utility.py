@@ -23,22 +23,22 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--simulations", type=int, default=1000)
     arguments.add_argument("--seed", type=int, default=0)
-    given = arguments.parse_args()
-    rng = np.random.default_rng(given.seed)
+    options = arguments.parse_args()
+    rng = np.random.default_rng(options.seed)
     print("| people | they are | WER | UAR |\n| ---: | --- | ---: | ---: |")
     for people in (10, 20, 40):
-        for words, deviation in _RATES.items():
-            found = [_utility(rng, people, deviation) for _ in range(given.simulations)]
-            wer, uar = (100 * np.mean(one) for one in zip(*found, strict=True))
-            print(f"| {people} | {words} | {wer:.0f} | {uar:.0f} |")
+        for title, deviation in _RATES.items():
+            coverage = [_utility(rng, people, deviation) for _ in range(options.simulations)]
+            wer, uar = (100 * np.mean(shares) for shares in zip(*coverage, strict=True))
+            print(f"| {people} | {title} | {wer:.0f} | {uar:.0f} |")
     print("\n| trainings | people | mostly from | difference | people alone |\n| ---: | ---: | --- | ---: | ---: |")
     for trainings in (2, 3, 5):
         for people in (10, 40):
-            for words, (of_people, of_trainings) in _SPREADS.items():
+            for title, (of_people, of_trainings) in _SPREADS.items():
                 both, alone = np.mean(
-                    [_runs(rng, trainings, people, of_people, of_trainings) for _ in range(given.simulations)], axis=0
+                    [_runs(rng, trainings, people, of_people, of_trainings) for _ in range(options.simulations)], axis=0
                 )
-                print(f"| {trainings} | {people} | {words} | {100 * both:.0f} | {100 * alone:.0f} |")
+                print(f"| {trainings} | {people} | {title} | {100 * both:.0f} | {100 * alone:.0f} |")
 
 
 def _rates(rng: np.random.Generator, number: int, deviation: float) -> np.ndarray:
@@ -49,17 +49,17 @@ def _rates(rng: np.random.Generator, number: int, deviation: float) -> np.ndarra
 
 def _utility(rng: np.random.Generator, people: int, deviation: float) -> tuple[bool, bool]:
     """Whether the intervals of the word error rate and of the recall hold the mean over all people."""
-    said, heard, speakers, truth, recognised = {}, {}, {}, {}, {}
+    transcripts, heard, speakers, truth, recognised = {}, {}, {}, {}, {}
     for person, rate in enumerate(_rates(rng, people, deviation)):
         for number in range(6):
             name = f"s{person}-{number}"
             wrong = rng.random(8) < rate
-            said[name] = " ".join(f"w{n}" for n in range(8))
+            transcripts[name] = " ".join(f"w{n}" for n in range(8))
             heard[name] = " ".join(f"x{n}" if wrong[n] else f"w{n}" for n in range(8))
             truth[name] = ("sad", "angry")[number % 2]
             recognised[name] = "other" if rng.random() < rate else truth[name]
             speakers[name] = f"s{person}"
-    wer = evaluate_transcripts(said, heard, speakers=speakers)["wer"]
+    wer = evaluate_transcripts(transcripts, heard, speakers=speakers)["wer"]
     uar = evaluate_classes(truth, recognised, speakers=speakers)[0]["uar"]
     assert wer.low is not None
     assert wer.high is not None
@@ -81,10 +81,10 @@ def _runs(
         )
         without = (values.sum(axis=1, keepdims=True) - values) / (people - 1)
         systems.append(TrainingRuns(values.mean(axis=1), without))
-    found = training_spread(systems, np.full(people, 1.0 / people), float(people))
-    assert found is not None
+    spread = training_spread(systems, np.full(people, 1.0 / people), float(people))
+    assert spread is not None
     value = systems[0].mean - systems[1].mean
-    (low, high), (least, most) = found.both.limits(value), found.people.limits(value)
+    (low, high), (least, most) = spread.both.limits(value), spread.people.limits(value)
     return low <= 0.0 <= high, least <= 0.0 <= most
 
 

@@ -135,9 +135,9 @@ def _levels(people):
     return 1.0, 0.5 * np.log2(people)
 
 
-def _interval(one):
-    limits = (one.low, one.high, one.bound)
-    return [one.corrected, float(one), *(np.nan if limit is None else limit for limit in limits)]
+def _interval(result):
+    limits = (result.low, result.high, result.bound)
+    return [result.corrected, float(result), *(np.nan if limit is None else limit for limit in limits)]
 
 
 @lru_cache(1)
@@ -177,8 +177,8 @@ def _compare(cell, seed):
     common = matrix(design, shift, cell.people, (6, cell.people, seed))
     rows = []
     for system in range(cell.more):
-        own = matrix(design, shift, cell.people, (7, cell.people, seed, system))
-        scores = (common.scores + own.scores) / np.sqrt(2.0)
+        single = matrix(design, shift, cell.people, (7, cell.people, seed, system))
+        scores = (common.scores + single.scores) / np.sqrt(2.0)
         data = ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
         rows.append(evaluate(data, null=0, labels={"system": str(system)}))
     tables = compare(rows, COMPARED)
@@ -212,15 +212,15 @@ def summary(cell, results):
 
 def _judged(values, truth, falls):
     value, plain, low, high, bound = values.T
-    given, bounded = ~np.isnan(low), ~np.isnan(bound)
+    has_interval, bounded = ~np.isnan(low), ~np.isnan(bound)
     held = (low <= truth + 1e-12) & (truth - 1e-12 <= high)
     safe = bound <= truth + 1e-12 if falls else bound >= truth - 1e-12
     return {
         "truth": truth,
-        "given": float(given.mean()),
-        "coverage": float(held[given].mean()) if given.any() else None,
+        "given": float(has_interval.mean()),
+        "coverage": float(held[has_interval].mean()) if has_interval.any() else None,
         "safe": float(safe[bounded].mean()) if bounded.any() else None,
-        "length": float((high - low)[given].mean()) if given.any() else None,
+        "length": float((high - low)[has_interval].mean()) if has_interval.any() else None,
         "deviation": float(value.std()),
         "bias": float(value.mean() - truth),
         "plain_bias": float(plain.mean() - truth),
@@ -257,21 +257,21 @@ def results_of(path):
 
 def run(cells, workers, path):
     """Summaries of all cells, by name; those of the file are taken from there."""
-    known = results_of(path)
+    stored = results_of(path)
     with ProcessPoolExecutor(workers) as processes:
         for cell in cells:
-            if cell.name in known and known[cell.name]["simulations"] >= cell.simulations:
+            if cell.name in stored and stored[cell.name]["simulations"] >= cell.simulations:
                 continue
             start = time.perf_counter()
             jobs = [(cell, seed) for seed in range(cell.simulations)]
             results = list(processes.map(simulated, jobs, chunksize=max(1, cell.simulations // (8 * workers))))
             line = {"name": cell.name, **vars(cell), "found": summary(cell, results)}
-            known[cell.name] = line
+            stored[cell.name] = line
             print(f"{cell.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
             if path is not None:
                 with path.open("a") as file:
                     file.write(json.dumps(line) + "\n")
-    return [known[cell.name] for cell in cells]
+    return [stored[cell.name] for cell in cells]
 
 
 def quick(workers):

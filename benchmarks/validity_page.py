@@ -23,7 +23,7 @@ TITLES = {
 EXPOSED = ("exposed_one", "exposed_half")
 CORRECTED = ("cllr_min", "d_ece", "linkability", "mean_rank_disclosure")
 
-HEAD = """# Do the intervals hold?
+HEAD = """# Validity of intervals, p-values and comparisons
 
 This page is made by one command:
 
@@ -92,20 +92,20 @@ def _cells(line, names, show):
     return [show(line["found"][name]) for name in names]
 
 
-def _held(one):
-    return "not given" if one["coverage"] is None else f"{100 * one['coverage']:.0f}"
+def _held(summary):
+    return "not given" if summary["coverage"] is None else f"{100 * summary['coverage']:.0f}"
 
 
-def _long(one):
+def _long(summary):
     return (
         "not given"
-        if one["length"] is None
-        else f"{one['length']:.3f} ({one['length'] / max(one['deviation'], 1e-9):.1f})"
+        if summary["length"] is None
+        else f"{summary['length']:.3f} ({summary['length'] / max(summary['deviation'], 1e-9):.1f})"
     )
 
 
-def _safe(one):
-    return "not given" if one["safe"] is None else f"{100 * one['safe']:.0f}"
+def _safe(summary):
+    return "not given" if summary["safe"] is None else f"{100 * summary['safe']:.0f}"
 
 
 def _upper(lines):
@@ -170,14 +170,16 @@ def _coverage(lines):
 
 def _least(lines):
     """One sentence with the worst cell of each number of people."""
-    words = []
+    phrases = []
     for people in sorted({line["people"] for line in lines}):
         found = [(one["coverage"], line, name) for line in lines if line["people"] == people
                  for name, one in line["found"].items() if one["coverage"] is not None]  # fmt: skip
         if found:
             worst, line, name = min(found, key=lambda one: one[0])
-            words.append(f"{100 * worst:.0f} % with {people} people ({TITLES[name]}, {line['design']}, {line['leak']})")
-    return f"The least is {', '.join(words)}.\n" if words else ""
+            phrases.append(
+                f"{100 * worst:.0f} % with {people} people ({TITLES[name]}, {line['design']}, {line['leak']})"
+            )
+    return f"The least is {', '.join(phrases)}.\n" if phrases else ""
 
 
 def _lists(lines):

@@ -73,6 +73,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=SKIPPED))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each process takes a row of tests, so that what they share is made once, and idle ones take from the rest."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
 # What pip cannot bring everywhere: a GPU compiler, a package that needs a C compiler, one that fetches its weights.
 NOT_INSTALLABLE = ("triton", "resemblyzer", "speechbrain")
 

@@ -18,7 +18,7 @@ __all__ = ["cllr_min", "d_ece", "dcf_min", "eer", "linkability"]
 
 
 def classes_of_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Scores of the positive class, which is the later of two labels, and of the other.
+    """Return the scores of the positive class, which is the later of two labels, and those of the other.
 
     Examples
     --------
@@ -30,10 +30,10 @@ def classes_of_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[FloatArray
         raise UsageError(f"expected a label for each of a list of scores, got {labels.shape} and {scores.shape}")
     if np.isnan(scores).any():
         raise UsageError("a score is not a number")
-    found = np.unique(labels)
-    if len(found) != 2:
-        raise UsageError(f"expected two classes, got {len(found)}")
-    positive = labels == found[1]
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise UsageError(f"expected two classes, got {len(classes)}")
+    positive = labels == classes[1]
     return scores[positive], scores[~positive]
 
 
@@ -49,7 +49,7 @@ def eer(y_true: ArrayLike, y_score: ArrayLike) -> float:
 
 
 def cllr_min(y_true: ArrayLike, y_score: ArrayLike) -> float:
-    """Cost of the log-likelihood ratios after the best calibration, in bits: 0 tells classes apart, 1 tells nothing.
+    """Cost of the log-likelihood ratios after the best calibration, in bits: from 0 (separated classes) to 1.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def dcf_min(y_true: ArrayLike, y_score: ArrayLike, *, prior: float = 0.05) -> fl
 
 
 def d_ece(y_true: ArrayLike, y_score: ArrayLike) -> float:
-    """Expected evidence that scores give away, in bits.
+    """Expected disclosure of scores, D_ECE, in bits.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def d_ece(y_true: ArrayLike, y_score: ArrayLike) -> float:
 
 
 def linkability(y_true: ArrayLike, y_score: ArrayLike) -> float:
-    """Global linkability: 0 where the classes have the same scores, 1 where each score tells its class.
+    """Global linkability: 0 where the classes have the same scores, 1 where each score determines its class.
 
     Examples
     --------

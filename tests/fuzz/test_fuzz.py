@@ -6,6 +6,7 @@
 import os
 import random
 
+import click
 import pytest
 
 from tests.effort import repetitions
@@ -93,7 +94,7 @@ def test_every_command_that_reads_files_has_its_turn(made):
         "cite",
     }  # read no files, or only what they bring; the server has its own tests
     dear = {"train-attacker"}  # minutes for each case; its corpora and cards are read as those of audit and models are
-    assert {target.command for target in made} == set(cli.summaries) - without_files - dear
+    assert {target.command for target in made} == set(cli.list_commands(click.Context(cli))) - without_files - dear
 
 
 def test_damage_is_damage():

@@ -18,7 +18,6 @@ from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
-from zeroevidence.report.bibliography.bibtex import bibtex_entries
 
 EVIL = "a|b & 50%_$\\{x}<script>\nnew"
 
@@ -210,8 +209,3 @@ def test_unknown_format():
     with pytest.raises(UsageError, match="expected one of text, json, md, latex, csv"):
         render([], "xml")
     assert FORMATS == ("text", "json", "md", "latex", "csv")
-
-
-def test_every_reference_has_an_entry_and_every_entry_is_used():
-    used = {key for entry in MEASURES.values() for key in entry.references}
-    assert used == set(bibtex_entries())

@@ -41,8 +41,8 @@ class _OfScores(Metric):  # type: ignore[misc, unused-ignore]
         self.target.append(target.detach().flatten().to(torch.int64))
 
     def compute(self) -> Any:
-        """The measure of all scores so far."""
-        preds, target = (dim_zero_cat(one) for one in (self.preds, self.target))
+        """Return the measure of all scores so far."""
+        preds, target = (dim_zero_cat(batches) for batches in (self.preds, self.target))
         return torch.tensor(type(self).measure(target.cpu().numpy(), preds.cpu().numpy()), device=preds.device)
 
 
@@ -64,7 +64,7 @@ class EqualErrorRate(_OfScores):
 
 
 class DisclosedEvidence(_OfScores):
-    """D_ECE of all scores so far, in bits: what they give away about whether two recordings are of one person."""
+    """D_ECE of all scores so far, in bits: evidence on whether two recordings are of one person."""
 
     higher_is_better = True
     measure = staticmethod(scorers.d_ece)

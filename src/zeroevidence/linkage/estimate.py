@@ -32,8 +32,8 @@ def estimate(plan: SearchPlan, engine: Engine, settings: EngineSettings) -> Cost
     rate = _cpu_rate(dim, itemsize) if on_device is None else on_device
     pairs = trials * identities
     run = min(trials * dim, 1 << 23) * (8 + itemsize)
-    kept = identities * dim * itemsize
-    memory = run + (kept if on_device is not None or kept <= 1 << 28 else 3 << 26) + (1 << 26) + 88 * trials
+    enrolment = identities * dim * itemsize
+    memory = run + (enrolment if on_device is not None or enrolment <= 1 << 28 else 3 << 26) + (1 << 26) + 88 * trials
     return CostEstimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate)
 
 

@@ -50,7 +50,7 @@ def sample_sets(kind: str) -> EmbeddingSets:
 def sentence_sets(kind: str) -> EmbeddingSets:
     """Bundled embeddings of speechocean762 sentences: ``original``, ``protected``, or ``trained``.
 
-    The last are protected speech too, as an encoder sees it that was fine-tuned on protected speech of other people.
+    The last are of protected speech too, by an encoder that was fine-tuned on protected speech of other people.
     """
     return _sets(_SENTENCES, kind)
 

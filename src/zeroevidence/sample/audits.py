@@ -13,7 +13,7 @@ DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
 def sample_audit(
     protection: str = "mcadams", *, options: Options | None = None, progress: Progress | None = None
 ) -> Audit:
-    """Every attacker on the bundled embeddings, protected by one of `PROTECTIONS`."""
+    """Return the audit of the bundled embeddings, protected by one of `PROTECTIONS`, with every attacker."""
     return audit(
         sample_sets("original"),
         sample_sets(protection),
@@ -27,13 +27,13 @@ def sample_audit(
 
 
 def trained_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
-    """Sentences whose voices were changed in three ways, attacked with an encoder as it comes and one that trained.
+    """Return the audit of sentences under three voice changes, with a pretrained and a fine-tuned encoder.
 
     Examples
     --------
-    >>> found = trained_audit(options=Options(intervals=0, null=0))
-    >>> lazy = max(row.number("top1") for row in found.rows if row.about.threat.name == "lazy-informed")
-    >>> found.strongest.about.threat.name, found.strongest.number("top1") > 1.5 * lazy
+    >>> result = trained_audit(options=Options(intervals=0, null=0))
+    >>> lazy = max(row.number("top1") for row in result.rows if row.about.threat.name == "lazy-informed")
+    >>> result.strongest.about.threat.name, result.strongest.number("top1") > 1.5 * lazy
     ('semi-informed', True)
     """
     learned = FineTuningHistory(people=60, recordings=480, epochs=30)

@@ -13,7 +13,7 @@ ORIGINAL = "original"
 
 
 def write_sample(folder: str | Path, *, overwrite: bool = False) -> list[str]:
-    """Write the bundled scores with their keys, and the embeddings of each part; one line says what is where for each.
+    """Write the bundled scores with their keys, and the embeddings of each part; return lines that describe the files.
 
     A folder that holds anything is refused unless `overwrite`; then the bundled files in it are replaced, others stay.
     """
@@ -46,7 +46,7 @@ def _scores(home: Path) -> None:
 
 
 def _embeddings(home: Path) -> list[str]:
-    """Write them, and name the parts."""
+    """Write the embeddings, and return the names of their parts."""
     for kind in (ORIGINAL, *PROTECTIONS):
         target = home / "embeddings" / kind
         target.mkdir(parents=True, exist_ok=True)

@@ -131,17 +131,18 @@ class _Page:
         if len(fields["speakers"]) > 1:
             raise HTTPException(400, "Expected one file with the speakers.")
         folder = self.jobs.folder()
-        stored: dict[str, tuple[Upload, ...]] = {}
+        stored: dict[str, Any] = {}
         number = itertools.count()
         try:
             for name, files in fields.items():
                 stored[name] = tuple([await _store(file, folder, next(number)) for file in files])
             speakers = stored.pop("speakers")
+            flags: dict[str, Any] = {flag: flag in form for flag in FLAGS}
             request = JobRequest(
                 **stored,
                 speakers=speakers[0] if speakers else None,
                 title=str(form.get("title", ""))[:200].strip(),
-                **{flag: flag in form for flag in FLAGS},
+                **flags,
             )
             job = self.jobs.start(folder, request, ", ".join(upload.name for upload in request.scores))
         except BaseException:
@@ -153,7 +154,7 @@ class _Page:
         """The progress, the problems, or links to the report."""
         job = self._job(request)
         listed = job.problems() if job.state == "problems" else ProblemList()
-        facts = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
+        facts: dict[str, Any] = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
         return self._render("job.html", title=job.title, job=job, **facts)
 
     async def state(self, request: Request) -> Response:

@@ -79,7 +79,7 @@ class JobQueue:
         job = ReportJob(secrets.token_urlsafe(24), folder, title)
         self._jobs[job.token] = job
         job.task = asyncio.create_task(self._run(job))
-        for old in [one for one in self._jobs.values() if one.over][: max(0, len(self._jobs) - MOST_JOBS)]:
+        for old in [job for job in self._jobs.values() if job.over][: max(0, len(self._jobs) - MOST_JOBS)]:
             self.forget(old)
         return job
 

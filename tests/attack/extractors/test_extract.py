@@ -236,7 +236,7 @@ def test_onnx_with_its_card(tmp_path, utterances, onnx_model, batch):
         ({"front_end": None, "features": "Kaldi fbank with 23 filters"}, "its features are not understood"),
         ({"dim": "many"}, "dim is 'many'; expected a whole number"),
         ({"dim": None}, "dim is None; expected a whole number"),
-        ({"front_end": ["wave"]}, r"front_end is \['wave'\]; expected text"),
+        ({"front_end": ["wave"]}, "front_end is a list; expected text"),
         ({"input": " "}, "input is ' '; expected text"),
         ({"sha256": "12ab"}, "sha256 is '12ab'; expected 64 hexadecimal digits"),
         ({"sha256": 64 * "0"}, f"its sha256 is [0-9a-f]{{64}}; its card says {64 * '0'}"),

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict
 
@@ -101,6 +103,7 @@ def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp
     assert found["quick"] < found["standard"]
 
 
+@slow
 def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path):
     out = tmp_path / "out"
     arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
@@ -203,6 +206,7 @@ def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder,
     assert "--transcripts and --hypotheses belong together" in err
 
 
+@slow
 def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
@@ -220,3 +224,32 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
     code, _, err = run("audit", corpus, "--protect", "pitch:2", "--pitch", "-o", tmp_path / "b")
     assert code == 2
     assert "expected --anonymised" in err
+
+
+def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
+    settings = []
+
+    def stop(*_, training, **__):
+        settings.append(training)
+        raise UsageError("stopped")
+
+    monkeypatch.setattr("zeroevidence.cli.commands.audit.audit_corpora", stop)
+    words = ("audit", tmp_path, "--protect", "mcadams", "-o", tmp_path / "out")
+    code, _, err = run(*words, "--training", "epochs=3", "--training", "scope=last", "--training", "band_mask=0.3")
+    assert (code, err.strip()) == (2, "stopped")
+    assert settings == [TrainingSettings(epochs=3, scope="last", band_mask=0.3)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("epochs=0", "0 is not in the range x>0"),
+        ("epochs", "'' is not a valid integer"),
+        ("seed=3", "expected NAME=VALUE with NAME one of scope, epochs"),
+        ("scope=first", "'first' is not one of 'all', 'last'"),
+    ],
+)
+def test_training_settings_out_of_range_are_refused(run, tmp_path, setting, reason):
+    code, _, err = run("audit", tmp_path, "--protect", "mcadams", "-o", tmp_path / "out", "--training", setting)
+    assert code == 2
+    assert reason in " ".join(err.split())

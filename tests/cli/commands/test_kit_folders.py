@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tests.effort import slow
 from zeroevidence.evaluation import read_results
 
 DATE = "results-2020-01-02-03-04-05"
@@ -226,6 +227,7 @@ def test_results_beside_folders(run, two, tmp_path):
     assert all("| 25.00 [" in line for line in lines)
 
 
+@slow
 def test_a_report_shows_privacy_against_utility(run, two, tmp_path):
     pytest.importorskip("jinja2")
     code, _, err = run("report", two[0] / "exp", "--intervals", 0, "--null", 0, "-o", tmp_path / "page.html")

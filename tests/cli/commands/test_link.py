@@ -1,5 +1,7 @@
 """The command `link`: what it writes, what it refuses, and that a kill costs nothing but time."""
 
+import contextlib
+import io
 import json
 import os
 import random
@@ -16,6 +18,7 @@ import polars as pl
 import pytest
 
 from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.cli import main
 from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
@@ -32,9 +35,11 @@ def start(*arguments, command="link", **options):
 
 
 def run(*arguments, command="link"):
-    process = start(*arguments, command=command)
-    out, err = process.communicate()
-    return process.returncode, out, err
+    """Run a command in this process: exit code, stdout, stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stop:
+        main([command, *map(str, arguments)])
+    return stop.value.code, out.getvalue(), err.getvalue()
 
 
 def save(path, vectors, names, people):

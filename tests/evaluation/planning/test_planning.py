@@ -109,7 +109,7 @@ def test_limits_are_one_sided_on_the_side_of_the_attacker(plan):
 
 
 def test_what_a_leak_shows(plan):
-    assert plan.found == 1.0
+    assert plan.detected == 1.0
     assert plan["d_ece"].power == 1.0
     assert plan["eer"].power is None
     assert (plan["alid"].bound, plan["alid"].shown) == (None, None)
@@ -119,8 +119,8 @@ def test_what_a_leak_shows(plan):
 
 def test_people_needed_show_it(plan, others):
     """With the number that is needed about 80 % show it, with half of them clearly fewer."""
-    needed = plan.wanted[0].needed
-    assert (plan.wanted[0].measure, plan.wanted[0].bound) == ("d_ece", BOUND)
+    needed = plan.requirements[0].needed
+    assert (plan.requirements[0].measure, plan.requirements[0].bound) == ("d_ece", BOUND)
     assert 15 < needed.low <= needed.people <= needed.high < 80
     enough = [row["d_ece"].bound <= BOUND for row in others(needed.people, 24)]
     too_few = [row["d_ece"].bound <= BOUND for row in others(needed.people // 2, 24)]
@@ -129,7 +129,7 @@ def test_people_needed_show_it(plan, others):
 
 
 def test_a_bound_beyond_the_truth_is_not_reached(plan):
-    by_name = {one.measure: one.needed for one in plan.wanted}
+    by_name = {one.measure: one.needed for one in plan.requirements}
     assert by_name["linkability"].unreachable == "never"
     assert by_name["eer"].people == 10
 
@@ -145,7 +145,7 @@ def test_same_seed_same_plan_whatever_the_workers():
 def test_false_alarms_where_nothing_leaks():
     nothing = ze.plan(12, 3, leak=0.0, simulations=6)
     assert nothing.basis.shift == 0.0
-    assert nothing.found <= 0.4
+    assert nothing.detected <= 0.4
     assert nothing["d_ece"].truth == 0.0
 
 
@@ -180,14 +180,14 @@ def test_a_pilot_of_as_many_people_foretells_itself():
         assert (expected.value, *reached) == (result.corrected, result.low, result.high)
     assert found["d_ece"].shown > 0.99
     assert found["eer"].shown < 0.01
-    never = {one.measure: one.needed.unreachable for one in found.wanted}
+    never = {one.measure: one.needed.unreachable for one in found.requirements}
     assert never == {"d_ece": None, "eer": "never"}
 
 
 def test_limits_of_a_falling_measure_use_its_lower_side():
     (row,) = pilots(20, 1)
     found = ze.plan_from_pilot(row, 200, show={"eer": 0.2})
-    needed = found.wanted[0].needed.people
+    needed = found.requirements[0].needed.people
     at = ze.plan_from_pilot(row, needed, show={"eer": 0.2})["eer"]
     before = ze.plan_from_pilot(row, int(0.95 * needed), show={"eer": 0.2})["eer"]
     assert before.shown < 0.8 <= at.shown

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.report.bibliography.sentences import references, sentence
 from zeroevidence.report.html.numbers import headline_numbers, report_measures
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.html.tables import people_table, recordings_table
@@ -117,6 +117,7 @@ def test_only_our_script_may_run(text, page):
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
 
 
+@slow
 def test_the_same_input_gives_the_same_bytes(audit_rows, text):
     assert to_html(audit_rows, command="zeroevidence report out") == text
 
@@ -281,18 +282,6 @@ def test_comparison_comes_back_from_json(comparisons):
         comparisons_from_json("{}")
     with pytest.raises(ze.errors.InputError, match=r"comparisons\[0\]"):
         comparisons_from_json(text.replace('"ranking"', '"rank"'))
-
-
-def test_every_reference_is_a_sentence():
-    from zeroevidence.report.bibliography.bibtex import bibtex_entries
-
-    for key, entry in bibtex_entries().items():
-        found = sentence(entry)
-        assert found.endswith(".")
-        assert not set("{}\\") & set(found), key
-    assert sentence(bibtex_entries()["brummer2006"]).startswith("Niko Brümmer and Johan du Preez. ")
-    assert [one.key for one in references(["d_ece", "tag", "eer"])] == ["nautsch2020", "vanleeuwen2007"]
-    assert references(["d_ece", "tag"])[0].measures == ("D_ECE", "tag")
 
 
 @pytest.mark.parametrize("damage", [{"ranking": []}, {"signature": 5}, {"ranking": [{"system": 3}]}])

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.attack.encoders.inventory import find_encoder, inventory
-from zeroevidence.attack.extractors.extractor import Vectors, Wave
+from zeroevidence.attack.extractors.extractor import Vectors
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.json_values import shortened
-from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.data.speech.audio import Wave, load_audio
 from zeroevidence.errors import InputError, Problem
 
 _HOME = Path(__file__).parent / "check"

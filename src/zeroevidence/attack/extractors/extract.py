@@ -13,13 +13,13 @@ from time import monotonic
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import Extractor, Wave
+from zeroevidence.attack.extractors.extractor import Extractor
 from zeroevidence.attack.speech.array_store import Array, ArrayStore, array_key
 from zeroevidence.attack.speech.batches import collect, in_batches, utterance_problem
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import is_file
-from zeroevidence.data.speech.audio import load_speech
+from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.linkage.optional import one_blas_thread

@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence.data.speech.audio import Wave
 from zeroevidence.errors import InputError
 from zeroevidence.registry import Registry
 
 DEFAULT_EXTRACTOR = "campplus"  # comes with the package, so that speech can be audited without a network
-Wave = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
 

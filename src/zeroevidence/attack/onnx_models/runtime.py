@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.attack.extractors.extractor import Vectors, Wave
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.files import checked_bytes, external_files
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+from zeroevidence.data.speech.audio import Wave
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 
@@ -82,7 +82,7 @@ class OnnxExtractor:
         front_end: Callable[[Wave], NDArray[np.float32]] | None = FRONT_ENDS.get(self.card.front_end)
         return np.asarray(wave, np.float32) if front_end is None else front_end(wave)
 
-    def forward(self, features: NDArray[np.float32]) -> Vectors:
+    def forward(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the model on features with a leading dimension of utterances."""
         try:
             vectors = np.asarray(self.model.session.run([self.card.output], {self.card.input: features})[0])
@@ -94,7 +94,7 @@ class OnnxExtractor:
             raise InputError(f"output of shape {vectors.shape}; expected {expected}", path=self.card.file)
         return vectors.astype(np.float32, copy=False)
 
-    def embed(self, waves: Sequence[Wave]) -> Vectors:
+    def embed(self, waves: Sequence[Wave]) -> NDArray[np.float32]:
         """Return one vector per waveform."""
         result = np.empty((len(waves), self.dim), np.float32)
         inputs = [self.features(wave) for wave in waves]

@@ -15,7 +15,7 @@ mean over the utterance.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,22 +23,24 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.speech.audio import Wave
 from zeroevidence.errors import InputError
 
-Wave = NDArray[np.float32]
 Features = NDArray[np.float32]
 
 RATE = 16_000
 _WIDTH, _STEP, BANDS = 400, 160, 80
 _POWER_FLOOR, _RANGE_DB = 1e-10, 80.0
 _KALDI_FLOOR = float(np.finfo(np.float32).eps)
+_HAMMING: FloatArray = 0.54 - 0.46 * np.cos(2.0 * np.pi * np.arange(_WIDTH) / _WIDTH)
+_POVEY: FloatArray = (0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WIDTH) / (_WIDTH - 1))) ** 0.85
 
 
 def speechbrain_fbank(wave: Wave) -> Features:
     """Return frames x 80 decibels as SpeechBrain computes them for speaker encoders, without the utterance's mean."""
     padded = np.pad(np.asarray(wave, np.float32), _WIDTH // 2)
-    turned = np.fft.rfft(_frames(padded) * _hamming(), axis=1)
-    power = _filtered(turned.real**2 + turned.imag**2, _sparse_speechbrain_filters())
+    turned = np.fft.rfft(_frames(padded) * _HAMMING, axis=1)
+    power = _filtered(turned.real**2 + turned.imag**2, _sparse(_speechbrain_filters))
     decibels = 10.0 * np.log10(np.maximum(power, _POWER_FLOOR))
     decibels = np.maximum(decibels, decibels.max() - _RANGE_DB)
     return _centred(decibels)
@@ -51,8 +53,8 @@ def kaldi_fbank(wave: Wave) -> Features:
     emphasised = np.empty_like(frames)
     emphasised[:, 1:] = frames[:, 1:] - 0.97 * frames[:, :-1]
     emphasised[:, 0] = 0.03 * frames[:, 0]
-    turned = np.fft.rfft(emphasised * _povey(), n=512, axis=1)
-    power = _filtered(turned.real**2 + turned.imag**2, _sparse_kaldi_filters())
+    turned = np.fft.rfft(emphasised * _POVEY, n=512, axis=1)
+    power = _filtered(turned.real**2 + turned.imag**2, _sparse(_kaldi_filters))
     return _centred(np.log(np.maximum(power, _KALDI_FLOOR)))
 
 
@@ -78,24 +80,9 @@ def _centred(values: FloatArray) -> Features:
     return np.asarray(values - values.mean(axis=0), np.float32)
 
 
-@lru_cache(maxsize=1)
-def _hamming() -> NDArray[np.float64]:
-    return np.asarray(0.54 - 0.46 * np.cos(2.0 * np.pi * np.arange(_WIDTH) / _WIDTH))
-
-
-@lru_cache(maxsize=1)
-def _povey() -> NDArray[np.float64]:
-    return (0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WIDTH) / (_WIDTH - 1))) ** 0.85
-
-
-@lru_cache(maxsize=1)
-def _sparse_speechbrain_filters() -> Any:
-    return csr_array(_speechbrain_filters().T)
-
-
-@lru_cache(maxsize=1)
-def _sparse_kaldi_filters() -> Any:
-    return csr_array(_kaldi_filters().T)
+@cache
+def _sparse(filters: Callable[[], FloatArray]) -> Any:
+    return csr_array(filters().T)
 
 
 def _speechbrain_filters() -> FloatArray:

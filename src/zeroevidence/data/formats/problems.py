@@ -18,7 +18,7 @@ class NumberedRows(Protocol):
         """The line of a row, None where there is none to name."""
 
 
-class ProblemList:
+class FileProblems:
     """Problems of one file in the order in which they occur, up to a limit (a wrong file may have millions of lines).
 
     Parameters

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from zeroevidence.data.formats.input_file import TEXT, InputFile
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import InputError
 
 LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
@@ -101,7 +101,7 @@ def is_blank(line: bytes) -> bool:
     return not line.strip(b" \t")
 
 
-def full_lines(data: bytes, problems: ProblemList) -> Iterator[tuple[int, str]]:
+def full_lines(data: bytes, problems: FileProblems) -> Iterator[tuple[int, str]]:
     """Yield number and text of each line that is not blank; lines that are not text become problems."""
     for number, raw in numbered_lines(data):
         if is_blank(raw):
@@ -113,7 +113,7 @@ def full_lines(data: bytes, problems: ProblemList) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def two_columns(file: InputFile, problems: ProblemList, columns: str) -> Iterator[tuple[int, str, str]]:
+def two_columns(file: InputFile, problems: FileProblems, columns: str) -> Iterator[tuple[int, str, str]]:
     """Yield number and both cells of each line of a text file; `columns` names them in messages."""
     if file.kind != TEXT:
         raise InputError(f"is a {file.kind} file; expected text: {columns}", path=file.name)

@@ -68,7 +68,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Requirement:
     """A bound that is to be shown of a measure, and the number of people that it takes."""
 
     measure: str
@@ -117,13 +117,13 @@ class Plan:
         Number of people that it is about.
     expected
         What to expect of each measure.
-    wanted
+    requirements
         Bounds that are to be shown, and how many people that takes.
     power
         The probability with which they are to be shown.
     basis
         Where the numbers come from.
-    found
+    detected
         How often the finding will be that something leaks; None where that was not simulated.
     level
         Confidence level of intervals, limits and tests.
@@ -137,10 +137,10 @@ class Plan:
 
     people: int
     expected: tuple[Expected, ...]
-    wanted: tuple[Wanted, ...]
+    requirements: tuple[Requirement, ...]
     power: float
     basis: Simulation | Pilot
-    found: float | None = None
+    detected: float | None = None
     level: float = LEVEL
 
     def __getitem__(self, name: str) -> Expected:
@@ -213,7 +213,7 @@ def plan(
         tuple(
             _expected(name, [outcome.measures[name] for outcome in here], true[name], bounds, level) for name in names
         ),
-        tuple(Wanted(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
+        tuple(Requirement(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
         power,
         Simulation(design, measure, float(leak), shift, simulations, seed),
         float(np.mean([outcome.beaten for outcome in here])),

@@ -13,7 +13,7 @@ from zeroevidence.evaluation.planning.one_system import (
     Expected,
     Pilot,
     Plan,
-    Wanted,
+    Requirement,
     check_plan,
     checked_bound,
     clipped,
@@ -63,7 +63,7 @@ def plan_from_pilot(
         if name not in measured:
             raise InputError(f"the pilot has no interval of {name}; expected one of {', '.join(measured)}")
     names = [name for name in dict.fromkeys([*headline_measures(), *bounds]) if name in measured]
-    expected, wanted = [], []
+    expected, requirements = [], []
     for name in names:
         value, spread = measured[name]
         expected.append(
@@ -75,9 +75,12 @@ def plan_from_pilot(
         value, spread = measured[name]
         sign = sign_of_leak(name)
         turned = spread if sign > 0 else replace(spread, below=spread.above, above=spread.below)
-        wanted.append(Wanted(name, bound, needed_from_spread(sign * value, turned, number, sign * bound, power, level)))
+        needed = needed_from_spread(sign * value, turned, number, sign * bound, power, level)
+        requirements.append(Requirement(name, bound, needed))
     effective = min(spread.people for _, spread in measured.values())
-    return Plan(people, tuple(expected), tuple(wanted), power, Pilot(number, effective, pilot.labels), level=level)
+    return Plan(
+        people, tuple(expected), tuple(requirements), power, Pilot(number, effective, pilot.labels), level=level
+    )
 
 
 def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None, level: float) -> Expected:

@@ -39,7 +39,7 @@ class PlannedComparison:
         measure that falls with what attackers learn.
     low, high, length
         Mean interval of the difference, and its length.
-    told
+    told_apart
         How often the two are told apart.
     power, needed
         The probability with which they are to be told apart, and the number of people that it takes.
@@ -50,7 +50,7 @@ class PlannedComparison:
     --------
     >>> needed = PeopleNeeded(40, 30, 50)
     >>> found = PlannedComparison(Design(30), 0.5, "d_ece", 0.1, 0.05, 0.0, 0.1, 0.1, 0.6, 0.8, needed, 20, 0)
-    >>> found.told, found.needed.people
+    >>> found.told_apart, found.needed.people
     (0.6, 40)
     """
 
@@ -62,7 +62,7 @@ class PlannedComparison:
     low: float
     high: float
     length: float
-    told: float
+    told_apart: float
     power: float
     needed: PeopleNeeded
     times: int

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from zeroevidence.data.files.errors import is_folder, reading_file
-from zeroevidence.data.files.json_values import read_json
+from zeroevidence.data.files.json_values import read_json, shortened, shown, typed
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.curves import Surface
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
-from zeroevidence.evaluation.rows.records import SCHEMA, results_text, to_record, write_text
+from zeroevidence.evaluation.rows.records import SCHEMA, results_text, write_text
 from zeroevidence.measure.measures import MEASURES
 
 _REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
@@ -39,7 +39,7 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
 
 
 def to_json(rows: Sequence[Evaluation]) -> str:
-    """One object with schema, signature and rows. Infinities are the strings "inf" and "-inf", NaN is null."""
+    """One object with schema, signature and rows. Infinities are the texts "inf" and "-inf", NaN is null."""
     return results_text([row.to_dict() for row in rows], [row.signature for row in rows])
 
 
@@ -110,7 +110,7 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
             path=path,
         )
     if schema != SCHEMA:
-        raise InputError(f"expected a result with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
+        raise InputError(f"expected a result with schema {SCHEMA!r}, got {shown(schema)}", path=path)
     rows = document.get("rows")
     if not isinstance(rows, list):
         raise InputError("has no rows; expected a list of them", path=path)
@@ -125,59 +125,33 @@ def _row(record: Any, where: str) -> Evaluation:
     missing = [name for name in _REQUIRED if name not in record]
     if missing:
         raise InputError(f"{where}: has no {missing[0]!r}")
-    kinds = {item.name: item for item in fields(Evaluation) if item.metadata.get("stored", True)}
     hints = get_type_hints(Evaluation)
-    parts = {
-        name: _converted(hints[name] if name in kinds else str, part, f"{where}.{name}")
-        for name, part in record.items()
-        if name in kinds or name == "signature"
-    }
-    unknown = [name for name in record if name not in parts]
+    kinds = {item.name: hints[item.name] for item in fields(Evaluation) if item.metadata.get("stored", True)}
+    unknown = [name for name in record if name not in (*kinds, "signature")]
     if unknown:
-        raise InputError(f"{where}: unknown part {unknown[0][:40]!r}; expected {', '.join(kinds)} or signature")
-    parts.pop("signature", None)  # made of the set-up
-    row = Evaluation(**parts)
+        raise InputError(f"{where}: has no part {shortened(unknown[0])!r}; expected {', '.join(kinds)} or signature")
+    parts = {name: _typed_part(kinds[name], record[name], f"{where}.{name}") for name in kinds if name in record}
+    row = Evaluation(**parts)  # whose signature is made of its set-up
     _check_row(row, where)
-    _refuse_unknown(record, {**to_record(row, defaults=True), "signature": ""}, where)
     return row
 
 
-def _converted(hint: Any, value: Any, where: str) -> Any:
+def _typed_part(kind: Any, value: Any, where: str) -> Any:
     """A JSON value as one of this type; entries of mappings one by one, so that a message names the entry."""
-    import msgspec
-
-    if get_origin(hint) is not None and issubclass(get_origin(hint), Mapping) and isinstance(value, Mapping):
-        entry = get_args(hint)[1]
-        return {str(name): _converted(entry, part, f"{where}.{str(name)[:40]}") for name, part in value.items()}
-    try:
-        return msgspec.convert(_with_nan(value), hint, strict=False)
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$")
-        raise InputError(f"{where}{place.rstrip('`')}: {reason[0].lower()}{reason[1:].replace('`', '')}") from None
+    if get_origin(kind) is Mapping and isinstance(value, Mapping):
+        entry = get_args(kind)[1]
+        return {name: typed(entry, _with_nan(part), f"{where}.{shortened(name)}") for name, part in value.items()}
+    return typed(kind, _with_nan(value), where)
 
 
 def _with_nan(value: Any) -> Any:
-    """A JSON value with NaN for null where a number is wanted: in lists, and as the value of a measure."""
+    """A JSON value with "nan" for null where a number is expected: in lists, and as the value of a measure."""
     if isinstance(value, list):
-        return [math.nan if item is None else _with_nan(item) for item in value]
+        return ["nan" if item is None else _with_nan(item) for item in value]
     if isinstance(value, dict):
-        return {
-            name: math.nan if item is None and name in ("value", "mean", "quantile") else _with_nan(item)
-            for name, item in value.items()
-        }
+        numbers = ("value", "mean", "quantile")
+        return {name: "nan" if item is None and name in numbers else _with_nan(item) for name, item in value.items()}
     return value
-
-
-def _refuse_unknown(record: Any, read: Any, where: str) -> None:
-    """Refuse fields of a record that the row made of it does not have."""
-    if isinstance(record, Mapping) and isinstance(read, Mapping):
-        for name, part in record.items():
-            if name not in read:
-                raise InputError(f"{where}: unknown field {str(name)[:40]!r}; expected {', '.join(read)}")
-            _refuse_unknown(part, read[name], f"{where}.{name}")
-    elif isinstance(record, list) and isinstance(read, list) and record and isinstance(record[0], (dict, list)):
-        for number, (part, other) in enumerate(zip(record, read, strict=True), 1):
-            _refuse_unknown(part, other, f"{where}[{number}]")
 
 
 def _check_row(row: Evaluation, where: str) -> None:
@@ -224,9 +198,9 @@ def _check_measure(name: str, result: MeasureResult, where: str) -> None:
             "a number": result.number is not None,
         }
         if not is_kind[kind]:
-            raise InputError(f"{where}.value: expected {kind}, got {str(result.value)[:40]!r}")
+            raise InputError(f"{where}.value: expected {kind}, got {shown(result.value)}")
         if kind == "a category" and entry.categories is not None and result.value not in entry.categories:
-            raise InputError(f"{where}.value: expected {' or '.join(entry.categories)}, got {str(result.value)[:40]!r}")
+            raise InputError(f"{where}.value: expected {' or '.join(entry.categories)}, got {shown(result.value)}")
     beside = [key for key in (*_NUMBERS, "null", "spread") if getattr(result, key) is not None]
     if result.number is None and beside:
         raise InputError(f"{where}: has {beside[0]!r}, but its value is no single number")

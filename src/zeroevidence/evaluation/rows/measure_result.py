@@ -14,7 +14,7 @@ from zeroevidence.uncertainty.spread import Spread
 
 NO_VALUE = "–"  # what people read where there is no number
 Value: TypeAlias = float | int | str | Mapping[str, float | int]
-_INFINITE = {"inf": float("inf"), "-inf": float("-inf")}
+_NOT_FINITE = ("inf", "-inf", "nan")  # as files hold them
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class MeasureResult:
     spread: Spread | None = None
 
     def __post_init__(self) -> None:
-        """One NaN, so that results that lack the same values are equal; infinities that files hold as strings."""
+        """One NaN, so that results that lack the same values are equal; numbers that files hold as text."""
+        if isinstance(self.value, str) and self.value in _NOT_FINITE:
+            object.__setattr__(self, "value", float(self.value))
         if isinstance(self.value, float) and isnan(self.value):
             object.__setattr__(self, "value", nan)
-        elif isinstance(self.value, str) and self.value in _INFINITE:
-            object.__setattr__(self, "value", _INFINITE[self.value])
 
     @classmethod
     def of(cls, name: str, value: Value, method: str | None = None) -> MeasureResult:

@@ -16,11 +16,11 @@ SCHEMA = "zeroevidence/evaluation/3"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def to_record(value: Any, *, defaults: bool = False) -> Any:
+def to_record(value: Any) -> Any:
     """Return a value as JSON can hold it: dataclasses and mappings as objects, sequences as lists.
 
-    Infinities are the strings "inf" and "-inf", NaN is null. Fields that are marked as not stored are left out, and so
-    are those at their default unless `defaults`.
+    Infinities are the texts "inf" and "-inf", NaN is null. Fields at their default, and those that are marked as
+    not stored, are left out.
 
     Examples
     --------
@@ -29,18 +29,14 @@ def to_record(value: Any, *, defaults: bool = False) -> Any:
     {'value': 'inf', 'unit': 'bit', 'high': 2.0}
     """
     if isinstance(value, float):
-        return value if isfinite(value) else None if isnan(value) else "inf" if value > 0 else "-inf"
+        return value if isfinite(value) else None if isnan(value) else str(value)
     if is_dataclass(value):
         stored = ((item, getattr(value, item.name)) for item in fields(value) if item.metadata.get("stored", True))
-        return {
-            item.name: to_record(part, defaults=defaults)
-            for item, part in stored
-            if defaults or not _is_default(part, item.default)
-        }
+        return {item.name: to_record(part) for item, part in stored if not _is_default(part, item.default)}
     if isinstance(value, Mapping):
-        return {str(name): to_record(part, defaults=defaults) for name, part in value.items()}
+        return {str(name): to_record(part) for name, part in value.items()}
     if isinstance(value, (tuple, list)):
-        return [to_record(part, defaults=defaults) for part in value]
+        return [to_record(part) for part in value]
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -70,8 +71,10 @@ class LinkSummary:
         ranks, place = np.unique(np.concatenate([part.ranks for part in parts]), axis=0, return_inverse=True)
         counts = np.zeros(len(ranks), np.int64)
         np.add.at(counts, place.ravel(), np.concatenate([part.counts for part in parts]))
-        whole_numbers = {name: sum(getattr(part, name) for part in parts) for name in ("trials", "positive", "linked")}
-        sums = {name: float(np.sum([getattr(part, name) for part in parts])) for name in _SUMS}
+        whole_numbers: dict[str, Any] = {
+            name: sum(getattr(part, name) for part in parts) for name in ("trials", "positive", "linked")
+        }
+        sums: dict[str, Any] = {name: float(np.sum([getattr(part, name) for part in parts])) for name in _SUMS}
         highest = max(part.lid_max for part in parts)
         return LinkSummary(parts[0].identities, lid_max=highest, ranks=ranks, counts=counts, **whole_numbers, **sums)
 

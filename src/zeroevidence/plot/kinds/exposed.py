@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     place=235,
     needs="a search through several people",
     caption="What share of the measured people is exposed to more than a number of bits on average (thin), and what "
-    "share of people like them may be at most, with 95 % confidence (thick).",
+    "share of people like them may be at most, at the confidence level of the results (thick).",
     has=has_curves("people_above", "people_above_bound"),
 )
 def exposed(rows: Sequence[Evaluation], ax: Axes) -> None:

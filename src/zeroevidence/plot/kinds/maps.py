@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -57,7 +57,13 @@ def map(
     for number, group in enumerate(groups):
         point, chosen = look(number), labels == group
         label = shortened(group) if len(groups) <= _MOST_GROUPS else None
-        marks = {"color": point.colour, "ms": 2.5, "mew": 0.0, "alpha": 0.7, "rasterized": len(x) > 3000}
+        marks: dict[str, Any] = {
+            "color": point.colour,
+            "ms": 2.5,
+            "mew": 0.0,
+            "alpha": 0.7,
+            "rasterized": len(x) > 3000,
+        }
         ax.plot(x[chosen], y[chosen], point.marker, label=label, **marks)
     ax.set(xticks=[], yticks=[], xlabel="first coordinate", ylabel="second coordinate")
     if points.mu is not None and len(groups) == 2:

@@ -65,8 +65,8 @@ def tradeoff(
     >>> threat = ThreatModel("ignorant", "original", "anonymised")
     >>> attack = Evaluation({"eer": MeasureResult(0.3, "rate")}, labels={"system": "x"}, about=About.against(threat))
     >>> about = About(role="utility", speech="anonymised")
-    >>> words = Evaluation({"wer": MeasureResult(0.1, "rate")}, labels={"system": "x"}, about=about)
-    >>> ax = ze.plot.tradeoff([attack, words])
+    >>> utility = Evaluation({"wer": MeasureResult(0.1, "rate")}, labels={"system": "x"}, about=about)
+    >>> ax = ze.plot.tradeoff([attack, utility])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('WER (%)', 'EER (%)')
     """

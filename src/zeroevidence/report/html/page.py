@@ -1,4 +1,4 @@
-"""Results as one self-contained HTML file: verdict first, then everything that it rests on.
+"""Results as one self-contained HTML file: the verdict first, then the numbers, figures and methods behind it.
 
 The page loads nothing. Its only script is inlined and named by its hash in the content security policy, so no other
 can run; every string from outside is escaped by the template engine, and data for the script are JSON in which ``<`` is
@@ -63,7 +63,7 @@ def to_html(
     measures: Sequence[str] | None = None,
     each: Each = map,
 ) -> str:
-    """The report of one or several results.
+    """Return the HTML page of one or several results.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ def to_html(
     title
         Heading of the page; made of the systems' names unless given.
     cards
-        What is known of each row's attacker, one for each row, as `AttackerCard.to_dict` gives it.
+        The card of each row's attacker as `AttackerCard.to_dict` returns it, None where there is none.
     protectors
-        What is known of the protectors, as `ProtectorCard.to_dict` gives it.
+        The cards of the protectors as `ProtectorCard.to_dict` returns them.
     comparisons
-        Measures compared between systems.
+        Comparisons of systems.
     command
         The command line that made the report.
     hide
@@ -84,7 +84,7 @@ def to_html(
     measures
         Names of the measures that tables show; the usual ones unless given.
     each
-        What applies a function to every figure, as `map` does; `figure_processes` has one that shares them out.
+        Applies a function to every figure, as `map` does; `figure_processes` provides one that uses several processes.
     """
     if not rows and not comparisons:
         raise UsageError("a report needs at least one result")
@@ -124,7 +124,7 @@ def to_html(
 def _results(
     rows: Sequence[Evaluation], findings: Verdict, measures: Sequence[str], *, hide: bool, each: Each
 ) -> dict[str, Any]:
-    """What the template shows of the results."""
+    """The template's variables about the results."""
     finding = findings.finding
     if finding is None:
         empty = dict.fromkeys(("rows", "people", "recordings", "effort"))
@@ -162,7 +162,7 @@ def _results(
 
 
 def _attackers(rows: Sequence[Evaluation], cards: Sequence[Card | None], findings: Verdict) -> dict[str, Any]:
-    """What the template shows of the attackers."""
+    """The template's variables about the attackers."""
     strong = None if findings.finding is None else findings.finding.strongest
     card = cards[strong] if strong is not None and len(cards) > strong else None
     return {

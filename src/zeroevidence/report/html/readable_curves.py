@@ -148,7 +148,7 @@ def _rounded(values: FloatArray) -> tuple[float, ...]:
 
 
 def _writer(axis: Any, kind: str) -> _Writer:
-    """How an axis writes its values: shares as percent, normal deviates as the rates they stand for."""
+    """A function that converts values as the axis labels them: shares to percent, normal deviates to rates."""
     from matplotlib.ticker import FuncFormatter
 
     formatter = axis.get_major_formatter()

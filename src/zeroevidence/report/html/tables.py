@@ -79,7 +79,7 @@ def _labels(rows: Sequence[Evaluation]) -> RowLabels:
 
 
 def shared_labels(rows: Sequence[Evaluation]) -> str:
-    """What is said once above the table of all rows: labels in common, and a long one that follows from another."""
+    """The text above the table of all rows: labels in common, and a long one that follows from another."""
     if len(rows) == 1:
         return ""
     labels = _labels(rows)

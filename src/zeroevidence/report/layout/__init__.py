@@ -1,1 +1,1 @@
-"""How tables are laid out and their cells formatted, whatever they hold."""
+"""Layout of tables and formatting of their cells."""

@@ -45,7 +45,7 @@ def raised_flags(rows: Sequence[Evaluation]) -> list[RaisedFlag]:
     severities = get_args(Severity)
     ordered = sorted(numbers.items(), key=lambda item: severities.index(item[0].severity))
     several = len(rows) > 1
-    return [RaisedFlag(flag, tuple(own) if several else (), len(own) == len(rows)) for flag, own in ordered]
+    return [RaisedFlag(flag, tuple(places) if several else (), len(places) == len(rows)) for flag, places in ordered]
 
 
 def row_range(numbers: Sequence[int]) -> str:

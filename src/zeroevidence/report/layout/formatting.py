@@ -124,12 +124,12 @@ def null_cell(row: Evaluation, name: str, separator: str = "\n") -> str:
 
 
 def p_value(result: MeasureResult) -> str:
-    """How often the measure is as large as observed when nothing leaks."""
+    """The p-value with two digits; empty where there is none."""
     return "" if result.p_value is None else f"{result.p_value:.2g}"
 
 
 def size(row: Evaluation) -> str:
-    """How many scores of each class a row rests on."""
+    """The numbers of scores of each class."""
     one_system = "target" in row.counts
     names = ("target", "nontarget", "spoof") if one_system else tuple(name for name in row.counts if name != "speakers")
     return " + ".join(str(row.counts[name]) for name in names if name in row.counts)

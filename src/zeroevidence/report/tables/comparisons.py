@@ -47,7 +47,7 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """What groups and p-values mean, and what the differences rest on where that is not the trials."""
+    """Notes on groups and p-values, on trainings, and on differences of unpaired trials."""
     trained = any(map(_several_trainings, comparisons))
     unpaired = not all(comparison.paired for comparison in comparisons)
     return [_NOTE, *([_TRAININGS] if trained else []), *([_UNPAIRED] if unpaired else [])]

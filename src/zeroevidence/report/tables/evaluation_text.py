@@ -81,7 +81,7 @@ def _single_value(result: MeasureResult) -> str:
 
 
 def _sentence(row: Evaluation, name: str) -> str:
-    """What a measure means, after its values where it has several: they would make the column too wide."""
+    """The meaning of a measure, after its values where it has several: they would make the column too wide."""
     result = row.metrics.get(name)
     several = result is not None and isinstance(result.value, Mapping)
     return f"{value(result)}. {meaning(row, name)}" if result is not None and several else meaning(row, name)

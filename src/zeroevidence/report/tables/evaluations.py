@@ -111,7 +111,7 @@ def _groupings(rows: Sequence[Evaluation]) -> list[list[list[int]]]:
 
 
 def _sizes(rows: Sequence[Evaluation]) -> list[str]:
-    """How many scores rows rest on, where no column says it."""
+    """Notes on the numbers of scores, where no column has them."""
     numbers: dict[str, list[int]] = {}
     for position, row in enumerate(rows, 1):
         numbers.setdefault(size(row), []).append(position)

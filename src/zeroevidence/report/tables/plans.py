@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from zeroevidence._version import __version__
-from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, Simulation, Wanted
+from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.planning.simulated import Design
 from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
@@ -59,7 +59,7 @@ def _comparison_grid(plan: PlannedComparison) -> Grid:
         f"To expect from {_recordings(plan.design)}, if {title(plan.measure)} is {first} for one system and {second} "
         "for another",
         ("measure", "difference", interval_title(plan.level), "length", "told apart"),
-        ((*texts, number(plan.length, unit), _share(plan.told)),),
+        ((*texts, number(plan.length, unit), _share(plan.told_apart)),),
         1,
     )
 
@@ -90,9 +90,9 @@ def _document(plan: Plan) -> dict[str, object]:
         "people": plan.people,
         "power": plan.power,
         "level": plan.level,
-        "found": plan.found,
+        "detected": plan.detected,
         "expected": [asdict(expected) for expected in plan.expected],
-        "wanted": [asdict(target) for target in plan.wanted],
+        "requirements": [asdict(target) for target in plan.requirements],
         "basis": basis,
     }
 
@@ -146,13 +146,13 @@ def _share(share: float | None) -> str:
 
 
 def plan_notes(plan: Plan) -> list[str]:
-    """How many people are needed, and how the table was made."""
+    """Sentences on the people needed and on how the table was made."""
     basis = plan.basis
     notes = _pilot_notes(plan, basis) if isinstance(basis, Pilot) else _simulation_notes(plan, basis)
-    return [*(_people_needed(plan, target) for target in plan.wanted), *notes]
+    return [*(_people_needed(plan, target) for target in plan.requirements), *notes]
 
 
-def _people_needed(plan: Plan, target: Wanted) -> str:
+def _people_needed(plan: Plan, target: Requirement) -> str:
     side = _side(target.measure, "at most", "at least")
     claim = f"{title(target.measure)} is {side} {_amount(target.measure, target.bound)}"
     needed, pilot = target.needed, isinstance(plan.basis, Pilot)
@@ -182,7 +182,7 @@ def _simulation_notes(plan: Plan, basis: Simulation) -> list[str]:
     error = f", with lengths known to about {_share(float(np.median(errors)))}" if errors else ""
     return [
         f"Means over {basis.times} simulated recordings (seed {basis.seed}){error}; the limit is one-sided. "
-        f"In {_share(plan.found)} of them the finding is a leak.{nothing}",
+        f"In {_share(plan.detected)} of them the finding is a leak.{nothing}",
         "Simulated people are of one kind. Real ones may differ more, which makes intervals longer; a pilot shows by "
         "how much.",
     ]
@@ -206,7 +206,7 @@ def _pilot_notes(plan: Plan, basis: Pilot) -> list[str]:
 
 def _records(plan: Plan) -> list[dict[str, object]]:
     """One record per measure."""
-    targets = {target.measure: target.needed for target in plan.wanted}
+    targets = {target.measure: target.needed for target in plan.requirements}
     records = []
     for expected in plan.expected:
         needed = targets.get(expected.measure)

@@ -74,9 +74,9 @@ class _Sheet:
 
 
 def _unbreakable(name: str) -> list[str]:
-    """What of a name must stand in one line: its words, and of a long word the parts between its joints."""
-    words = name.split(" ")
-    return [part for word in words for part in (split_at_joints(word) if cell_len(word) > _LONG else [word])]
+    """The parts of a name that stand in one line: its words, and of a long word the parts between its joints."""
+    parts = (split_at_joints(word) if cell_len(word) > _LONG else [word] for word in name.split(" "))
+    return [part for word_parts in parts for part in word_parts]
 
 
 def print_grid(console: Console, grid: Grid) -> None:

@@ -50,7 +50,7 @@ def _share(row: Evaluation) -> str:
 
 
 def _learned(row: Evaluation, attribute: str | None) -> str:
-    """What an attacker does to the uncertainty about classes, or learns about a number; never less than nothing."""
+    """The share of uncertainty about classes that is removed, or the bits learned about a number, at least 0."""
     if evidence_measure(row) == "attribute_bits":
         return f"learns {_bits(row)} about {attribute}"
     return f"removes {_share(row)} of the uncertainty about {attribute}"
@@ -133,7 +133,7 @@ def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
 
 
 def _together(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    """What all recordings of one person give away."""
+    """The sentence on all recordings of one person together."""
     if finding.pooled is None:
         return []
     return [f"From all recordings of one person together it is {_amount(rows[finding.pooled])}."]

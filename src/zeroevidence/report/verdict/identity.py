@@ -281,7 +281,7 @@ def _named_for_everybody(row: Evaluation) -> list[str]:
 
 
 def _several_recordings(row: Evaluation, chance: Chance) -> list[str]:
-    """What the attacker gains by holding more than one recording of a person."""
+    """The sentence on an attacker who holds several recordings of a person."""
     recordings = row.recordings
     if recordings is None or chance.beaten is False:
         return []

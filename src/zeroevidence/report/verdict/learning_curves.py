@@ -14,7 +14,7 @@ _CURVES = (
 
 
 @dataclass(frozen=True, slots=True)
-class LearningCurve:
+class ReportedLearningCurve:
     """The disclosure to an attacker who learned from more and more.
 
     Parameters
@@ -45,7 +45,7 @@ class LearningCurve:
 
         Examples
         --------
-        >>> LearningCurve("training people", (15, 30, 60), (1.0, 1.8, 2.5), True).sentence
+        >>> ReportedLearningCurve("training people", (15, 30, 60), (1.0, 1.8, 2.5), True).sentence
         'With 60 training people instead of 30 it learned 0.70 bits more; this has not levelled off.'
         """
         last, before = (f"{self.amount[i]:g}" for i in (-1, -2))
@@ -55,11 +55,11 @@ class LearningCurve:
         return f"With {last} {self.over} instead of {before} it learned {change}; {level}."
 
 
-def learning_curves(row: Evaluation) -> list[LearningCurve]:
+def learning_curves(row: Evaluation) -> list[ReportedLearningCurve]:
     """The learning curves of an attacker, where it was trained in several steps."""
     codes = {flag.code for flag in row.flags}
     return [
-        LearningCurve(over, row.curves[name].x, row.curves[name].y, code in codes)
+        ReportedLearningCurve(over, row.curves[name].x, row.curves[name].y, code in codes)
         for name, over, code in _CURVES
         if name in row.curves and len(row.curves[name].x) > 1
     ]

@@ -105,7 +105,7 @@ def limited_value(row: Evaluation, name: str, most: float) -> LimitedValue:
 
 
 def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
-    """How many recordings get the right name: at most, as measured, or in number where people are few."""
+    """The share of recordings with the right name: a limit, the value, or a count where people are few."""
     if level == "too-few":
         trials = row.counts.get("trials", 0)
         return f"{round(top.value * trials)} of {trials} recordings"
@@ -177,7 +177,7 @@ def chance_sentence(row: Evaluation, chance: Chance, tested: str = "this") -> st
 
 
 def caution_sentence(chance: Chance, control: Chance | None) -> str:
-    """What does not follow from the result: other attackers may be stronger, and a weak one proves nothing."""
+    """The sentence of caution: other attackers may be stronger, and a weak one proves nothing."""
     if chance.beaten is None and chance.too_few:
         return "Neither privacy nor a leak follows from so few people."
     if chance.beaten is not False:

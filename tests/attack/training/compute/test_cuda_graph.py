@@ -25,7 +25,7 @@ def plainly(self, pieces, labels):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_recorded_steps_learn_what_plain_ones_do(monkeypatch):
-    settings = TrainingSettings(epochs=2, batch=32)
+    settings = TrainingSettings(epochs=2, batch=32).filled()
     found = []
     for recorded in (True, False):
         if not recorded:

@@ -27,7 +27,7 @@ import polars as pl
 
 from zeroevidence.data.formats.scores.reading.layout import Layout
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FirstLines, ScoreFormat
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.table import Table
 
 
@@ -36,7 +36,7 @@ def layout(lines, name):
 
 
 def read(data, name, role):
-    problems, lines, rows = ProblemList(name), [], []
+    problems, lines, rows = FileProblems(name), [], []
     for number, line in enumerate(data.decode().splitlines(), 1):
         try:
             row = json.loads(line)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors, Wave
+from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors
 from zeroevidence.attack.speech.batches import torch_threads
+from zeroevidence.data.speech.audio import Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "speechbrain"

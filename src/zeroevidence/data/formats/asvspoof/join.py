@@ -11,7 +11,7 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.asvspoof.layout import Side
 from zeroevidence.data.formats.asvspoof.table import with_enrol
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.join import JoinedTrials, join
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.relaxed_rules import RelaxedRule
@@ -192,7 +192,7 @@ def _misaligned(scores: Table, protocol: Table) -> list[Problem]:
     if here != there:
         message = f"{there} trials but {here} scores in {scores.name}; expected one for each, in the same order"
         return [Problem(protocol.name, None, message)]
-    problems = ProblemList(scores.name, None if scores.located and protocol.located else 1)
+    problems = FileProblems(scores.name, None if scores.located and protocol.located else 1)
     ours, theirs = scores.frame.select("key", "attack"), protocol.frame.select("key", "attack")
     rows = np.flatnonzero(((ours["attack"] != theirs["attack"]) | (ours["key"] != theirs["key"])).to_numpy())
 
@@ -215,7 +215,7 @@ def _two_labels(table: Table, side: Side) -> list[Problem]:
     first = frame.unique(names, keep="first", maintain_order=True)
     both = frame.join(first, on=names, how="left", maintain_order="left")
     both = both.filter((pl.col("key") != pl.col("key_right")) | (pl.col("attack") != pl.col("attack_right")))
-    problems = ProblemList(table.name, None if table.located else 1)
+    problems = FileProblems(table.name, None if table.located else 1)
 
     def reason(at: int) -> str:
         row = both.row(at, named=True)
@@ -238,7 +238,7 @@ def _contradictions(scores: Table, key: Table, score_row: IntArray, key_row: Int
     if len(columns) > 1:
         at_odds |= (ours["attack"] != theirs["attack"]) & (ours["attack"] != "") & (theirs["attack"] != "")
     rows = np.flatnonzero(at_odds.to_numpy())
-    problems = ProblemList(scores.name, None if scores.located and key.located else 1)
+    problems = FileProblems(scores.name, None if scores.located and key.located else 1)
 
     def reason(at: int) -> str:
         row = int(rows[at])
@@ -258,7 +258,7 @@ def disagreements(sides: dict[Side, JoinedSide]) -> list[Problem]:
     if "cm" not in sides or "asv" not in sides:
         return []
     cm, asv = sides["cm"], sides["asv"]
-    problems = ProblemList(cm.table.name, None if cm.table.located and asv.table.located else 1)
+    problems = FileProblems(cm.table.name, None if cm.table.located and asv.table.located else 1)
     verified = asv.frame.filter(pl.col("trial") != "").unique("trial", keep="first", maintain_order=True)
     both = cm.frame.with_row_index("row").join(verified, on="trial", how="inner", maintain_order="left")
     both = both.filter(

@@ -11,7 +11,7 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
 from zeroevidence.data.formats.input_file import TEXT, InputFile
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
 from zeroevidence.data.formats.scores.reading.polars_reader import read_by_polars
 from zeroevidence.data.formats.scores.reading.table import Table
@@ -61,7 +61,7 @@ def side_columns(table: Table, side: Side, *, key: bool) -> Table:
     InputError
         When a column is missing as a whole.
     """
-    problems = ProblemList(table.name, None if table.located else 1)
+    problems = FileProblems(table.name, None if table.located else 1)
     frame = table.frame
     if table.format == "asvspoof5":
         frame = _by_name(table, side, key, problems)
@@ -93,7 +93,7 @@ def with_enrol(table: Table) -> Table:
     return replace(table, frame=table.frame.with_columns(enrol=pl.lit("")))
 
 
-def _by_name(table: Table, side: Side, key: bool, problems: ProblemList) -> pl.DataFrame:
+def _by_name(table: Table, side: Side, key: bool, problems: FileProblems) -> pl.DataFrame:
     """Return the columns of one side of a table with a header, its scores as numbers."""
     label = "cm" if side == "cm" else "asv"
     needed = f"{label}_key" if key else f"{side}_score"
@@ -138,7 +138,7 @@ def _check_rows(frame: pl.DataFrame, side: Side) -> pl.DataFrame:
     return frame.select(**checks)
 
 
-def _add_wrong_attacks(table: Table, frame: pl.DataFrame, rows: IntArray, problems: ProblemList) -> None:
+def _add_wrong_attacks(table: Table, frame: pl.DataFrame, rows: IntArray, problems: FileProblems) -> None:
     """Add a problem for each row whose attack contradicts its key."""
 
     def reason(at: int) -> str:

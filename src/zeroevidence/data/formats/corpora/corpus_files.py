@@ -17,7 +17,7 @@ from zeroevidence.data.files.json_values import shortened
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
 from zeroevidence.data.formats.lists.speakers import read_speakers
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.speech.audio import conversion_advice
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Utterance
 from zeroevidence.errors import InputError, Problem
@@ -47,7 +47,7 @@ _PLAIN_COMMAND = re.compile(r"(?:flac(?:\s+-[a-z-]+)*|cat)\s+(?P<file>\S+)\s*\|"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class UtteranceRow:
     """An utterance, the file that names it, and the line there (None for a tree of folders)."""
 
     utterance: Utterance
@@ -66,7 +66,7 @@ class CorpusRows:
     """The rows of a corpus read so far, problems, notes that do not prevent an audit, and whether it lists trials."""
 
     root: Path
-    rows: list[Row] = field(default_factory=list)
+    rows: list[UtteranceRow] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     trial_lists: bool = False
@@ -115,7 +115,7 @@ def read_table(source: InputFile, corpus: CorpusRows) -> None:
     """Read a table with a header: utterance, speaker and path, and role, split, start, end, attributes."""
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected a table of utterances", path=source.name)
-    problems = ProblemList(source.name)
+    problems = FileProblems(source.name)
     speakers = read_speaker_table(corpus.root / "speakers.tsv", corpus)
     for number, cells in table_rows(source, ("speaker", "path"), problems):
         role, split = cells.pop("role", "").lower(), cells.pop("split", "").lower()
@@ -138,7 +138,7 @@ def read_table(source: InputFile, corpus: CorpusRows) -> None:
             attributes = speakers.get(speaker, {}) | _normalise(attributes)
             audio = Path(os.path.normpath(corpus.root / file))
             utterance = Utterance(name, speaker, audio, _ROLES.get(role), _SPLITS.get(split), attributes, start, end)
-            corpus.rows.append(Row(utterance, source.name, number))
+            corpus.rows.append(UtteranceRow(utterance, source.name, number))
             sex = speakers.get(speaker, {}).get("sex")
             if sex and attributes.get("sex") and sex != attributes["sex"]:
                 reason = f"speaker {speaker!r} has sex {attributes['sex']} here and {sex} in speakers.tsv"
@@ -152,7 +152,7 @@ def read_speaker_table(path: Path, corpus: CorpusRows) -> dict[str, dict[str, st
         return {}
     speakers: dict[str, dict[str, str]] = {}
     lines: dict[str, int] = {}
-    problems = ProblemList(str(path))
+    problems = FileProblems(str(path))
     for number, cells in table_rows(open_input(path), ("speaker",), problems):
         speaker = cells.pop("speaker")
         attributes = _normalise(cells)
@@ -167,7 +167,7 @@ def read_speaker_table(path: Path, corpus: CorpusRows) -> dict[str, dict[str, st
 
 
 def table_rows(
-    source: InputFile, needed: tuple[str, ...], problems: ProblemList
+    source: InputFile, needed: tuple[str, ...], problems: FileProblems
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield number and cells by column name of each line below the header; `needed` are columns that must be there."""
     columns: list[str] | None = None
@@ -244,7 +244,7 @@ def read_kaldi(folder: Path, corpus: CorpusRows) -> None:
                 corpus.problems.append(Problem(source, line, reason))
             audio = recordings[recording][1]
             utterance = Utterance(name, speakers[name], audio, roles[0], split, attributes, start, end)
-            corpus.rows.append(Row(utterance, source, line))
+            corpus.rows.append(UtteranceRow(utterance, source, line))
     for kind, names in lists.items():
         for name in [name for name in names if name not in entries]:
             reason = f"{kind} utterance {name!r} is not in {Path(source).name}; expected its audio"
@@ -265,7 +265,7 @@ def _read_sexes(path: Path, corpus: CorpusRows) -> dict[str, str]:
     """Return the sex of each speaker of spk2gender, where there is such a file."""
     if not path.is_file():
         return {}
-    problems = ProblemList(str(path))
+    problems = FileProblems(str(path))
     sexes: dict[str, str] = {}
     for number, speaker, sex in text.two_columns(open_input(path), problems, "speaker f|m"):
         if sexes.setdefault(speaker, sex) != sex:
@@ -276,7 +276,7 @@ def _read_sexes(path: Path, corpus: CorpusRows) -> dict[str, str]:
 
 def scp_files(folder: Path, corpus: CorpusRows) -> dict[str, tuple[int, Path]]:
     """Return line and file of each recording of wav.scp."""
-    problems = ProblemList(str(folder / "wav.scp"))
+    problems = FileProblems(str(folder / "wav.scp"))
     recordings: dict[str, tuple[int, Path]] = {}
     for number, line in _lines(folder / "wav.scp", problems):
         name, _, rest = line.replace("\t", " ").partition(" ")
@@ -308,7 +308,7 @@ def _kaldi_segments(path: Path, corpus: CorpusRows) -> dict[str, tuple[int, str,
     """Return line, recording, start and end of each utterance of a segments file, whose times are in seconds."""
     if not path.is_file():
         return {}
-    problems = ProblemList(str(path))
+    problems = FileProblems(str(path))
     spans: dict[str, tuple[int, str, int | None, int | None]] = {}
     for number, line in _lines(path, problems):
         cells = line.split()
@@ -333,7 +333,7 @@ def _trial_lists(folder: Path, corpus: CorpusRows) -> dict[str, list[str]]:
     for file, role, column in (("enrolls", "enrol", 0), ("trials", "trial", 1)):
         if not (folder / file).is_file():
             continue
-        problems = ProblemList(str(folder / file))
+        problems = FileProblems(str(folder / file))
         names: dict[str, None] = {}
         for number, line in _lines(folder / file, problems):
             cells = line.split()
@@ -347,7 +347,7 @@ def _trial_lists(folder: Path, corpus: CorpusRows) -> dict[str, list[str]]:
     return lists
 
 
-def _lines(path: Path, problems: ProblemList) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, problems: FileProblems) -> Iterator[tuple[int, str]]:
     return ((number, line.strip(" \t")) for number, line in text.full_lines(open_input(path).read(), problems))
 
 
@@ -381,6 +381,6 @@ def read_tree(folder: Path, corpus: CorpusRows) -> None:
     for file in below:
         name = file.stem if unique else file.with_suffix("").as_posix()
         utterance = Utterance(name, file.parts[0], folder / file, attributes=speakers.get(file.parts[0], {}))
-        corpus.rows.append(Row(utterance, str(folder), None))
+        corpus.rows.append(UtteranceRow(utterance, str(folder), None))
     for name in sorted({file.parts[0] for file in below} - set(speakers)) if speakers else []:
         corpus.notes.append(Problem(str(folder / "speakers.tsv"), None, f"speaker {name!r} is not described"))

@@ -15,16 +15,19 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from zeroevidence.data.files.errors import is_file, naming_file
-from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, Row, read_files, table_rows
+from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files, table_rows
 from zeroevidence.data.formats.input_file import open_input
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.speech.audio import inaudible_reason, inspect_audio, load_audio
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
 from zeroevidence.errors import InputError, Problem
+
+Progress: TypeAlias = Callable[[int, int], None]  # called with the number of files done and their total
 
 _LONGER = 1.5  # times: protections stretch speech by less
 
@@ -73,7 +76,7 @@ def diagnose_corpus(path: str | Path) -> list[Problem]:
     return list(examine_corpus(path).problems)
 
 
-def examine_corpus(path: str | Path, *, progress: Callable[[int, int], None] | None = None) -> CorpusReport:
+def examine_corpus(path: str | Path, *, progress: Progress | None = None) -> CorpusReport:
     """Read every line and every audio file of a corpus and return problems and notes.
 
     Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
@@ -97,9 +100,7 @@ def examine_corpus(path: str | Path, *, progress: Callable[[int, int], None] | N
     return CorpusReport(tuple(problems), tuple(notes))
 
 
-def examine_pairs(
-    path: str | Path, anonymised: str | Path, *, progress: Callable[[int, int], None] | None = None
-) -> CorpusReport:
+def examine_pairs(path: str | Path, anonymised: str | Path, *, progress: Progress | None = None) -> CorpusReport:
     """Return where original and anonymised utterances do not match, as problems and notes.
 
     Problems: utterances without an anonymised file, files that are the original, lengths that differ by more than a
@@ -143,7 +144,7 @@ def _mismatch(original: Utterance, anonymised: Utterance) -> str:
 
 def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
     """Return the segments of each utterance: a table with utt (or utterance), start and end in samples at 16 kHz."""
-    problems = ProblemList(str(path))
+    problems = FileProblems(str(path))
     segments: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for number, cells in table_rows(open_input(path), ("utterance", "start", "end"), problems):
         start, end = cells["start"], cells["end"]
@@ -155,22 +156,22 @@ def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
     return {name: sorted(pieces) for name, pieces in segments.items()}
 
 
-def _unique_rows(corpus: CorpusRows) -> list[Row]:
+def _unique_rows(corpus: CorpusRows) -> list[UtteranceRow]:
     """Return each identifier once: folders of one corpus repeat utterances."""
-    first: dict[str, Row] = {}
+    first: dict[str, UtteranceRow] = {}
     for row in corpus.rows:
         first.setdefault(row.utterance.id, row)
     return list(first.values())
 
 
-def _identity(row: Row) -> tuple[object, ...]:
+def _identity(row: UtteranceRow) -> tuple[object, ...]:
     utterance = row.utterance
     return utterance.speaker, utterance.path, utterance.role, utterance.split, utterance.start, utterance.end
 
 
 def _repetitions(corpus: CorpusRows) -> list[Problem]:
     """Return the problems of identifiers that stand for different utterances."""
-    first: dict[str, Row] = {}
+    first: dict[str, UtteranceRow] = {}
     problems = []
     for row in corpus.rows:
         before = first.setdefault(row.utterance.id, row)
@@ -184,7 +185,7 @@ def _repetitions(corpus: CorpusRows) -> list[Problem]:
 
 def _contradictions(corpus: CorpusRows) -> list[Problem]:
     """Return the problems of speakers whose sex changes between rows: two people with one name."""
-    first: dict[str, Row] = {}
+    first: dict[str, UtteranceRow] = {}
     problems, reported = [], set()
     for row in corpus.rows:
         speaker, sex = row.utterance.speaker, row.utterance.attributes.get("sex")
@@ -204,7 +205,7 @@ def _missing_files(corpus: CorpusRows) -> list[Problem]:
 
 
 def _overlaps(corpus: CorpusRows) -> list[Problem]:
-    splits: dict[str, dict[str, Row]] = defaultdict(dict)
+    splits: dict[str, dict[str, UtteranceRow]] = defaultdict(dict)
     for row in corpus.rows:
         place = "train" if row.utterance.role == "train" else row.utterance.split
         if place is not None:
@@ -219,7 +220,7 @@ def _overlaps(corpus: CorpusRows) -> list[Problem]:
 
 def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
     enrolled = {(row.utterance.speaker, row.utterance.split) for row in corpus.rows if row.utterance.role == "enrol"}
-    missing: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    missing: dict[tuple[str, str | None], list[UtteranceRow]] = defaultdict(list)
     for row in corpus.rows:
         who = row.utterance.speaker, row.utterance.split
         if row.utterance.role == "trial" and who not in enrolled:
@@ -231,7 +232,7 @@ def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
 
 
 def _single_recordings(corpus: CorpusRows) -> list[Problem]:
-    files: dict[str, dict[Path, Row]] = defaultdict(dict)
+    files: dict[str, dict[Path, UtteranceRow]] = defaultdict(dict)
     for row in corpus.rows:
         if row.utterance.role is None:
             files[row.utterance.speaker].setdefault(row.utterance.path, row)
@@ -245,10 +246,13 @@ def _single_recordings(corpus: CorpusRows) -> list[Problem]:
 
 
 def _check_audio(
-    rows: Sequence[Row], problems: list[Problem], notes: list[Problem], progress: Callable[[int, int], None] | None
+    rows: Sequence[UtteranceRow],
+    problems: list[Problem],
+    notes: list[Problem],
+    progress: Callable[[int, int], None] | None,
 ) -> None:
     """Add the problems and notes of every audio file."""
-    files: dict[Path, list[Row]] = defaultdict(list)
+    files: dict[Path, list[UtteranceRow]] = defaultdict(list)
     for row in rows:
         files[row.utterance.path].append(row)
     for done, (path, file_rows) in enumerate(files.items(), 1):
@@ -258,7 +262,7 @@ def _check_audio(
             progress(done, len(files))
 
 
-def _check_file(path: Path, rows: Sequence[Row], problems: list[Problem], notes: list[Problem]) -> None:
+def _check_file(path: Path, rows: Sequence[UtteranceRow], problems: list[Problem], notes: list[Problem]) -> None:
     try:
         facts = inspect_audio(path)
     except InputError as error:
@@ -282,5 +286,5 @@ def _check_file(path: Path, rows: Sequence[Row], problems: list[Problem], notes:
         notes.append(rows[0].problem("clipped: samples stay at full scale"))
 
 
-def _count(rows: Sequence[Row], word: str) -> str:
+def _count(rows: Sequence[UtteranceRow], word: str) -> str:
     return f"{len(rows)} {word}{'s' if len(rows) > 1 else ''}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import open_input
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import InputError
 
 
@@ -24,7 +24,7 @@ def read_prior(path: str | Path) -> dict[str, float]:
     {'ada': 0.75, 'bob': 0.25}
     """
     file = open_input(path)
-    problems = ProblemList(file.name)
+    problems = FileProblems(file.name)
     prior: dict[str, float] = {}
     for number, identity, written in text.two_columns(file, problems, "identity probability"):
         value = text.parse_score(written)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import Problem
 
 
@@ -28,7 +28,7 @@ class SpeakerList:
 
     def missing(self, ids: Iterable[str], kind: str) -> list[Problem]:
         """Return a problem for each identifier without a speaker; `kind` is what messages call the identifiers."""
-        problems = ProblemList(self.name)
+        problems = FileProblems(self.name)
         for name in ids:
             if name not in self.speakers:
                 problems.add(None, f"no speaker for {kind} {name!r}; expected a line for every {kind}")
@@ -39,7 +39,7 @@ def read_speakers(file: InputFile) -> tuple[SpeakerList, list[Problem]]:
     """Return the speakers of a Kaldi ``utt2spk`` file, `utterance speaker` on each line, and its problems."""
     speakers: dict[str, str] = {}
     lines: dict[str, int] = {}
-    problems = ProblemList(file.name)
+    problems = FileProblems(file.name)
     for number, utterance, speaker in text.two_columns(file, problems, "utterance speaker"):
         if speakers.setdefault(utterance, speaker) != speaker:
             earlier = f"{speakers[utterance]!r} (line {lines[utterance]})"

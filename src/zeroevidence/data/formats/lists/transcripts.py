@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, open_input
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import InputError
 
 
@@ -30,7 +30,7 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
     file = open_input(path)
     if file.kind != TEXT:
         raise InputError(f"is a {file.kind} file; expected text: utterance word word ...", path=file.name)
-    problems = ProblemList(file.name)
+    problems = FileProblems(file.name)
     lines = ((number, line.split() or [""]) for number, line in text.full_lines(file.read(), problems))
     return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
 
@@ -38,11 +38,11 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
 def read_classes(path: str | Path) -> dict[str, str]:
     """Return the class of each utterance, such as an emotion, `utterance class` on each line."""
     file = open_input(path)
-    problems = ProblemList(file.name)
+    problems = FileProblems(file.name)
     return _each_once(text.two_columns(file, problems, "utterance class"), problems)
 
 
-def _each_once(lines: Iterable[tuple[int, str, str]], problems: ProblemList) -> dict[str, str]:
+def _each_once(lines: Iterable[tuple[int, str, str]], problems: FileProblems) -> dict[str, str]:
     """Return the second column by the first, in which every utterance occurs once."""
     values: dict[str, str] = {}
     for number, name, value in lines:

@@ -16,7 +16,7 @@ from zeroevidence._typing import StrArray
 from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.files.size_limits import check_size
 from zeroevidence.data.formats.input_file import HDF5, InputFile
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.layout import Role
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, ScoreFormat
@@ -45,7 +45,7 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
     if not len(rows):
         raise InputError("empty: its mask selects no trial; expected at least one", path=source.name)
     selected = values[rows, columns]
-    problems = ProblemList(source.name)
+    problems = FileProblems(source.name)
     for at in np.flatnonzero(np.isnan(selected)):
         where = f"model '{models[rows[at]]}', segment '{segments[columns[at]]}'"
         problems.add(None, f"score {selected[at]} of {where} is not finite; expected a finite number")

@@ -14,7 +14,7 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, Container, InputFile
 from zeroevidence.data.formats.lists.speakers import SpeakerList
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.matrix import build_matrix
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
 from zeroevidence.data.formats.vectors.kaldi import read_ark, stack_vectors
@@ -52,7 +52,7 @@ def read_archive(file: InputFile, key: InputFile | None, speakers: SpeakerList |
 
 def _mated(trials: list[str], identities: int, key: InputFile, name: str) -> IntArray:
     """Return the column of each trial's speaker."""
-    problems = ProblemList(key.name)
+    problems = FileProblems(key.name)
     column: dict[str, int] = {}
     present = set(trials)
     for number, trial, written in text.two_columns(key, problems, "trial number"):

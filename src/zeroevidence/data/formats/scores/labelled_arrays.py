@@ -15,7 +15,7 @@ import polars as pl
 
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.input_file import NPY, NPZ, InputFile
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.matrix import load_arrays
 from zeroevidence.data.formats.scores.reading.layout import Role
 from zeroevidence.data.formats.scores.reading.table import Table
@@ -80,7 +80,7 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     for name, array in arrays.items():
         if array.shape != scores.shape:
             raise InputError(f"{name}: shape {array.shape}; expected {len(scores)}, one per score", path=file.name)
-    problems = ProblemList(file.name)
+    problems = FileProblems(file.name)
     for at in np.flatnonzero(np.isnan(scores)).tolist():
         problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
     with naming_file(file.name):

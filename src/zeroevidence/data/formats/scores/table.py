@@ -9,7 +9,7 @@ import polars as pl
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import PARQUET, InputFile, load_parquet
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, FirstLines, ScoreFormat
@@ -74,13 +74,13 @@ def read_parquet(file: InputFile, _role: Role) -> Table:
     frame = raw.select(pl.col(column).alias(name) for column, name in zip(raw.columns, meaning, strict=True) if name)
     if frame.is_empty():
         raise InputError("empty; expected one trial per row", path=file.name)
-    problems = ProblemList(file.name)
+    problems = FileProblems(file.name)
     frame = frame.with_columns(_convert(frame[column], file.name, problems) for column in frame.columns)
     rows = np.arange(1, len(frame) + 1)
     return Table(file.name, _NAME, frame, rows, True, tuple(problems.all()))
 
 
-def _convert(column: pl.Series, name: str, problems: ProblemList) -> pl.Series:
+def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:
     if column.dtype.is_nested() or column.dtype == pl.Binary or column.dtype == pl.Object:
         raise InputError(f"column {column.name} is of type {column.dtype}; expected plain values", path=name)
     if column.name == "score":

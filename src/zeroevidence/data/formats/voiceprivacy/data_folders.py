@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.corpora.corpus_files import CorpusRows, Row, read_kaldi, scp_files
+from zeroevidence.data.formats.corpora.corpus_files import CorpusRows, UtteranceRow, read_kaldi, scp_files
 from zeroevidence.data.formats.input_file import open_input
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.speech.audio import audio_rate_and_seconds, inaudible_reason, inspect_audio, load_audio
 from zeroevidence.data.speech.corpus import SUFFIXES
 from zeroevidence.errors import InputError, Problem
@@ -44,7 +44,7 @@ class _Set:
     """One set of original speech."""
 
     folder: Path
-    rows: list[Row]
+    rows: list[UtteranceRow]
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ def _trial_problems(trials: _Set, sets: Sequence[_Set]) -> list[Problem]:
     home = f"{trials.name.split(_TRIALS)[0]}{_ENROLLS}"
     enrolled = next((speech for speech in sets if speech.name == home), None)
     speakers = set() if enrolled is None else {row.utterance.speaker for row in enrolled.rows}
-    problems = ProblemList(str(file))
+    problems = FileProblems(str(file))
     for number, line in text.full_lines(open_input(file).read(), problems):
         cells = line.split()
         if len(cells) != 3:
@@ -153,7 +153,7 @@ def _overlap(sets: Sequence[_Set]) -> list[Problem]:
     ]
 
 
-def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[Row, Path]]:
+def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[UtteranceRow, Path]]:
     """Return each original utterance with its anonymised file; ids that only one of the two has are problems."""
     if not folder.is_dir():
         reason = f"no such folder; expected the anonymised speech of {original.name}"
@@ -186,7 +186,7 @@ def _anonymised_files(folder: Path, problems: list[Problem]) -> dict[str, Path]:
     return {file.stem: file for file in sorted(home.rglob("*")) if file.suffix.lower() in SUFFIXES}
 
 
-def _audio_problem(row: Row, path: Path, tolerance: float, *, first: bool) -> str:
+def _audio_problem(row: UtteranceRow, path: Path, tolerance: float, *, first: bool) -> str:
     """Return what is wrong with an anonymised file; empty where nothing is."""
     try:
         facts = inspect_audio(path)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import IntArray
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.clean_reader import clean_rows
 from zeroevidence.data.formats.scores.reading.layout import Layout
 from zeroevidence.data.formats.scores.reading.line_reader import line_rows, table_of_parts
@@ -49,7 +49,7 @@ def read_blocks(
     sizes
         Bytes of a block, and of the parts that an unusual block is divided into.
     """
-    problems, types = ProblemList(name), column_types(layout, coded=coded)
+    problems, types = FileProblems(name), column_types(layout, coded=coded)
     identifiers = identifier_types(layout, types)
 
     def rows(data: bytes, first: int, sizes: Sequence[int]) -> Iterator[tuple[pl.DataFrame, IntArray]]:

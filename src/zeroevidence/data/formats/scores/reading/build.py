@@ -12,7 +12,7 @@ import polars as pl
 
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.formats.lists.speakers import SpeakerList
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.join import JoinedTrials
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS
@@ -76,7 +76,7 @@ def _speaker_column(
     names = table.frame[column]
     _, first = np.unique(codes, return_index=True)
     speakers = names.gather(rows[first])
-    problems = ProblemList(table.name)
+    problems = FileProblems(table.name)
     wrong = np.flatnonzero((names.gather(rows) != speakers.gather(codes)).to_numpy())
 
     def reason(at: int) -> str:

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import Problem
@@ -311,7 +311,7 @@ def _repetitions(side: _Side, duplicates: Duplicates, limit: int | None) -> list
     """Return the problems of pairs that occur twice."""
     if not len(side.again):
         return []
-    table, label, problems = side.table, side.label, ProblemList(side.table.name, limit)
+    table, label, problems = side.table, side.label, FileProblems(side.table.name, limit)
     now, before = label[side.again], label[side.first]
     contradict = (now >= 0) & (before >= 0) & (now != before)
     reported = np.flatnonzero(contradict | (duplicates == "error"))
@@ -346,7 +346,7 @@ def _absent(
         return [Problem(scores.name, scores.line(0), reason)]
     if allow_missing:
         return []
-    here, there = ProblemList(scores.name, limit), ProblemList(key.name, limit)
+    here, there = FileProblems(scores.name, limit), FileProblems(key.name, limit)
     here.add_rows(
         scores,
         without_key,
@@ -364,7 +364,7 @@ def _contradictions(left: _Side, right: _Side, limit: int | None) -> list[Proble
     """Return the problems of labels that differ between the files."""
     if not right.table.has("label"):
         return []
-    problems = ProblemList(right.table.name, limit)
+    problems = FileProblems(right.table.name, limit)
     ours, theirs = right.label, np.append(left.label, -1)[right.slot]
     rows = np.flatnonzero((ours >= 0) & (theirs >= 0) & (ours != theirs))
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.layout import Layout
 from zeroevidence.data.formats.scores.reading.table import Table
 
@@ -34,12 +34,12 @@ def read_lines(data: bytes, name: str, layout: Layout, *, infinite: bool = False
     infinite
         Whether infinite scores are allowed.
     """
-    problems = ProblemList(name)
+    problems = FileProblems(name)
     return table_of_parts(layout, [line_rows(data, layout, problems, infinite=infinite)], problems)
 
 
 def line_rows(
-    data: bytes, layout: Layout, problems: ProblemList, *, infinite: bool, first: int = 1
+    data: bytes, layout: Layout, problems: FileProblems, *, infinite: bool, first: int = 1
 ) -> tuple[pl.DataFrame, IntArray]:
     """Return the rows of a part of a file that begins with line `first`, and their lines."""
     columns = [(i, column) for i, column in enumerate(layout.columns) if column]
@@ -72,7 +72,7 @@ def line_rows(
     return frame, np.array(lines, dtype=np.int64)
 
 
-def table_of_parts(layout: Layout, parts: Sequence[tuple[pl.DataFrame, IntArray]], problems: ProblemList) -> Table:
+def table_of_parts(layout: Layout, parts: Sequence[tuple[pl.DataFrame, IntArray]], problems: FileProblems) -> Table:
     """Return the parts of a file, in their order, as one table."""
     frame, lines = pl.concat([rows for rows, _ in parts]), np.concatenate([lines for _, lines in parts])
     if not len(lines) and not problems:
@@ -87,7 +87,7 @@ def _cells(raw: bytes, layout: Layout) -> list[str] | str:
     return text.split(line, layout.separator)
 
 
-def _value(cell: str, column: str, number: int, problems: ProblemList, infinite: bool) -> float | bool | None:
+def _value(cell: str, column: str, number: int, problems: FileProblems, infinite: bool) -> float | bool | None:
     if column == "score":
         score = text.parse_score(cell, infinite=infinite)
         if isinstance(score, str):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import IntArray
-from zeroevidence.data.formats.problems import ProblemList
+from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import Problem
 
 
@@ -66,7 +66,7 @@ def with_infinite_problems(table: Table, advice: str) -> Table:
     rows = np.flatnonzero(np.isinf(scores))
     if not len(rows):
         return table
-    problems = ProblemList(table.name)
+    problems = FileProblems(table.name)
 
     def reason(at: int) -> str:
         row = int(rows[at])

@@ -1,0 +1,46 @@
+"""The confidence level of an evaluation in every text that is made of it."""
+
+import pytest
+
+import zeroevidence as ze
+from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
+from zeroevidence.report import render
+from zeroevidence.report.html import page
+from zeroevidence.report.verdict import verdict
+
+OPTIONS = ze.Options(intervals=20, null=19, level=0.9)
+
+
+@pytest.fixture(scope="module")
+def rows(search, against):
+    labels = {"dataset": "d", "backend": "cosine"}
+    return [
+        search(6.0, system="unprotected", about=against.control, options=OPTIONS, **labels),
+        search(2.5, seed=3, system="sys", about=against.lazy, options=OPTIONS, **labels),
+    ]
+
+
+def test_text_has_the_level_of_the_evaluation(rows):
+    for text in (render(rows, "text"), render(rows[1:], "text")):
+        assert "90 %" in text
+        assert "95 %" not in text
+    assert "90 % interval" in render(rows[1:], "text")
+
+
+def test_the_verdict_has_the_level_of_the_evaluation(rows):
+    found = verdict(rows)
+    text = " ".join((*found.summary, found.paragraph)).replace("\u00a0", " ")
+    assert "90 % confidence" in text
+    assert "95 % confidence" not in text
+
+
+def test_the_report_has_the_level_and_the_columns_that_results_declare(rows, monkeypatch):
+    monkeypatch.setattr(page, "draw_figures", lambda *_, **__: ([], {}))
+    text = page.to_html(rows).replace("\u00a0", " ")
+    assert "95 %" not in text
+    assert "90 % interval</th>" in text
+    assert "at most 10 %." in text  # of tests find a leak where nothing leaks
+    numbers = text.partition('<section id="numbers"')[2].partition("</section>")[0]
+    estimate = rows[1].metrics["d_ece"].estimate
+    assert f"<small>estimate {estimate:.4f}</small>" in numbers
+    assert all(column.description in text for column in RESULT_COLUMNS if column.in_report)
