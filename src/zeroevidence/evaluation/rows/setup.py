@@ -116,8 +116,8 @@ class Setup:
         What the null rests on; None where there is none.
     seed
         Seed of all random choices.
-    loosened
-        Rules of reading that were loosened.
+    relaxed
+        Rules of reading that were relaxed.
     data, dev
         SHA-256 of the evaluated scores and of the development scores.
     version
@@ -136,7 +136,7 @@ class Setup:
     level: float = LEVEL
     null: Resampling | None = None
     seed: int = 0
-    loosened: tuple[RelaxedRule, ...] = ()
+    relaxed: tuple[RelaxedRule, ...] = ()
     data: str | None = None
     dev: str | None = None
     version: str = __version__
@@ -170,7 +170,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
     parts += [] if setup.intervals is None and setup.null is None else [f"level:{setup.level:g}"]
-    parts += [f"seed:{setup.seed}", *map(str, setup.loosened)]
+    parts += [f"seed:{setup.seed}", *map(str, setup.relaxed)]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
 

@@ -24,7 +24,7 @@ def evaluate_conditions(
     labels, **how
         As in `evaluate_tandem`.
     """
-    settings = {"loosened": loaded.loosened, "phase": loaded.phase, **how}
+    settings = {"relaxed": loaded.relaxed, "phase": loaded.phase, **how}
     rows = evaluate_tandem(loaded.data, by_attack=by == "attack", labels=labels, **settings)
     for value, scores in loaded.parts.items():
         rows += evaluate_tandem(scores, labels={**(labels or {}), str(by): value}, **settings)
