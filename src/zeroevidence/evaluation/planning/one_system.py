@@ -282,7 +282,7 @@ def one_sided_limit(name: str, value: float, spread: Spread, people: int, level:
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _SimulatedResult:
     """A measure in one simulation."""
 
     value: float
@@ -296,7 +296,7 @@ class _One:
 class _Outcome:
     """One simulation: its measures, and whether a leak was found."""
 
-    measures: Mapping[str, _One]
+    measures: Mapping[str, _SimulatedResult]
     beaten: bool
 
 
@@ -313,18 +313,20 @@ class _Trial:
     def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
         row = evaluate(data, null=permutations, seed=number, level=self.level)
-        results = {name: _one(row.metrics[name]) for name in self.names}
+        results = {name: _simulated_result(row.metrics[name]) for name in self.names}
         return _Outcome(results, chances([row])[0].beaten is True)
 
 
-def _one(result: MeasureResult) -> _One:
+def _simulated_result(result: MeasureResult) -> _SimulatedResult:
     assert result.low is not None
     assert result.high is not None
     assert result.bound is not None
-    return _One(float(result), result.low, result.high, result.bound, result.p_value)
+    return _SimulatedResult(float(result), result.low, result.high, result.bound, result.p_value)
 
 
-def _expected(name: str, results: Sequence[_One], true: float, bounds: Mapping[str, float], level: float) -> Expected:
+def _expected(
+    name: str, results: Sequence[_SimulatedResult], true: float, bounds: Mapping[str, float], level: float
+) -> Expected:
     value, low, high, limit = (
         float(np.mean([getattr(result, field) for result in results])) for field in ("value", "low", "high", "limit")
     )

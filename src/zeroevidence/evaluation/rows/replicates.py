@@ -18,7 +18,7 @@ from zeroevidence.uncertainty.spread import estimate_spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
+class SampledPeople:
     """Whom a family of measures rests on.
 
     Parameters
@@ -67,7 +67,7 @@ class Replicates:
     """
 
     unit: str
-    people: Mapping[str, Sampled]
+    people: Mapping[str, SampledPeople]
     left_out: Mapping[str, FloatArray]
     halves: Mapping[str, FloatArray]
     unrecognised: Mapping[str, float]
@@ -80,7 +80,7 @@ class Replicates:
         return max(len(values) for values in self.left_out.values())
 
     @property
-    def fewest(self) -> Sampled:
+    def fewest(self) -> SampledPeople:
         """The people of the family of measures that rests on fewest."""
         return min(self.people.values(), key=lambda people: people.effective)
 

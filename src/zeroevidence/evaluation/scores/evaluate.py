@@ -32,16 +32,16 @@ from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
-from zeroevidence.evaluation.scores.calibrated import Calibrated, as_llrs
+from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, as_llrs
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposed_curves
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.resampling import (
-    BegunNull,
     PreparedScores,
     Running,
+    StartedNull,
     begin_null,
     replicate,
     with_intervals,
@@ -155,7 +155,7 @@ class _Task:
     search: SearchTask | None
     options: Options
     development: Scores | None
-    llr: Calibrated | None
+    llr: ScoreCalibration | None
     left_out: Mapping[str, int]
     relaxed: tuple[RelaxedRule, ...]
 
@@ -203,7 +203,7 @@ class _Task:
             metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
-        begun: Callable[[], BegunNull] = partial(begin_null, prepared, self.rows, options)
+        begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
         with ThreadPoolExecutor(1) as executor:
             if options.null and options.intervals and running.workers == 1 and len(self.scores) <= _ABREAST:
                 prepared.prepare()
@@ -343,7 +343,7 @@ def _development(
     return matrix, development
 
 
-def _settings(development: Scores | None, options: Options, llr: Calibrated | None) -> PairSettings:
+def _settings(development: Scores | None, options: Options, llr: ScoreCalibration | None) -> PairSettings:
     """What the one-to-one measures need to know; scores are LLRs unless development pairs calibrate them."""
     if llr is not None:
         return replace(options.pairs, llr=True)
