@@ -74,8 +74,14 @@ class Comparison:
 
     Parameters
     ----------
-    measure, ranking, pairs, signature
-        What was compared, and what came out.
+    measure
+        The measure that was compared.
+    ranking
+        The systems, the one that discloses least first.
+    pairs
+        The difference of every pair of systems.
+    signature
+        One line that makes the numbers reproducible.
     labels
         What the systems were compared on, where there are several such comparisons.
     paired

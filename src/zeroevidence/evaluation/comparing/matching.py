@@ -30,8 +30,10 @@ def matched(
 
     Parameters
     ----------
-    labels, abouts
-        Of each row.
+    labels
+        Labels of each row.
+    abouts
+        What each row is about.
     sources
         Where each row came from; names systems that are called alike.
 

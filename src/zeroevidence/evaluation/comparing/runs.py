@@ -81,8 +81,10 @@ def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[
 
     Parameters
     ----------
-    scores, sizes
-        Files of the trainings of one system after the other, and how many each has.
+    scores
+        Files of the trainings, those of one system after the other.
+    sizes
+        Number of trainings of each system.
     systems
         A name for each system; what the names of its files begin with, or their first, unless given.
 

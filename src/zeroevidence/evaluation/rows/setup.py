@@ -30,7 +30,11 @@ class SearchSetup:
         The method that was fitted, or ``given`` for a weight that the caller named.
     cross_fitted
         Whether it was fitted on the other speakers of the same data instead of development data.
-    ddof, l2, balanced
+    ddof
+        As in `Options`.
+    l2
+        As in `Options`.
+    balanced
         As in `Options`.
     scoring
         How embeddings were compared, where the search started from these.
@@ -102,10 +106,16 @@ class Setup:
     ----------
     families
         Which families of measures were computed.
-    linkability, dcf_prior, omega
-        Settings of the one-to-one measures; `omega` where it is not 1.
-    search, tandem
-        Settings of these families.
+    linkability
+        Estimator of linkability.
+    dcf_prior
+        Prior of a target for the detection costs.
+    omega
+        Ratio of priors for linkability, where it is not 1.
+    search
+        How the scores of a search became likelihood ratios.
+    tandem
+        Costs of a tandem.
     llr
         How the scores became LLRs, where they were calibrated on other data.
     intervals
@@ -118,8 +128,10 @@ class Setup:
         Seed of all random choices.
     relaxed
         Rules of reading that were relaxed.
-    data, dev
-        SHA-256 of the evaluated scores and of the development scores.
+    data
+        SHA-256 of the evaluated scores.
+    dev
+        SHA-256 of the development scores.
     version
         Of this package.
     recorded

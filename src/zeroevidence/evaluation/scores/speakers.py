@@ -28,12 +28,22 @@ class SpeakerErrors:
 
     Parameters
     ----------
-    speaker, targets, nontargets
-        The speaker, and how many mated and other comparisons involve them, as enrolled or as heard.
-    eer, low, high
-        Their EER, and its interval for other recordings of the same speaker.
-    passed, whose
-        Of each target, the share of its speaker's other comparisons that score as high, and the speaker's place.
+    speaker
+        Name of the speaker.
+    targets
+        Number of mated comparisons of the speaker.
+    nontargets
+        Number of non-mated comparisons that involve the speaker, on either side.
+    eer
+        EER of the speaker's comparisons.
+    low
+        Lower end of its interval, for other recordings of the same speaker.
+    high
+        Upper end of that interval.
+    passed
+        For each target, the share of its speaker's non-mated comparisons that score as high.
+    whose
+        For each target, the position of its speaker.
     """
 
     speaker: StrArray

@@ -52,12 +52,16 @@ def evaluate_transcripts(
 
     Parameters
     ----------
-    said, heard
-        The words of each utterance, and those that the recogniser wrote.
+    said
+        The words of each utterance.
+    heard
+        The words that the recogniser wrote.
     speakers
         Who speaks; intervals leave speakers out, or single utterances where nobody says.
-    labels, speech
-        What the row is called, and whether the recogniser heard original or anonymised speech.
+    labels
+        Labels of the row.
+    speech
+        Whether the recogniser heard original or anonymised speech.
     options
         Intervals and seed.
 
@@ -107,9 +111,17 @@ def evaluate_classes(
 
     Parameters
     ----------
-    truth, recognised
-        The class of each utterance, and the one that was recognised.
-    speakers, labels, speech, options
+    truth
+        The class of each utterance.
+    recognised
+        The class that was recognised.
+    speakers
+        As in `evaluate_transcripts`.
+    labels
+        As in `evaluate_transcripts`.
+    speech
+        As in `evaluate_transcripts`.
+    options
         As in `evaluate_transcripts`.
     """
     names = _common(truth, recognised, "class")
@@ -199,14 +211,18 @@ def utility_row(
 
     Parameters
     ----------
-    columns, weight
-        What is summed, a row for each utterance, and how much each utterance counts.
+    columns
+        What is summed, a row for each utterance.
+    weight
+        How much each utterance counts.
     view
         What measures see of the sums.
     who
         As `who_speaks` says it.
-    counts, how
-        Of the row.
+    counts
+        Counts of the row.
+    how
+        Labels, speech and options of the row.
     """
     code, unit = who
     sums = columns.sum(axis=0)

@@ -21,7 +21,9 @@ def evaluate_conditions(
         What `read_tandem` gave.
     by
         The column, which labels the rows of its values; ``attack`` gives a row for each attack.
-    labels, **how
+    labels
+        As in `evaluate_tandem`.
+    **how
         As in `evaluate_tandem`.
     """
     settings = {"relaxed": loaded.relaxed, "phase": loaded.phase, **how}

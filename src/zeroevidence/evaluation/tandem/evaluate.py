@@ -55,8 +55,10 @@ def evaluate_tandem(
         Seed of the groups that are drawn.
     labels
         What the scores are of.
-    relaxed, phase
-        Rules of reading that were relaxed, and the part of a key that was read; enter the signature.
+    relaxed
+        Rules that were relaxed to read the scores; they enter the signature.
+    phase
+        The part of a key that was read; it enters the signature.
 
     The pooled row comes first, its attack being ``all``, then one for each attack.
 
