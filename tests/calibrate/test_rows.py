@@ -172,3 +172,14 @@ def test_moderate_rows_are_left_alone():
     np.testing.assert_array_equal(
         rescale_extreme_rows(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])), [[0.5, 0.25], [3.0, 4.0]]
     )
+
+
+def test_held_out_loss_is_the_mean_of_minus_log_posteriors():
+    rng = np.random.default_rng(4)
+    mated = np.arange(30) % 6
+    scores = rng.normal(size=(30, 6)) + 2.0 * np.eye(6)[mated]
+    fitted = fit_rows(scores, mated)
+    posterior = np.exp(fitted.llr(standardise(scores)))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    expected = -np.log(posterior[np.arange(30), mated]).mean()
+    assert held_out_loss(scores, mated, lambda *_: fitted) == pytest.approx(expected, rel=1e-12)
