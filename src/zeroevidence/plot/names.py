@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from zeroevidence.data.printable import printable
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.measure.measures import MEASURES
 
 # In the order in which they are tried as names of rows.

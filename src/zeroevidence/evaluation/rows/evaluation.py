@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import UsageError
@@ -14,13 +14,35 @@ from zeroevidence.evaluation.rows.columns import NOT_STORED
 from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.frames import to_frame, to_html_table
-from zeroevidence.evaluation.rows.frozen import FrozenMapping
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.records import results_text, to_record, write_text
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Setup, signature
 from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
 from zeroevidence.measure.measures import MEASURES, headline_measures
+
+V = TypeVar("V")
+
+
+class FrozenMapping(Mapping[str, V], Generic[V]):
+    """Values by name, read-only."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, V]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> V:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
 
 
 @dataclass(frozen=True, slots=True)

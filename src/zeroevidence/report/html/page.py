@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroevidence._version import __version__
+from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.plot.names import row_names
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables

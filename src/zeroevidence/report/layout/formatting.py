@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
+from zeroevidence.data.printable import printable
 from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.rows.measure_result import NO_VALUE
-from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import percent
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from zeroevidence.evaluation.rows.printable import printable
+from zeroevidence.data.printable import printable
 from zeroevidence.report.layout.formatting import one_line
 
 

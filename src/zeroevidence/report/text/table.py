@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zeroevidence.evaluation.rows.printable import printable
+from zeroevidence.data.printable import printable
 from zeroevidence.report.layout.formatting import one_line
 from zeroevidence.report.layout.grid import Grid
 from zeroevidence.report.text.terminal import UNBROKEN, print_line, print_paragraph, split_at_joints, wrap

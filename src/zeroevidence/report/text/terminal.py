@@ -16,8 +16,8 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
+from zeroevidence.data.printable import printable
 from zeroevidence.evaluation.rows.flags import Severity
-from zeroevidence.evaluation.rows.printable import printable
 from zeroevidence.report.layout.flags import RaisedFlag
 
 PLAIN_WIDTH = 100  # where the output is no terminal and COLUMNS does not say otherwise
