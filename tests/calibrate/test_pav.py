@@ -147,3 +147,26 @@ def test_many_atoms_are_pooled_as_scipy_pools_them(shift):
     rounds = pool(counts)
     assert (rounds.target == np.add.reduceat(counts.target, walked.blocks[:-1])).all()
     assert (rounds.nontarget == np.add.reduceat(counts.nontarget, walked.blocks[:-1])).all()
+
+
+def exact_blocks(target, nontarget):
+    """Pool adjacent violators with a stack of whole numbers."""
+    blocks = []
+    for tar, non in zip(target.tolist(), nontarget.tolist(), strict=True):
+        blocks.append((tar, non))
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last, before = blocks.pop(), blocks.pop()
+            blocks.append((before[0] + last[0], before[1] + last[1]))
+    return blocks
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slow_pooling_with_unequal_atoms_is_exact(seed):
+    """Rising shares of atoms of unequal size, of which one atom takes back some hundreds: scipy helps after 30 rounds."""
+    rng = np.random.default_rng(seed)
+    scale = rng.integers(1, 30, 400)
+    target = np.concatenate((np.arange(1, 401) * scale, [1], np.arange(401, 500)))
+    nontarget = np.concatenate((1000 * scale, [400_000], np.full(99, 1000)))
+    blocks = pool(Counts(target, nontarget))
+    assert list(zip(blocks.target.tolist(), blocks.nontarget.tolist(), strict=True)) == exact_blocks(target, nontarget)
+    assert 100 < len(blocks.llr) < 450

@@ -172,3 +172,15 @@ def test_moderate_rows_are_left_alone():
     np.testing.assert_array_equal(
         rescale_extreme_rows(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])), [[0.5, 0.25], [3.0, 4.0]]
     )
+
+
+def test_held_out_loss_is_the_mean_over_trials_of_other_speakers():
+    """With a calibration that is the same whatever it is fitted on, the loss is that of a softmax over all rows."""
+    scores, mated = simulated(6, 4)
+    fitted = []
+    calibration = AffineCalibration("fixed", 1.3, 0.2, 0.1)
+    loss = held_out_loss(scores, mated, lambda rows, true: fitted.append(set(true.tolist())) or calibration, ddof=1)
+    llr = calibration.llr((scores - scores.mean(axis=1, keepdims=True)) / scores.std(axis=1, ddof=1, keepdims=True))
+    posterior = np.exp(llr) / np.exp(llr).sum(axis=1, keepdims=True)
+    assert loss == pytest.approx(-np.log(posterior[np.arange(len(mated)), mated]).mean())
+    assert [len(people) for people in fitted] == [4, 5, 5, 5, 5]
