@@ -162,7 +162,7 @@ def exact_blocks(target, nontarget):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_slow_pooling_with_unequal_atoms_is_exact(seed):
-    """Rising shares of atoms of unequal size, of which one atom takes back some hundreds: scipy helps after 30 rounds."""
+    """Rising shares of atoms of unequal size, of which one takes back hundreds: scipy helps after 30 rounds."""
     rng = np.random.default_rng(seed)
     scale = rng.integers(1, 30, 400)
     target = np.concatenate((np.arange(1, 401) * scale, [1], np.arange(401, 500)))
