@@ -21,11 +21,11 @@ class LoadedScores:
         How the file was understood.
     key_format
         How its key was understood, None without a key.
-    loosened
+    relaxed
         The rules that were relaxed to read it.
     """
 
     data: Scores | ScoreMatrix
     format: str
     key_format: str | None
-    loosened: tuple[RelaxedRule, ...]
+    relaxed: tuple[RelaxedRule, ...]

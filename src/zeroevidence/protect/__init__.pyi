@@ -16,9 +16,9 @@ from zeroevidence.protect.models import load_model as load_model
 from zeroevidence.protect.models import make_protector as make_protector
 from zeroevidence.protect.models import new_model as new_model
 from zeroevidence.protect.models import save_model as save_model
-from zeroevidence.protect.voices import VoiceProtector as VoiceProtector
 from zeroevidence.protect.voices import load_protector as load_protector
 from zeroevidence.protect.voices.external import External as External
 from zeroevidence.protect.voices.mcadams import McAdams as McAdams
 from zeroevidence.protect.voices.shift import FormantShift as FormantShift
 from zeroevidence.protect.voices.shift import PitchShift as PitchShift
+from zeroevidence.protect.voices.voice_protector import VoiceProtector as VoiceProtector

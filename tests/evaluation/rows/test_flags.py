@@ -75,9 +75,9 @@ def test_incomplete_rows():
     assert "incomplete-rows" in codes(ze.evaluate(fewer, options=QUICK))
 
 
-def test_loosened_reading():
-    loosened = (RelaxedRule("duplicates", 3, "keep-last"), RelaxedRule("missing", 12))
-    result = ze.evaluate(matrix(2.0), options=QUICK, loosened=loosened)
+def test_relaxed_rules_are_flagged():
+    relaxed = (RelaxedRule("duplicates", 3, "keep-last"), RelaxedRule("missing", 12))
+    result = ze.evaluate(matrix(2.0), options=QUICK, relaxed=relaxed)
     assert {"duplicates", "missing"} <= codes(result)
     assert "|duplicates:keep-last:3|missing:12|" in result.signature
 

@@ -67,7 +67,7 @@ def test_signature_says_what_matters_and_nothing_else():
     assert evaluate(ze.Scores(changed, nontarget)).signature != signature
     other = ze.Options(linkability="pav", intervals=0, null=0)
     assert "|linkability:pav|" in evaluate(ze.Scores(target, nontarget), options=other).signature
-    assert "|missing:3|" in evaluate(ze.Scores(target, nontarget), loosened=[RelaxedRule("missing", 3)]).signature
+    assert "|missing:3|" in evaluate(ze.Scores(target, nontarget), relaxed=[RelaxedRule("missing", 3)]).signature
 
 
 def test_single_precision_is_signed_like_the_same_numbers_in_double():

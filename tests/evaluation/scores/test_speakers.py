@@ -8,7 +8,7 @@ from scipy import stats
 
 import zeroevidence as ze
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.scores.speakers import own_errors, people_differ, speaker_columns
+from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns, speaker_errors
 from zeroevidence.report.trial_tables import differing_lines, speaker_table
 from zeroevidence.uncertainty.variation import variation_between_people
 
@@ -39,7 +39,7 @@ def test_eer_of_a_person_by_hand():
         people,
         heard,
     )
-    found = own_errors(scores)
+    found = speaker_errors(scores)
     assert found.speaker.tolist() == ["ann", "bob"]  # eve has no target
     assert (found.targets.tolist(), found.nontargets.tolist()) == ([4, 1], [6, 5])
     own = [1.0, 0.1, 0.2, 0.3, 0.4, 2.5]

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, MeasureResult, Setup
-from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, Placed
+from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, RankedSystem
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
@@ -377,7 +377,7 @@ def test_sentences_suit_the_question(shown):
 
 def comparison(measure, names):
     """A comparison in which nothing is told apart."""
-    placed = tuple(Placed(name, 0.3, 0.25, 0.35, 1) for name in names)
+    placed = tuple(RankedSystem(name, 0.3, 0.25, 0.35, 1) for name in names)
     found = Difference(-0.1, -0.2, 0.01, 0.04)
     pairs = tuple(PairwiseDifference(one, other, found, 0.08) for one, other in combinations(names, 2))
     return Comparison(measure, placed, pairs, f"ZE|rows:3|compare:{measure}|v:0")

@@ -123,7 +123,7 @@ def evaluate_fused(
         labels={**shared, "system": " + ".join(names)},
         about=about,
         options=options,
-        loosened=tuple(dict.fromkeys(rule for one in loaded for rule in one.loosened)),
+        relaxed=tuple(dict.fromkeys(rule for one in loaded for rule in one.relaxed)),
         workers=workers,
         progress=progress,
     )

@@ -12,7 +12,7 @@ from zeroevidence.data.speech.audio import load_speech
 from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Evaluation, Options
-from zeroevidence.evaluation.scores.utility import Described, utility_row, utterance_pairs, who_speaks
+from zeroevidence.evaluation.scores.utility import UtilityRowSettings, utility_row, utterance_pairs, who_speaks
 from zeroevidence.measure.utility import PitchView
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -60,7 +60,7 @@ def evaluate_pitch(
     speakers = {before.id: before.speaker for before, _ in pairs}
     names = [pairs[place][0].id for place in rows]
     columns = np.stack((correlations[rows], np.ones(len(rows))), axis=1)
-    how = Described(labels or {}, "anonymised", options or Options())
+    how = UtilityRowSettings(labels or {}, "anonymised", options or Options())
     counts = {"utterances": len(rows)}
     return utility_row(columns, columns[:, 1], lambda sums: PitchView(*sums), who_speaks(names, speakers), counts, how)
 

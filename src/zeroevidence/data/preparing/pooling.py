@@ -32,15 +32,15 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     >>> women = LoadedScores(Scores([2.0], [0.0]), "a", None, ())
     >>> men = LoadedScores(Scores([1.0], [0.5]), "a", None, ())
     >>> both = pool_groups([women, men], "sex")
-    >>> both.data.target, str(both.loosened[0])
+    >>> both.data.target, str(both.relaxed[0])
     (array([2., 1.]), 'pooled:sex:2')
     """
     scores = [part.data.to_scores() if isinstance(part.data, ScoreMatrix) else part.data for part in parts]
     target = np.concatenate([group.target for group in scores])
     nontarget = np.concatenate([group.nontarget for group in scores])
-    loosened = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.loosened))
+    relaxed = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.relaxed))
     if any(group.target_pairs is None for group in scores):
-        return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, loosened)
+        return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, relaxed)
     enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
     trials, trial_speakers, trial_places = _identifiers(scores, "trial")
     target_pairs, nontarget_pairs = (
@@ -55,7 +55,7 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     )
     speakers = enrolment_speakers, trial_speakers
     data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *speakers)
-    return LoadedScores(data, parts[0].format, parts[0].key_format, loosened)
+    return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed)
 
 
 def _pairs(pairs: Pairs | None) -> Pairs:

@@ -54,9 +54,9 @@ class Scale:
             data = replace(data, target=data.target * self.factor, nontarget=data.nontarget * self.factor)
         else:
             data = replace(data, scores=data.scores * self.factor)
-        return replace(loaded, data=data, loosened=(*loaded.loosened, *self.loosened(count)))
+        return replace(loaded, data=data, relaxed=(*loaded.relaxed, *self.relaxed(count)))
 
-    def loosened(self, count: int, side: str | None = None) -> tuple[RelaxedRule, ...]:
+    def relaxed(self, count: int, side: str | None = None) -> tuple[RelaxedRule, ...]:
         """Return the rules that were relaxed for `count` scores of a side."""
         negated = (RelaxedRule("negated", count, side=side),) if self.negate else ()
         base = (RelaxedRule("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
@@ -84,6 +84,6 @@ def scale_tandem(
         names = [f"{side}_{kind}" for kind in kinds if f"{side}_{kind}" in classes]
         if scale.factor == 1.0 or not names:
             continue
-        rules += scale.loosened(sum(len(classes[name]) for name in names), side)
+        rules += scale.relaxed(sum(len(classes[name]) for name in names), side)
         classes |= {name: replace(classes[name], scores=classes[name].scores * scale.factor) for name in names}
     return TandemScores(**classes), tuple(rules)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.comparing.matching import Matched, matched
+from zeroevidence.evaluation.comparing.matching import ComparedGroup, matched
 from zeroevidence.evaluation.comparing.same_trials import check_same_people, check_same_search, check_same_trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -42,7 +42,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankedSystem:
     """One system in the ranking of a measure; systems of one group are not told apart by these trials.
 
     Of several trainings the value is their mean, and `sources` say what its interval is made of.
@@ -74,8 +74,14 @@ class Comparison:
 
     Parameters
     ----------
-    measure, ranking, pairs, signature
-        What was compared, and what came out.
+    measure
+        The measure that was compared.
+    ranking
+        The systems, the one that discloses least first.
+    pairs
+        The difference of every pair of systems.
+    signature
+        One line that makes the numbers reproducible.
     labels
         What the systems were compared on, where there are several such comparisons.
     paired
@@ -85,13 +91,13 @@ class Comparison:
 
     Examples
     --------
-    >>> least = Placed("a", 0.1, 0.05, 0.2, 1)
-    >>> Comparison("d_ece", (least, Placed("b", 0.4, 0.3, 0.5, 2)), (), "ZE").ranking[0].system
+    >>> least = RankedSystem("a", 0.1, 0.05, 0.2, 1)
+    >>> Comparison("d_ece", (least, RankedSystem("b", 0.4, 0.3, 0.5, 2)), (), "ZE").ranking[0].system
     'a'
     """
 
     measure: str
-    ranking: tuple[Placed, ...]
+    ranking: tuple[RankedSystem, ...]
     pairs: tuple[PairwiseDifference, ...]
     signature: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -144,7 +150,7 @@ def compare(
     ]
 
 
-def _within(group: Matched, results: Sequence[Evaluation], measures: Sequence[str] | None) -> list[Comparison]:
+def _within(group: ComparedGroup, results: Sequence[Evaluation], measures: Sequence[str] | None) -> list[Comparison]:
     """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
     paired = any(row.replicates is not None for row in results)
     if paired:
@@ -208,7 +214,9 @@ def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> li
     return drawn
 
 
-def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str) -> Comparison:
+def _compared(
+    group: ComparedGroup, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str
+) -> Comparison:
     MEASURES.find(name)
     systems = group.names
     metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
@@ -221,7 +229,7 @@ def _compared(group: Matched, results: Sequence[Evaluation], drawn: Sequence[Rep
     return ranked(
         name,
         [
-            Placed(system, float(result), result.low, result.high, 0)
+            RankedSystem(system, float(result), result.low, result.high, 0)
             for system, result in zip(systems, metrics, strict=True)
         ],
         [
@@ -244,7 +252,7 @@ def value_of(row: Evaluation, name: str, system: str) -> MeasureResult:
 
 def ranked(
     name: str,
-    placed: Sequence[Placed],
+    placed: Sequence[RankedSystem],
     pairs: Sequence[PairwiseDifference],
     *,
     signature: str,

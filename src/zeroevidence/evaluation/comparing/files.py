@@ -44,8 +44,10 @@ def compare_files(
         How to read them.
     measures
         As in `compare`.
-    options, workers
+    options
         As in `evaluate`; a null is not needed.
+    workers
+        Processes for the resampling.
     progress
         Given the number of a file, what to call with the replicates done and wanted.
     """
@@ -72,7 +74,15 @@ def compare_runs_of_files(
         As `score_files` finds them, on the same trials.
     systems
         The system that each `ScoreFile.source` is a training of.
-    reading, measures, options, workers, progress
+    reading
+        How to read the files.
+    measures
+        As in `compare`.
+    options
+        As in `evaluate`.
+    workers
+        Processes for the resampling.
+    progress
         As in `compare_files`.
     """
     _check(len(set(systems.values())), measures)
@@ -128,8 +138,10 @@ def compare_results(
         Files and folders of results.
     systems
         A name for each.
-    measures, options
-        As in `compare_files`.
+    measures
+        As in `compare`.
+    options
+        As in `evaluate`.
     """
     for name in measures or ():
         MEASURES.find(name)

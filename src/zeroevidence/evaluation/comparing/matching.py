@@ -12,7 +12,7 @@ _SYSTEM = "system"
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class ComparedGroup:
     """Places of rows that differ in their system alone, their systems' names, and what tells them from other groups."""
 
     places: tuple[int, ...]
@@ -20,7 +20,9 @@ class Matched:
     labels: dict[str, str]
 
 
-def matched(labels: Sequence[Mapping[str, str]], abouts: Sequence[About], sources: Sequence[str]) -> list[Matched]:
+def matched(
+    labels: Sequence[Mapping[str, str]], abouts: Sequence[About], sources: Sequence[str]
+) -> list[ComparedGroup]:
     """Groups of two and more rows on the same data set, people and attacker.
 
     Bounds (speech without protection, noise) are compared only where there is nothing else: they are not about a
@@ -28,8 +30,10 @@ def matched(labels: Sequence[Mapping[str, str]], abouts: Sequence[About], source
 
     Parameters
     ----------
-    labels, abouts
-        Of each row.
+    labels
+        Labels of each row.
+    abouts
+        What each row is about.
     sources
         Where each row came from; names systems that are called alike.
 
@@ -51,7 +55,7 @@ def matched(labels: Sequence[Mapping[str, str]], abouts: Sequence[About], source
         )
     descriptions = [_words(labels[places[0]], abouts[places[0]]) for places in compared_groups]
     return [
-        Matched(tuple(places), _names(places, labels, sources), _telling(description, descriptions))
+        ComparedGroup(tuple(places), _names(places, labels, sources), _telling(description, descriptions))
         for places, description in zip(compared_groups, descriptions, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.comparison import (
     Comparison,
     PairwiseDifference,
-    Placed,
+    RankedSystem,
     Sources,
     paired_replicates,
     ranked,
@@ -23,7 +23,7 @@ from zeroevidence.evaluation.reading.score_files import distinct_names
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.rows.replicates import Sampled
+from zeroevidence.evaluation.rows.replicates import SampledPeople
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import Difference
@@ -81,8 +81,10 @@ def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[
 
     Parameters
     ----------
-    scores, sizes
-        Files of the trainings of one system after the other, and how many each has.
+    scores
+        Files of the trainings, those of one system after the other.
+    sizes
+        Number of trainings of each system.
     systems
         A name for each system; what the names of its files begin with, or their first, unless given.
 
@@ -125,7 +127,7 @@ def _within(
 
 
 def _compared(
-    trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], name: str, people: Sampled | None
+    trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], name: str, people: SampledPeople | None
 ) -> Comparison:
     MEASURES.find(name)
     if people is None:
@@ -159,7 +161,9 @@ def _sources(spread: SpreadSources | None) -> Sources | None:
     return None if spread is None else Sources(spread.people.error, spread.trainings.error)
 
 
-def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: Sampled) -> Placed:
+def _placed(
+    system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: SampledPeople
+) -> RankedSystem:
     """The mean of one system, within the range of the measure."""
     mean = MeasureResult.of(name, runs.mean)
     unrecognised = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
@@ -168,15 +172,15 @@ def _placed(system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: s
     if people.clusters >= LEAST_PEOPLE:
         spread = training_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
     if spread is None:
-        return Placed(system, runs.mean, None, None, 0, len(rows))
+        return RankedSystem(system, runs.mean, None, None, 0, len(rows))
     estimate = float(np.mean([row[name].corrected for row in rows]))
     level = rows[0].setup.level
     result = with_limits(mean, name, spread.both, level, estimate=estimate, most_bits=people.most_bits)
-    return Placed(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
+    return RankedSystem(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
 
 
 def _pair(
-    first: str, second: str, runs: Mapping[str, TrainingRuns], people: Sampled, level: float
+    first: str, second: str, runs: Mapping[str, TrainingRuns], people: SampledPeople, level: float
 ) -> PairwiseDifference:
     value = runs[first].mean - runs[second].mean
     spread = training_spread([runs[first], runs[second]], people.shares, people.effective)

@@ -39,8 +39,10 @@ class Finding:
     by_system
         For each protected system, and each group of people that was searched apart, the number of its strongest
         attacker's row.
-    control, floor
-        Numbers of the rows that show the same attack without protection, and where nothing is to be found.
+    control
+        Number of the row with the same attack on unprotected speech.
+    floor
+        Number of the row with the same attack where nothing is to be found.
     chance
         For each row whether it is more than chance, all rows tested together.
     attribute

@@ -39,17 +39,27 @@ class Expected:
 
     Parameters
     ----------
-    measure, truth
-        Its name, and its value in the population; of a pilot, the pilot's value.
-    value, low, high, length
-        Mean value, mean interval, and its length.
+    measure
+        Name of the measure.
+    truth
+        Its value in the population; of a pilot, the pilot's value.
+    value
+        Mean value.
+    low
+        Mean lower end of the interval.
+    high
+        Mean upper end of the interval.
+    length
+        Mean length of the interval.
     limit
         Mean one-sided limit on the side of the attacker: upper, or lower where the measure falls with what
         attackers learn.
     power
         How often the test says that something leaks; None where the measure is not tested.
-    bound, shown
-        What is to be shown, and how often the limit shows it; None where nothing is.
+    bound
+        The bound that is to be shown; None where there is none.
+    shown
+        How often the limit shows it.
     length_error
         Standard error of the mean length over simulations.
     """
@@ -84,10 +94,16 @@ class Simulation:
     ----------
     design
         The people.
-    measure, leak, shift
-        What leaks in truth: the value of this measure, and how much higher scores of mated pairs are for that.
-    times, seed
-        How many recordings were simulated for each number of people.
+    measure
+        The measure that states the leak.
+    leak
+        Its true value.
+    shift
+        By how much scores of mated pairs are higher.
+    times
+        Number of recordings that were simulated for each number of people.
+    seed
+        Seed of the simulations.
     """
 
     design: Design
@@ -170,25 +186,33 @@ def plan(
 
     Parameters
     ----------
-    people, utterances
-        People, and recordings of each; every recording is compared with everybody.
-    leak, measure
-        What leaks in truth: the value of this measure.
+    people
+        Number of people; every recording is compared with everybody.
+    utterances
+        Recordings of each person.
+    leak
+        True value of `measure`.
+    measure
+        The measure that states the leak.
     show
         By measure, what is to be shown: that it is at most so large, or at least where it falls with what attackers
         learn (EER). The number of people that this takes is searched for.
     power
         The probability with which it is to be shown.
-    between, uneven
-        How people differ, as in `Design`.
+    between
+        How much people differ, as in `Design`.
+    uneven
+        Whether people have different numbers of recordings, as in `Design`.
     simulations
         How many recordings are simulated for each number of people.
     level
         Confidence level of intervals, limits and tests.
     seed
         Seed of the simulations.
-    workers, progress
-        Processes, which change nothing; called with the number of simulations done and wanted.
+    workers
+        Processes; their number changes no result.
+    progress
+        Called with the number of simulations done and wanted.
 
     Examples
     --------
@@ -282,7 +306,7 @@ def one_sided_limit(name: str, value: float, spread: Spread, people: int, level:
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _SimulatedResult:
     """A measure in one simulation."""
 
     value: float
@@ -296,7 +320,7 @@ class _One:
 class _Outcome:
     """One simulation: its measures, and whether a leak was found."""
 
-    measures: Mapping[str, _One]
+    measures: Mapping[str, _SimulatedResult]
     beaten: bool
 
 
@@ -313,18 +337,20 @@ class _Trial:
     def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
         row = evaluate(data, null=permutations, seed=number, level=self.level)
-        results = {name: _one(row.metrics[name]) for name in self.names}
+        results = {name: _simulated_result(row.metrics[name]) for name in self.names}
         return _Outcome(results, chances([row])[0].beaten is True)
 
 
-def _one(result: MeasureResult) -> _One:
+def _simulated_result(result: MeasureResult) -> _SimulatedResult:
     assert result.low is not None
     assert result.high is not None
     assert result.bound is not None
-    return _One(float(result), result.low, result.high, result.bound, result.p_value)
+    return _SimulatedResult(float(result), result.low, result.high, result.bound, result.p_value)
 
 
-def _expected(name: str, results: Sequence[_One], true: float, bounds: Mapping[str, float], level: float) -> Expected:
+def _expected(
+    name: str, results: Sequence[_SimulatedResult], true: float, bounds: Mapping[str, float], level: float
+) -> Expected:
     value, low, high, limit = (
         float(np.mean([getattr(result, field) for result in results])) for field in ("value", "low", "high", "limit")
     )

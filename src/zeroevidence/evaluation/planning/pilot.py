@@ -38,7 +38,9 @@ def plan_from_pilot(
         A result with intervals over people.
     people
         How many there will be; as many as in the pilot unless given.
-    show, power
+    show
+        As in `plan`.
+    power
         As in `plan`.
 
     Examples

@@ -39,8 +39,10 @@ class Design:
 
     Parameters
     ----------
-    people, utterances
-        People, each of whom is enrolled and heard, and recordings of each that are tried.
+    people
+        Number of people, each of whom is enrolled and tried.
+    utterances
+        Recordings of each person that are tried.
     between
         Share of the variance of scores that comes from who the people are: a third each from the enrolled person, the
         person heard and the pair. The rest is a third from the recording and two thirds from chance.

@@ -32,19 +32,32 @@ class PlannedComparison:
 
     Parameters
     ----------
-    design, shared
-        The people, and the share of the variance of scores that the systems have in common.
-    measure, leak, difference
-        The value of the measure for the system that leaks less, and how much more the other leaks: below 0 for a
-        measure that falls with what attackers learn.
-    low, high, length
-        Mean interval of the difference, and its length.
+    design
+        The people.
+    shared
+        Share of the variance of scores that the systems have in common.
+    measure
+        The measure that is compared.
+    leak
+        Its value for the system that leaks less.
+    difference
+        How much more the other system leaks: below 0 for a measure that falls with what attackers learn.
+    low
+        Mean lower end of the interval of the difference.
+    high
+        Mean upper end of the interval of the difference.
+    length
+        Mean length of that interval.
     told_apart
         How often the two are told apart.
-    power, needed
-        The probability with which they are to be told apart, and the number of people that it takes.
-    times, seed
-        How many comparisons were simulated for each number of people.
+    power
+        The probability with which they are to be told apart.
+    needed
+        The number of people that this takes.
+    times
+        Number of comparisons that were simulated for each number of people.
+    seed
+        Seed of the simulations.
 
     Examples
     --------
@@ -91,11 +104,33 @@ def plan_comparison(
 
     Parameters
     ----------
-    leak, difference, measure
-        The value of the measure for the system that leaks less, and by how much the other's differs, without a sign.
+    leak
+        The value of the measure for the system that leaks less.
+    difference
+        By how much the value of the other system differs, without a sign.
+    measure
+        The measure that is compared.
     shared
         Share of the variance of scores that both systems have in common: more makes a difference easier to see.
-    people, utterances, power, between, uneven, simulations, level, seed, workers, progress
+    people
+        As in `plan`.
+    utterances
+        As in `plan`.
+    power
+        As in `plan`.
+    between
+        As in `plan`.
+    uneven
+        As in `plan`.
+    simulations
+        As in `plan`.
+    level
+        As in `plan`.
+    seed
+        As in `plan`.
+    workers
+        As in `plan`.
+    progress
         As in `plan`.
 
     Examples

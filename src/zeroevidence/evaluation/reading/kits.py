@@ -29,8 +29,12 @@ def utility_in_folders(
 
     Parameters
     ----------
-    scores, keys, systems
-        As in `score_files`; only folders are looked into.
+    scores
+        As in `score_files`; only folders are searched.
+    keys
+        As in `score_files`.
+    systems
+        As in `score_files`.
     options
         Intervals and seed.
     """

@@ -42,8 +42,10 @@ class LinkedSearch(LinkResult):
         ----------
         labels
             What the search is of: system, dataset, ...
-        options, **settings
-            How to measure, as in `evaluate`; of these only intervals and seed matter here.
+        options
+            How to measure; only intervals, level and seed matter here.
+        **settings
+            Fields of `Options` by name.
         """
         return linked_evaluation(self, labels=labels, options=(options or Options()).changed(settings))
 

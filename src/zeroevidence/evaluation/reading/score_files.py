@@ -32,18 +32,26 @@ class ScoreFile:
 
     Parameters
     ----------
-    scores, key, speakers
-        Paths; "-" is standard input.
-    labels, about
-        What the row will be called, and what it is about.
+    scores
+        Path of the scores; "-" is standard input.
+    key
+        Path of the key.
+    speakers
+        Path of the list of speakers.
+    labels
+        Labels of the row.
+    about
+        What the row is about.
     dev
         The file of other speakers that the search is calibrated on.
     calibrate
         The file of other speakers that turns scores into LLRs.
     source
         What was named to find it: itself, or the folder that it is in.
-    parts, pooled
-        Files whose scores are taken together, and the label that they differ by; then `scores` names them for people.
+    parts
+        Files whose scores are pooled; then `scores` names them for people.
+    pooled
+        The label that pooled files differ by.
     """
 
     scores: str
@@ -122,14 +130,22 @@ def score_files(
 
     Parameters
     ----------
-    scores, keys
-        Files, and one key for all or one for each.
+    scores
+        Score files, and result folders of challenges.
+    keys
+        One key for all files, or one for each.
     speakers
         Who speaks, where the key does not say.
     systems
         A name for each; made of the file names unless given.
-    dev, dev_keys, calibrate, calibrate_keys
-        Files of other speakers, one for all or one for each, and their keys.
+    dev
+        Development files, one for all or one for each.
+    dev_keys
+        Keys of the development files.
+    calibrate
+        Files to calibrate on, one for all or one for each.
+    calibrate_keys
+        Keys of the files to calibrate on.
     """
     files = _resolved(scores, keys, speakers, systems)
     pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
@@ -246,7 +262,11 @@ def evaluate_files(
         As `score_files` finds them.
     reading
         How to read them.
-    options, prior, workers
+    options
+        As in `evaluate`.
+    prior
+        As in `evaluate`.
+    workers
         As in `evaluate`.
     progress
         Given the number of a file, what to call with the replicates done and wanted.

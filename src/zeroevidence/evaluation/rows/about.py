@@ -24,8 +24,10 @@ class TrainingEffort:
         Training people.
     settings
         Back-ends that were fitted, among which development people chose.
-    epochs, recordings
-        Passes of a network over its training recordings, and how many there are; 0 without a network.
+    epochs
+        Passes of a network over its training recordings; 0 without a network.
+    recordings
+        Number of training recordings of a network; 0 without a network.
     """
 
     people: int
@@ -46,12 +48,18 @@ class About:
         The part that the row plays beside others.
     threat
         The attacker, where the attacker is known.
-    attribute, of_class
-        The attribute in question and, for more than two classes, the class that is told from the rest.
-    target_class, other_class
-        Of an attribute with two classes: which one target scores are of, and the other.
-    protector, strength
-        The kind of protector and its strength, where several strengths were tried.
+    attribute
+        The attribute in question.
+    of_class
+        For more than two classes, the class that is told from the rest.
+    target_class
+        Of an attribute with two classes, the class of the target scores.
+    other_class
+        Of an attribute with two classes, the class of the non-target scores.
+    protector
+        The kind of protector, where several strengths were tried.
+    strength
+        Its strength, where several were tried.
     attack
         The spoofing attack; ``all`` for all together.
     development

@@ -14,7 +14,7 @@ from zeroevidence.evaluation.rows.columns import NOT_STORED
 from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.frames import to_frame, to_html_table
-from zeroevidence.evaluation.rows.frozen import Frozen
+from zeroevidence.evaluation.rows.frozen import FrozenMapping
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.records import results_text, to_record, write_text
 from zeroevidence.evaluation.rows.replicates import Replicates
@@ -86,7 +86,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", {**self.labels, **_about_labels(self.about)})
         for name in ("metrics", "counts", "labels", "curves", "surfaces", "maps"):
-            object.__setattr__(self, name, Frozen(getattr(self, name)))
+            object.__setattr__(self, name, FrozenMapping(getattr(self, name)))
 
     @property
     def signature(self) -> str:

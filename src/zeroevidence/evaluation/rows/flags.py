@@ -242,6 +242,6 @@ def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[
     ]
 
 
-def loosened_flags(loosened: Sequence[RelaxedRule]) -> list[Flag]:
-    """What is to be said about rules of reading that were loosened."""
-    return [flag(rule.rule, how=rule.how, count=rule.count) for rule in loosened]
+def relaxed_flags(relaxed: Sequence[RelaxedRule]) -> list[Flag]:
+    """What is to be said about rules of reading that were relaxed."""
+    return [flag(rule.rule, how=rule.how, count=rule.count) for rule in relaxed]

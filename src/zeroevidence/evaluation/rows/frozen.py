@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class Frozen(Mapping[str, V], Generic[V]):
+class FrozenMapping(Mapping[str, V], Generic[V]):
     """Values by name, read-only."""
 
     __slots__ = ("_values",)

@@ -24,9 +24,14 @@ class Options:
         Ratio of the priors of mated and non-mated pairs that linkability supposes.
     dcf_prior
         Prior of a target for the detection costs.
-    calibration, ddof, l2, balanced
-        Calibration of the search: its method, the divisor of the row deviation (0 population, 1 sample), penalty and
-        class weights of the logistic fit.
+    calibration
+        Method of the calibration of a search.
+    ddof
+        Divisor of the row deviation: 0 population, 1 sample.
+    l2
+        Penalty of the logistic fit.
+    balanced
+        Whether classes have equal weight in the logistic fit.
     intervals
         How many groups of people are left out in turn at most, 0 for no intervals. Fewer people are left out one by
         one.

@@ -18,13 +18,15 @@ from zeroevidence.uncertainty.spread import estimate_spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
+class SampledPeople:
     """Whom a family of measures rests on.
 
     Parameters
     ----------
-    clusters, effective
-        How many people have targets (or trials), and how many of equal size would count as much.
+    clusters
+        Number of people who have targets, or trials of a search.
+    effective
+        Number of people of equal size who would count as much.
     shares
         The share of the data that each group of people brings.
     most_bits
@@ -56,8 +58,10 @@ class Replicates:
         What was left out: speakers, identifiers, scores.
     people
         By measure: the people of its family.
-    left_out, halves
-        By measure: values without each group of people, values on halves of them.
+    left_out
+        By measure: values without each group of people.
+    halves
+        By measure: values on halves of the people.
     unrecognised
         By measure: its change, per share of people, if some people are not recognised at all.
     scores
@@ -67,7 +71,7 @@ class Replicates:
     """
 
     unit: str
-    people: Mapping[str, Sampled]
+    people: Mapping[str, SampledPeople]
     left_out: Mapping[str, FloatArray]
     halves: Mapping[str, FloatArray]
     unrecognised: Mapping[str, float]
@@ -80,7 +84,7 @@ class Replicates:
         return max(len(values) for values in self.left_out.values())
 
     @property
-    def fewest(self) -> Sampled:
+    def fewest(self) -> SampledPeople:
         """The people of the family of measures that rests on fewest."""
         return min(self.people.values(), key=lambda people: people.effective)
 

@@ -30,7 +30,11 @@ class SearchSetup:
         The method that was fitted, or ``given`` for a weight that the caller named.
     cross_fitted
         Whether it was fitted on the other speakers of the same data instead of development data.
-    ddof, l2, balanced
+    ddof
+        As in `Options`.
+    l2
+        As in `Options`.
+    balanced
         As in `Options`.
     scoring
         How embeddings were compared, where the search started from these.
@@ -102,10 +106,16 @@ class Setup:
     ----------
     families
         Which families of measures were computed.
-    linkability, dcf_prior, omega
-        Settings of the one-to-one measures; `omega` where it is not 1.
-    search, tandem
-        Settings of these families.
+    linkability
+        Estimator of linkability.
+    dcf_prior
+        Prior of a target for the detection costs.
+    omega
+        Ratio of priors for linkability, where it is not 1.
+    search
+        How the scores of a search became likelihood ratios.
+    tandem
+        Costs of a tandem.
     llr
         How the scores became LLRs, where they were calibrated on other data.
     intervals
@@ -116,10 +126,12 @@ class Setup:
         What the null rests on; None where there is none.
     seed
         Seed of all random choices.
-    loosened
-        Rules of reading that were loosened.
-    data, dev
-        SHA-256 of the evaluated scores and of the development scores.
+    relaxed
+        Rules of reading that were relaxed.
+    data
+        SHA-256 of the evaluated scores.
+    dev
+        SHA-256 of the development scores.
     version
         Of this package.
     recorded
@@ -136,7 +148,7 @@ class Setup:
     level: float = LEVEL
     null: Resampling | None = None
     seed: int = 0
-    loosened: tuple[RelaxedRule, ...] = ()
+    relaxed: tuple[RelaxedRule, ...] = ()
     data: str | None = None
     dev: str | None = None
     version: str = __version__
@@ -170,7 +182,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
     parts += [] if setup.intervals is None and setup.null is None else [f"level:{setup.level:g}"]
-    parts += [f"seed:{setup.seed}", *map(str, setup.loosened)]
+    parts += [f"seed:{setup.seed}", *map(str, setup.relaxed)]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
 

@@ -16,14 +16,14 @@ from zeroevidence.evaluation.scores.search import check_disjoint
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class ScoreCalibration:
     """How scores became LLRs, and whether speakers are known on both sides, so that they are known to be others."""
 
     setup: LlrSetup
     checked: bool
 
 
-def as_llrs(loaded: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tuple[LoadedScores, Calibrated]:
+def as_llrs(loaded: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tuple[LoadedScores, ScoreCalibration]:
     """The same scores as LLRs (natural logarithm), by a logistic calibration that was fitted on others.
 
     Raises
@@ -43,6 +43,6 @@ def as_llrs(loaded: LoadedScores, on: Scores | ScoreMatrix | LoadedScores) -> tu
     else:
         data = replace(data, target=fit.llr(data.target), nontarget=fit.llr(data.nontarget))
     setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
-    return replace(loaded, data=data), Calibrated(
+    return replace(loaded, data=data), ScoreCalibration(
         setup, loaded.data.speakers is not None and other.speakers is not None
     )

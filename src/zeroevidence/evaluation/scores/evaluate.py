@@ -25,23 +25,23 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags, resampling_flags
+from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
-from zeroevidence.evaluation.scores.calibrated import Calibrated, as_llrs
+from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, as_llrs
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposed_curves
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.resampling import (
-    BegunNull,
     PreparedScores,
     Running,
+    StartedNull,
     begin_null,
     replicate,
     with_intervals,
@@ -67,7 +67,7 @@ def evaluate(
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
     options: Options | None = None,
-    loosened: Sequence[RelaxedRule] = (),
+    relaxed: Sequence[RelaxedRule] = (),
     workers: int = 1,
     progress: Progress | None = None,
     **settings: Any,
@@ -102,7 +102,7 @@ def evaluate(
         How to measure.
     **settings
         Fields of `Options` by name, as in ``intervals=0``.
-    loosened
+    relaxed
         Rules that were relaxed to read the scores; they enter the signature.
     workers
         Processes for the resampling; their number changes no result.
@@ -115,7 +115,7 @@ def evaluate(
     >>> round(float(result["d_ece"]), 4), result["tag"].value
     (0.4809, 'A')
     """
-    task = _task(scores, nontarget, dev, calibrate, prior, loosened, (options or Options()).changed(settings))
+    task = _task(scores, nontarget, dev, calibrate, prior, relaxed, (options or Options()).changed(settings))
     row = task.evaluate(labels or {}, about or About(), Running(workers, progress))
     data = scores.data if isinstance(scores, LoadedScores) else scores
     if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
@@ -155,7 +155,7 @@ class _Task:
     search: SearchTask | None
     options: Options
     development: Scores | None
-    llr: Calibrated | None
+    llr: ScoreCalibration | None
     left_out: Mapping[str, int]
     relaxed: tuple[RelaxedRule, ...]
 
@@ -203,7 +203,7 @@ class _Task:
             metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
-        begun: Callable[[], BegunNull] = partial(begin_null, prepared, self.rows, options)
+        begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
         with ThreadPoolExecutor(1) as executor:
             if options.null and options.intervals and running.workers == 1 and len(self.scores) <= _ABREAST:
                 prepared.prepare()
@@ -240,7 +240,7 @@ class _Task:
             level=options.level,
             null=null,
             seed=options.seed,
-            loosened=self.relaxed,
+            relaxed=self.relaxed,
             data=digest([self.view.ranked.target, self.view.ranked.nontarget]),
             dev=digest(development) if development else None,
             llr=None if self.llr is None else self.llr.setup,
@@ -258,7 +258,7 @@ class _Task:
         unknown = development is not None and (development.speakers is None or scores.speakers is None)
         if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
-        return [*flags, *(self.search.flags if self.search else ()), *loosened_flags(self.relaxed)]
+        return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
 
     def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
         """A warning on the base of the logarithm, unless it was named."""
@@ -290,7 +290,7 @@ def _task(
         loaded, llr = as_llrs(loaded, calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
-    if any(rule.rule == "infinite" for rule in loaded.loosened):
+    if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
     pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
     rows, development = _development(dev, matrix, pairs)
@@ -300,7 +300,7 @@ def _task(
     search: SearchTask | None = None
     if matrix is not None and (rows is not None or len(np.unique(matrix.mated)) > 1):
         search = MatrixSearch(matrix, rows, _prior(prior, matrix))
-    return _Task(pairs, view, matrix, search, options, development, llr, left_out, loaded.loosened)
+    return _Task(pairs, view, matrix, search, options, development, llr, left_out, loaded.relaxed)
 
 
 def _loaded(
@@ -313,7 +313,7 @@ def _loaded(
         if nontarget is not None:
             raise InputError("expected scores, or target and nontarget scores, not both")
         if isinstance(scores, LoadedScores):
-            return replace(scores, loosened=(*scores.loosened, *relaxed))
+            return replace(scores, relaxed=(*scores.relaxed, *relaxed))
         return LoadedScores(scores, "arrays", None, tuple(relaxed))
     if nontarget is None:
         raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
@@ -343,7 +343,7 @@ def _development(
     return matrix, development
 
 
-def _settings(development: Scores | None, options: Options, llr: Calibrated | None) -> PairSettings:
+def _settings(development: Scores | None, options: Options, llr: ScoreCalibration | None) -> PairSettings:
     """What the one-to-one measures need to know; scores are LLRs unless development pairs calibrate them."""
     if llr is not None:
         return replace(options.pairs, llr=True)

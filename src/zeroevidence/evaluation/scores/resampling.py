@@ -13,7 +13,7 @@ from zeroevidence.calibrate.pav import RankedScores
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.rows.replicates import Replicates, Sampled, SearchedTrials
+from zeroevidence.evaluation.rows.replicates import Replicates, SampledPeople, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Resampling
 from zeroevidence.evaluation.scores.search import SearchResult, SearchTask
 from zeroevidence.measure.measures import MEASURES, IntervalRule
@@ -100,7 +100,7 @@ def replicate(
         placed=prepared.cells,
     )
     groups = pairs.groups
-    sampled = Sampled(groups.clusters, groups.people, groups.shares)
+    sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
     left_out = _gathered(pairs.left_out, groups.number, running)
     people, halves, unrecognised = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unrecognised()
     if search is not None:
@@ -113,9 +113,9 @@ def replicate(
     return Replicates(groups.unit, people, left_out, halves, unrecognised, prepared.scores)
 
 
-def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> Sampled:
+def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> SampledPeople:
     most = np.log2(trials.evidence.identities) if uniform else np.inf
-    return Sampled(trials.clusters, trials.people, trials.shares, float(most))
+    return SampledPeople(trials.clusters, trials.people, trials.shares, float(most))
 
 
 def search_replicates(
@@ -153,23 +153,23 @@ def with_intervals(
 
 
 @dataclass(frozen=True, slots=True)
-class BegunNull:
+class StartedNull:
     """The null of pairs, and what the first simulated lists gave, where there are any."""
 
     pairs: PairNull | ListNull
     lists: tuple[dict[str, FloatArray], ...]
 
 
-def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options) -> BegunNull:
+def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options) -> StartedNull:
     """What is needed of the null whatever the intervals are."""
     pairs = pair_null(prepared.scores, rows, options.pairs, clusters=prepared.clusters, placed=lambda: prepared.cells)
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
-    return BegunNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
+    return StartedNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
 
 
 def with_nulls(
     metrics: Mapping[str, MeasureResult],
-    begun: BegunNull,
+    begun: StartedNull,
     search: tuple[SearchTask, SearchResult] | None,
     options: Options,
     running: Running,

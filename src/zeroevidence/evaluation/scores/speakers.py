@@ -23,17 +23,27 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnErrors:
+class SpeakerErrors:
     """The equal error rate of each speaker's own comparisons.
 
     Parameters
     ----------
-    speaker, targets, nontargets
-        The speaker, and how many mated and other comparisons involve them, as enrolled or as heard.
-    eer, low, high
-        Their EER, and its interval for other recordings of the same speaker.
-    passed, whose
-        Of each target, the share of its speaker's other comparisons that score as high, and the speaker's place.
+    speaker
+        Name of the speaker.
+    targets
+        Number of mated comparisons of the speaker.
+    nontargets
+        Number of non-mated comparisons that involve the speaker, on either side.
+    eer
+        EER of the speaker's comparisons.
+    low
+        Lower end of its interval, for other recordings of the same speaker.
+    high
+        Upper end of that interval.
+    passed
+        For each target, the share of its speaker's non-mated comparisons that score as high.
+    whose
+        For each target, the position of its speaker.
     """
 
     speaker: StrArray
@@ -46,7 +56,7 @@ class OwnErrors:
     whose: IntArray
 
 
-def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
+def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None:
     """EERs by speaker; None where nobody said who was compared with whom.
 
     The interval is Clopper and Pearson's for as many trials as there are targets, as though a speaker's recordings were
@@ -57,7 +67,7 @@ def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
     >>> from zeroevidence.data.scores import Pairs
     >>> people = ["ann", "bob"]
     >>> targets, others = Pairs([0, 0, 1, 1], [0, 1, 2, 3]), Pairs([0, 0, 1, 1], [2, 3, 0, 1])
-    >>> found = own_errors(Scores([3.0, 2.0, 1.0, 0.5], [0.0, 0.7, 0.1, 0.2], targets, others, people, list("wxyz"),
+    >>> found = speaker_errors(Scores([3.0, 2.0, 1.0, 0.5], [0.0, 0.7, 0.1, 0.2], targets, others, people, list("wxyz"),
     ...                           people, ["ann", "ann", "bob", "bob"]))
     >>> found.speaker.tolist(), found.eer.round(2).tolist(), found.passed.tolist()
     (['ann', 'bob'], [0.0, 0.25], [0.0, 0.0, 0.0, 0.25])
@@ -77,7 +87,7 @@ def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
     numbers = np.array([len(target[speaker]) for speaker in speakers])
     low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
     passed = [_passed(scores.target, clusters.target.enrolment, speaker, nontarget[speaker]) for speaker in speakers]
-    return OwnErrors(
+    return SpeakerErrors(
         clusters.names[speakers],
         numbers,
         np.array([len(nontarget[speaker]) for speaker in speakers]),
@@ -91,7 +101,7 @@ def own_errors(scores: Scores, level: float = LEVEL) -> OwnErrors | None:
 
 def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     """One line per speaker, the most exposed first: disclosure in a search, and their own EER; None without names."""
-    errors = None if row.scores is None else own_errors(row.scores, row.setup.level)
+    errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
     lines: dict[str, dict[str, object]] = {}
     if row.trials is not None:
         risk = row.trials.by_speaker
@@ -131,7 +141,7 @@ def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetwe
     if row.trials is not None:
         _, whose = np.unique(row.trials.speaker, return_inverse=True)
         variation["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
-    errors = None if row.scores is None else own_errors(row.scores, row.setup.level)
+    errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
     if errors is not None:
         variation["eer"] = variation_between_people(errors.passed, errors.whose, seed=seed)
     return {name: value for name, value in variation.items() if value is not None}

@@ -29,7 +29,7 @@ _KINDS = {"substitute": 0, "delete": 1, "insert": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class UtilityRowSettings:
     """What a row of utility is called, whose speech it is of, and how intervals are made."""
 
     labels: Mapping[str, str]
@@ -52,12 +52,16 @@ def evaluate_transcripts(
 
     Parameters
     ----------
-    said, heard
-        The words of each utterance, and those that the recogniser wrote.
+    said
+        The words of each utterance.
+    heard
+        The words that the recogniser wrote.
     speakers
         Who speaks; intervals leave speakers out, or single utterances where nobody says.
-    labels, speech
-        What the row is called, and whether the recogniser heard original or anonymised speech.
+    labels
+        Labels of the row.
+    speech
+        Whether the recogniser heard original or anonymised speech.
     options
         Intervals and seed.
 
@@ -71,7 +75,7 @@ def evaluate_transcripts(
     if silent:
         raise InputError(f"no words in the transcript of {silent[0]!r}; expected what was said")
     errors = word_errors([said[name] for name in names], [heard[name] for name in names])
-    how = Described(labels or {}, speech, options or Options())
+    how = UtilityRowSettings(labels or {}, speech, options or Options())
     counts = {"utterances": len(names), "words": int(errors[:, 3].sum())}
     return utility_row(
         errors, errors[:, 3], lambda sums: TranscriptView(*sums), who_speaks(names, speakers), counts, how
@@ -107,16 +111,24 @@ def evaluate_classes(
 
     Parameters
     ----------
-    truth, recognised
-        The class of each utterance, and the one that was recognised.
-    speakers, labels, speech, options
+    truth
+        The class of each utterance.
+    recognised
+        The class that was recognised.
+    speakers
+        As in `evaluate_transcripts`.
+    labels
+        As in `evaluate_transcripts`.
+    speech
+        As in `evaluate_transcripts`.
+    options
         As in `evaluate_transcripts`.
     """
     names = _common(truth, recognised, "class")
     classes = sorted({truth[name] for name in names})
     total = np.array([[truth[name] == category for category in classes] for name in names], dtype=np.float64)
     right = total * np.array([[recognised[name] == category for category in classes] for name in names])
-    who, how = who_speaks(names, speakers), Described(labels or {}, speech, options or Options())
+    who, how = who_speaks(names, speakers), UtilityRowSettings(labels or {}, speech, options or Options())
 
     def view(sums: FloatArray) -> RecallView:
         return RecallView(*np.split(sums, 2))
@@ -124,7 +136,7 @@ def evaluate_classes(
     counts = {"utterances": len(names)}
     rows = [utility_row(np.hstack((right, total)), np.ones(len(names)), view, who, counts, how)]
     for place, category in enumerate(classes):
-        mine = Described({**how.labels, "emotion": category}, speech, how.options)
+        mine = UtilityRowSettings({**how.labels, "emotion": category}, speech, how.options)
         columns = np.stack((right[:, place], total[:, place]), axis=1)
         counts = {"utterances": int(total[:, place].sum())}
         rows.append(utility_row(columns, total[:, place], view, who, counts, mine))
@@ -144,7 +156,7 @@ def evaluate_lengths(
     columns = np.stack((np.abs(pairs[:, 1] - pairs[:, 0]), pairs[:, 0]), axis=1)
     names = [before.id for before, _ in both]
     who = who_speaks(names, {before.id: before.speaker for before, _ in both})
-    how = Described(labels or {}, "anonymised", options or Options())
+    how = UtilityRowSettings(labels or {}, "anonymised", options or Options())
     return utility_row(columns, pairs[:, 0], lambda sums: LengthView(*sums), who, {"utterances": len(names)}, how)
 
 
@@ -193,20 +205,24 @@ def utility_row(
     view: Callable[[FloatArray], object],
     who: tuple[IntArray, str],
     counts: dict[str, int],
-    how: Described,
+    how: UtilityRowSettings,
 ) -> Evaluation:
     """Measures of sums over utterances, with intervals from the sums without each speaker.
 
     Parameters
     ----------
-    columns, weight
-        What is summed, a row for each utterance, and how much each utterance counts.
+    columns
+        What is summed, a row for each utterance.
+    weight
+        How much each utterance counts.
     view
         What measures see of the sums.
     who
         As `who_speaks` says it.
-    counts, how
-        Of the row.
+    counts
+        Counts of the row.
+    how
+        Labels, speech and options of the row.
     """
     code, unit = who
     sums = columns.sum(axis=0)

@@ -21,10 +21,12 @@ def evaluate_conditions(
         What `read_tandem` gave.
     by
         The column, which labels the rows of its values; ``attack`` gives a row for each attack.
-    labels, **how
+    labels
+        As in `evaluate_tandem`.
+    **how
         As in `evaluate_tandem`.
     """
-    settings = {"loosened": loaded.loosened, "phase": loaded.phase, **how}
+    settings = {"relaxed": loaded.relaxed, "phase": loaded.phase, **how}
     rows = evaluate_tandem(loaded.data, by_attack=by == "attack", labels=labels, **settings)
     for value, scores in loaded.parts.items():
         rows += evaluate_tandem(scores, labels={**(labels or {}), str(by): value}, **settings)

@@ -11,7 +11,7 @@ from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.flags import Flag, flag, loosened_flags
+from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags
 from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest
@@ -33,7 +33,7 @@ def evaluate_tandem(
     level: float = LEVEL,
     seed: int = 0,
     labels: Mapping[str, str] | None = None,
-    loosened: Sequence[RelaxedRule] = (),
+    relaxed: Sequence[RelaxedRule] = (),
     phase: str | None = None,
 ) -> list[Evaluation]:
     """Measure what a verifier behind a countermeasure costs; or either a countermeasure or a single system alone.
@@ -55,8 +55,10 @@ def evaluate_tandem(
         Seed of the groups that are drawn.
     labels
         What the scores are of.
-    loosened, phase
-        Rules of reading that were loosened, and the part of a key that was read; enter the signature.
+    relaxed
+        Rules that were relaxed to read the scores; they enter the signature.
+    phase
+        The part of a key that was read; it enters the signature.
 
     The pooled row comes first, its attack being ``all``, then one for each attack.
 
@@ -80,7 +82,7 @@ def evaluate_tandem(
         intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
         level=level,
         seed=seed,
-        loosened=tuple(loosened),
+        relaxed=tuple(relaxed),
     )
     counted = None if scores.speakers is None else len(speakers)
     return [
@@ -110,7 +112,7 @@ def _row(
             *_flags(measured),
             *(() if drawn is None else drawn.flags[attack]),
             *_scale_flags(measured, view.model),
-            *loosened_flags(setup.loosened),
+            *relaxed_flags(setup.relaxed),
         ),
         curves=tandem_curves(view) | tandem_profiles(view),
         surfaces=tandem_surfaces(view) if attack == ALL else {},  # large, so once

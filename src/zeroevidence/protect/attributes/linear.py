@@ -35,10 +35,6 @@ class LinearNuller(EmbeddingProtector):
 
     Attributes
     ----------
-    directions_
-        The discriminants, d x (K - 1).
-    offsets_
-        The values they are set to.
     shrinkage_
         The share that was replaced.
 

@@ -1,4 +1,4 @@
-"""Voice protectors: their interface, and the registry by which the command line finds them.
+"""Voice protectors: the registry by which the command line finds them.
 
 The modules of this package register their protectors; they are imported when the registry is first read.
 """
@@ -7,40 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
-
-from numpy.typing import NDArray
+from typing import TypeAlias, TypeVar
 
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.voices.chain import Chain
 from zeroevidence.protect.voices.parameters import RANGE_HELP
-from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
+from zeroevidence.protect.voices.voice_protector import VoiceProtector as VoiceProtector
 from zeroevidence.registry import Registry
-
-
-class VoiceProtector(Protocol):
-    """Maps a waveform to one of the same length that should no longer sound like its speaker.
-
-    Any object with these members is one; nothing needs to be inherited.
-
-    Examples
-    --------
-    >>> from zeroevidence.protect import McAdams, VoiceProtector
-    >>> protector: VoiceProtector = McAdams(0.7)
-    >>> protector.name, protector.fingerprint
-    ('mcadams:0.7', 'mcadams/1(coefficient=0.7, order=20)')
-    """
-
-    @property
-    def name(self) -> str:
-        """Short, for tables and labels."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Name, parameters and version: two protectors with the same fingerprint give the same output."""
-
-    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
-        """Return the protected waveform: single precision, one channel, within [-1, 1]."""
-
 
 Make: TypeAlias = Callable[[str, int], VoiceProtector]
 M = TypeVar("M", bound=Make)
@@ -132,8 +105,6 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
     """
     parts = _parts(text)
     if len(parts) > 1:
-        from zeroevidence.protect.voices.chain import Chain
-
         return Chain(tuple(load_protector(part, seed=seed) for part in parts))
     (kind,) = find_voice_protectors(text)
     try:

@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.voices import VoiceProtector
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
+from zeroevidence.protect.voices.voice_protector import VoiceProtector
 
 
 @dataclass(frozen=True, slots=True)

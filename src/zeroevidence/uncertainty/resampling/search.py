@@ -56,8 +56,7 @@ class IdentityEvidence:
     @cached_property
     def fired(self) -> IntArray:
         """Number of identities on which the predicate of each trial fires."""
-        fired: IntArray = np.count_nonzero(self.fires, axis=1)
-        return fired
+        return np.asarray(np.count_nonzero(self.fires, axis=1))
 
     def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
         """Return the evidence of some trials without some identities, and whether each singles an identity out."""

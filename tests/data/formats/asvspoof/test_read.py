@@ -302,16 +302,16 @@ def test_all_problems_of_all_files_are_listed(read):
     assert [line.partition(": ")[0] for line in found] == ["cm:1", "cm:4", "asv:1"]
 
 
-def test_loosened_rules_are_told(read):
+def test_relaxed_rules_are_reported(read):
     loaded = read({"duplicates": "keep-last"}, cm=CM19 + "u1 - bonafide 7\n")
     assert plain(loaded.data.cm_bonafide) == [1, 7]
-    assert loaded.loosened == (RelaxedRule("duplicates", 1, how="keep-last", side="cm"),)
+    assert loaded.relaxed == (RelaxedRule("duplicates", 1, how="keep-last", side="cm"),)
     loaded = read({"duplicates": "keep-all"}, cm=CM19 + "u1 - bonafide 7\n")
     assert plain(loaded.data.cm_bonafide) == [1, 2.5, 7]
-    assert loaded.loosened == (RelaxedRule("duplicates", 1, how="keep-all", side="cm"),)
+    assert loaded.relaxed == (RelaxedRule("duplicates", 1, how="keep-all", side="cm"),)
     loaded = read({"allow_missing": True}, cm=CM21 + "u7 1\n", key=KEY21)
-    assert loaded.loosened == (RelaxedRule("missing", 2, side="cm"),)
-    assert [str(rule) for rule in loaded.loosened] == ["cm-missing:2"]
+    assert loaded.relaxed == (RelaxedRule("missing", 2, side="cm"),)
+    assert [str(rule) for rule in loaded.relaxed] == ["cm-missing:2"]
     for rule in ("keep-last", "keep-all"):  # two labels stay an error
         found = read.diagnose({"duplicates": rule}, cm=CM19 + "u1 A07 spoof 2\n")
         assert found == ["cm:5: 'u1' is spoof A07 here but bonafide on line 1; expected one label"]
@@ -356,7 +356,7 @@ def test_bona_fide_lines_may_name_no_attack_by_a_number(tmp_path):
     path = tmp_path / "cm"
     path.write_text("u1 A00 bonafide 2.5\nu2 A07 spoof -1.5\nu3 A00 bonafide 1.5\n")
     loaded = read_tandem(path)
-    assert loaded.loosened == (RelaxedRule("no-attack", 2, side="cm"),)
+    assert loaded.relaxed == (RelaxedRule("no-attack", 2, side="cm"),)
     assert loaded.data.cm_spoof.attacks.tolist() == ["A07"]
     path.write_text("u1 A01 bonafide 2.5\nu2 A07 spoof -1.5\nu3 - bonafide 1.5\n")
     with pytest.raises(InputError, match="bonafide speech with the attack 'A01'"):
@@ -368,5 +368,5 @@ def test_sides_are_turned_round_and_rescaled(tmp_path):
     path.write_text("u1 - bonafide -2.5\nu2 A07 spoof 1.5\n")
     loaded = read_tandem(path, negate=("cm",), llr_base="10")
     assert loaded.data.cm_bonafide.scores[0] == pytest.approx(2.5 * np.log(10.0))
-    assert [str(one) for one in loaded.loosened] == ["cm-negated:2", "cm-llr-base:10:2"]
-    assert read_tandem(path, negate=("asv",)).loosened == ()
+    assert [str(one) for one in loaded.relaxed] == ["cm-negated:2", "cm-llr-base:10:2"]
+    assert read_tandem(path, negate=("asv",)).relaxed == ()

@@ -39,7 +39,7 @@ def test_every_kind_of_file(tmp_path, form):
     assert all(one.reason.startswith("score '") and one.reason.endswith(ADVICE) for one in found)
     loaded = read_scores(path, infinite="accept")
     assert (sorted(loaded.data.target), sorted(loaded.data.nontarget)) == ([2.0, np.inf], [-np.inf, -1.0])
-    assert loaded.loosened == (RelaxedRule("infinite", 2),)
+    assert loaded.relaxed == (RelaxedRule("infinite", 2),)
 
 
 def test_lines_are_named_in_order(tmp_path):
@@ -57,7 +57,7 @@ def test_what_is_no_infinity_is_refused_all_the_same(tmp_path, number):
 
 def test_finite_files_say_nothing(tmp_path):
     (tmp_path / "s").write_text("a u1 1 target\na u2 0 nontarget\n")
-    assert read_scores(tmp_path / "s", infinite="accept").loosened == ()
+    assert read_scores(tmp_path / "s", infinite="accept").relaxed == ()
 
 
 def test_matrices(tmp_path):
@@ -67,7 +67,7 @@ def test_matrices(tmp_path):
     assert problem.reason.startswith("score inf at trial 0, identity 0 is not finite (and 1 more)")
     assert "--infinite accept" in problem.reason
     loaded = read_scores(tmp_path / "m.npz", infinite="accept")
-    assert loaded.loosened == (RelaxedRule("infinite", 2),)
+    assert loaded.relaxed == (RelaxedRule("infinite", 2),)
     row = ze.evaluate(loaded, intervals=0, null=0)
     assert "top1" not in row
 

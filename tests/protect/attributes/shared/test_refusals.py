@@ -69,7 +69,7 @@ def test_training_that_diverges_is_an_error(name, rate, speakers, data):
 @pytest.mark.parametrize("name", TRAINED)
 def test_finite_nonsense_has_diverged_too(name, data):
     x, y = data
-    with pytest.raises(InputError, match=r"training diverged: .* no longer (maps|reconstructs) vectors"):
+    with pytest.raises(InputError, match=r"training diverged: .* no longer (be inverted|reconstructs vectors)"):
         made(name, learning_rate=1.0, epochs=10).fit(x, y, speakers=FEW)
 
 
@@ -136,5 +136,5 @@ def test_evidence_out_of_all_proportion_is_refused(data):
 
 def test_vectors_that_do_not_vary(data):
     _, y = data
-    with pytest.raises(InputError, match="with any spread"):
+    with pytest.raises(InputError, match="that vary cannot hold"):
         made("flow").fit(np.ones((len(y), 4)), y)

@@ -62,7 +62,7 @@ class JoinedSide:
         The row of each trial in that table.
     phased
         Whether the key distinguishes phases.
-    loosened
+    relaxed
         The rules that were relaxed.
     columns
         All columns that there are.
@@ -72,7 +72,7 @@ class JoinedSide:
     table: Table
     rows: IntArray
     phased: bool
-    loosened: tuple[RelaxedRule, ...]
+    relaxed: tuple[RelaxedRule, ...]
     columns: tuple[str, ...] = ()
 
 
@@ -109,8 +109,8 @@ def _with_repetitions(scores: Table, side: Side, request: TandemRequest) -> tupl
     if problems:
         return None, problems
     extra = len(scores.frame) - scores.frame.n_unique(["enrol", "trial"] if scores.has("enrol") else ["trial"])
-    loosened = (RelaxedRule("duplicates", extra, how="keep-all"),) if extra else ()
-    return _every_row(scores, request, loosened), []
+    relaxed = (RelaxedRule("duplicates", extra, how="keep-all"),) if extra else ()
+    return _every_row(scores, request, relaxed), []
 
 
 def _on_identifiers(
@@ -125,7 +125,7 @@ def _on_identifiers(
     if joined is None or problems:
         return None, problems
     labelled = replace(scores, frame=_with_key(scores, key, joined))
-    return _select(labelled, scores if key is None else key, joined.score_row, request, joined.loosened), []
+    return _select(labelled, scores if key is None else key, joined.score_row, request, joined.relaxed), []
 
 
 def _match(
@@ -158,12 +158,12 @@ def _align_columns(scores: Table, key: Table) -> tuple[Table, Table]:
     return scores, key
 
 
-def _every_row(table: Table, request: TandemRequest, loosened: tuple[RelaxedRule, ...]) -> JoinedSide:
-    return _select(table, table, np.arange(len(table.frame)), request, loosened)
+def _every_row(table: Table, request: TandemRequest, relaxed: tuple[RelaxedRule, ...]) -> JoinedSide:
+    return _select(table, table, np.arange(len(table.frame)), request, relaxed)
 
 
 def _select(
-    table: Table, source: Table, rows: IntArray, request: TandemRequest, loosened: tuple[RelaxedRule, ...]
+    table: Table, source: Table, rows: IntArray, request: TandemRequest, relaxed: tuple[RelaxedRule, ...]
 ) -> JoinedSide:
     """Return the columns that are used, of the phase that was asked for; `source` is what problems are reported of."""
     frame = table.frame
@@ -180,7 +180,7 @@ def _select(
     selected = [pl.col(column) if column in columns else pl.lit("").alias(column) for column in COLUMNS]
     if request.by is not None and request.by in columns:
         selected.append(pl.col(request.by).alias(CONDITION))
-    return JoinedSide(frame.select(selected), table, rows, phased, loosened, columns)
+    return JoinedSide(frame.select(selected), table, rows, phased, relaxed, columns)
 
 
 def _misaligned(scores: Table, protocol: Table) -> list[Problem]:

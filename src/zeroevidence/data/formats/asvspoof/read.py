@@ -47,7 +47,7 @@ class LoadedTandem:
         How each file was understood.
     phase
         Which part of a key was evaluated, None where the key has no parts.
-    loosened
+    relaxed
         The rules that were relaxed.
     parts
         The same trials by the values of the column `by`.
@@ -56,7 +56,7 @@ class LoadedTandem:
     data: TandemScores
     formats: dict[str, str]
     phase: str | None
-    loosened: tuple[RelaxedRule, ...]
+    relaxed: tuple[RelaxedRule, ...]
     parts: dict[str, TandemScores] = field(default_factory=dict)
 
 
@@ -118,7 +118,7 @@ def read_tandem(
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "cm").write_text("u1 - bonafide 2.5\nu2 A07 spoof -1.5\nu3 A08 spoof 0.5\n")
     >>> loaded = read_tandem(folder / "cm")
-    >>> loaded.data, loaded.formats, loaded.loosened
+    >>> loaded.data, loaded.formats, loaded.relaxed
     (TandemScores(1 cm_bonafide, 2 cm_spoof), {'cm': '2019'}, ())
     >>> loaded.data.cm_spoof.attacks.tolist()
     ['A07', 'A08']
@@ -129,7 +129,7 @@ def read_tandem(
         raise InputError.of(problems, "zeroevidence tandem check")
     data, rules = scale_tandem(loaded.data, negate, llr_base)
     parts = {value: scale_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
-    return replace(loaded, data=data, parts=parts, loosened=(*loaded.loosened, *rules))
+    return replace(loaded, data=data, parts=parts, relaxed=(*loaded.relaxed, *rules))
 
 
 def diagnose_tandem(
@@ -267,7 +267,7 @@ class _Reading:
             return None
         unnamed = sum(table.unnamed for table in tables if isinstance(table, UtteranceTable))
         if unnamed:
-            joined = replace(joined, loosened=(*joined.loosened, RelaxedRule("no-attack", unnamed)))
+            joined = replace(joined, relaxed=(*joined.relaxed, RelaxedRule("no-attack", unnamed)))
         lacking = [kind for kind in KINDS[side] if not (joined.frame["key"] == kind).any()]
         if lacking:
             reason = f"no {lacking[0]} trials; expected {', '.join(KINDS[side])}"
@@ -284,7 +284,7 @@ class _Reading:
             _scores({side: trials.frame for side, trials in sides.items()}),
             {name: table.format for name, table in self.tables.items() if table is not None},
             self.request.phase if any(trials.phased for trials in sides.values()) else None,
-            tuple(replace(rule, side=side) for side, trials in sides.items() for rule in trials.loosened),
+            tuple(replace(rule, side=side) for side, trials in sides.items() for rule in trials.relaxed),
             {value: _scores(frames) for value, frames in parts.items()},
         )
 

@@ -1,4 +1,4 @@
-"""Scores and keys join on identifiers; what is loosened is said; speakers come from where they should."""
+"""Scores and keys join on identifiers; what is relaxed is said; speakers come from where they should."""
 
 import random
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_keep_last_score(tmp_path):
     key = put(tmp_path, "k", KEY)
     assert [problem.line for problem in diagnose(scores, key)] == [7, 8, 9]
     loaded = read_scores(scores, key, duplicates="keep-last")
-    assert loaded.loosened == (RelaxedRule("duplicates", 3, how="keep-last"),)
+    assert loaded.relaxed == (RelaxedRule("duplicates", 3, how="keep-last"),)
     assert loaded.data.target.tolist() == [72.0, 3.5]
     assert loaded.data.nontarget.tolist() == [71.0, 2.5, 4.5, 5.5]
 
@@ -74,12 +74,12 @@ def test_keep_last_without_key(tmp_path):
     path = put(tmp_path, "s", ["a u 1 target", "a v 2 nontarget", "a u 3 target"])
     loaded = read_scores(path, duplicates="keep-last")
     assert loaded.data.target.tolist() == [3.0]
-    assert loaded.loosened == (RelaxedRule("duplicates", 1, how="keep-last"),)
+    assert loaded.relaxed == (RelaxedRule("duplicates", 1, how="keep-last"),)
 
 
 def test_keep_last_in_the_key(tmp_path):
     loaded = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", [*KEY, KEY[0]]), duplicates="keep-last")
-    assert loaded.loosened == (RelaxedRule("duplicates", 1, how="keep-last"),)
+    assert loaded.relaxed == (RelaxedRule("duplicates", 1, how="keep-last"),)
     assert loaded.data.target.tolist() == [0.5, 3.5]
 
 
@@ -95,7 +95,7 @@ def test_allow_missing(tmp_path):
     key = put(tmp_path, "k", KEY)
     assert len(diagnose(scores, key)) == 5
     loaded = read_scores(scores, key, allow_missing=True)
-    assert loaded.loosened == (RelaxedRule("missing", 5),)
+    assert loaded.relaxed == (RelaxedRule("missing", 5),)
     assert loaded.data.trials.tolist() == ["u1", "u2"]
     assert as_sets(loaded.data) == {
         ("a", "u1", 0.5, 1),
@@ -107,7 +107,7 @@ def test_allow_missing(tmp_path):
 
 def test_allow_missing_compacts_codes(tmp_path):
     loaded = read_scores(put(tmp_path, "s", SCORES[3:]), put(tmp_path, "k", KEY), allow_missing=True)
-    assert loaded.loosened == (RelaxedRule("missing", 3),)
+    assert loaded.relaxed == (RelaxedRule("missing", 3),)
     assert as_sets(loaded.data) == {("b", "u2", 3.5, 1), ("b", "u3", 4.5, 0), ("a", "u3", 5.5, 0)}
     assert loaded.data.enrolments.tolist() == ["a", "b"]
     assert loaded.data.trials.tolist() == ["u2", "u3"]
@@ -118,9 +118,9 @@ def test_nothing_in_common(tmp_path):
         read_scores(put(tmp_path, "s", ["x y 1", "z y 2"]), put(tmp_path, "k", KEY), allow_missing=True)
 
 
-def test_loosening_unused_is_not_reported(tmp_path):
+def test_relaxed_rules_without_use_are_not_reported(tmp_path):
     options = {"duplicates": "keep-last", "allow_missing": True}
-    assert read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY), **options).loosened == ()
+    assert read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY), **options).relaxed == ()
 
 
 def test_kaldi_speakers(tmp_path):

@@ -60,7 +60,7 @@ def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, *
 
 def test_kaldi(tmp_path):
     loaded = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY))
-    assert (loaded.format, loaded.key_format, loaded.loosened) == ("kaldi", "kaldi", ())
+    assert (loaded.format, loaded.key_format, loaded.relaxed) == ("kaldi", "kaldi", ())
     assert trials(loaded) == WANTED
     assert loaded.data.enrolments.tolist() == ["1462", "77"]
     assert loaded.data.trials.tolist() == ["1462-1", "1462-2", "77-1"]
@@ -391,4 +391,4 @@ def test_scores_that_nobody_asked_for_are_no_repetitions(tmp_path, others):
     (tmp_path / "s").write_text("x y 9\n" + "".join(f"e{i} t{i} {i}\n" for i in range(4 + others)) + "x z 9\n")
     loaded = read_scores(tmp_path / "s", tmp_path / "k", allow_missing=True)
     assert sorted([*loaded.data.target, *loaded.data.nontarget]) == list(range(4 + others))
-    assert [str(one) for one in loaded.loosened] == ["missing:2"]
+    assert [str(one) for one in loaded.relaxed] == ["missing:2"]

@@ -52,7 +52,7 @@ class JoinedTrials:
         Its row of the score file.
     key_row
         Its row of the key.
-    loosened
+    relaxed
         The rules that were relaxed.
     """
 
@@ -64,7 +64,7 @@ class JoinedTrials:
     trial: IntArray
     score_row: IntArray
     key_row: IntArray
-    loosened: tuple[RelaxedRule, ...]
+    relaxed: tuple[RelaxedRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +156,14 @@ def join(
     dropped = len(left.again) + (0 if key is None else len(right.again))
     left_out = int(missing.sum()) + len(unasked)
     rules = (RelaxedRule("duplicates", dropped, how="keep-last"), RelaxedRule("missing", left_out))
-    loosened = tuple(rule for rule in rules if rule.count)
+    relaxed = tuple(rule for rule in rules if rule.count)
     key_row = key_row[~missing]
     score_row = scored[key_row]
     enrol, enrolments = _compact(enrol[key_row], enrolments, left_out)
     trial, trials = _compact(trial[key_row], trials, left_out)
     score = scores.frame["score"].to_numpy()[score_row]
     label = left.label[key_row] == 1
-    return JoinedTrials(score, label, enrolments, trials, enrol, trial, score_row, key_row, loosened), []
+    return JoinedTrials(score, label, enrolments, trials, enrol, trial, score_row, key_row, relaxed), []
 
 
 def _one_to_one(key: _Side, scores: _Side) -> bool:

@@ -119,7 +119,7 @@ def read_scores(
     >>> loaded = read_scores(folder / "scores", folder / "trials", duplicates="keep-last", allow_missing=True)
     >>> loaded.data.target, loaded.data.nontarget, loaded.format
     (array([2.5]), array([0.3]), 'kaldi')
-    >>> [str(rule) for rule in loaded.loosened]
+    >>> [str(rule) for rule in loaded.relaxed]
     ['duplicates:keep-last:1', 'missing:1']
     """
     loaded, problems = _attempt(_Request(path, key, format, duplicates, allow_missing, speakers, infinite))
@@ -251,8 +251,8 @@ def _combine(
     data, problems = build_scores(joined, scores, key, speakers)
     if data is None:
         return None, problems
-    loosened = (*joined.loosened, *_infinite_rule(joined.score))
-    return LoadedScores(data, scores.format, None if key is None else key.format, loosened), problems
+    relaxed = (*joined.relaxed, *_infinite_rule(joined.score))
+    return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
 
 
 def _infinite_rule(scores: FloatArray) -> tuple[RelaxedRule, ...]:
