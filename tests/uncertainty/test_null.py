@@ -6,17 +6,21 @@ from scipy import stats
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
+from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.null import (
     HypotheticalEvidence,
+    ListNull,
     Null,
     PairNull,
     PooledLabels,
     SearchNull,
+    pair_null,
     permutation_p_value,
     permute_mated,
 )
+from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
@@ -139,3 +143,18 @@ def test_labels_are_permuted_where_there_are_no_rows():
     )
     assert result.metrics["d_ece"].p_value == pytest.approx(0.01)
     assert "|null:label99|" in result.signature
+
+
+def test_a_list_of_everybody_against_everybody_once_is_exchangeable():
+    people = [f"s{i}" for i in range(5)]
+    rng = np.random.default_rng(0)
+    full = ze.ScoreMatrix(rng.normal(size=(5, 5)), np.arange(5), trial_speakers=people, enrolment_speakers=people)
+    scores = full.to_scores()
+    assert isinstance(pair_null(scores, None, clusters=find_clusters(scores)), PairNull)
+    fewer = ze.Scores(
+        scores.target, scores.nontarget[1:], scores.target_pairs,
+        Pairs(scores.nontarget_pairs.enrolment[1:], scores.nontarget_pairs.trial[1:]),
+        scores.enrolments, scores.trials,
+        enrolment_speakers=scores.enrolment_speakers, trial_speakers=scores.trial_speakers,
+    )  # fmt: skip
+    assert isinstance(pair_null(fewer, None, clusters=find_clusters(fewer)), ListNull)

@@ -79,6 +79,12 @@ def test_two_sources_by_welch_and_satterthwaite():
     assert both.freedom == pytest.approx(0.5**4 / (0.3**4 / 19 + 0.4**4 / 7))
 
 
+def test_two_sources_without_errors_keep_the_degrees_of_freedom_of_the_first():
+    both = Spread(0.0, 20.0, 19.0, 0.3, 0.0).combine(Spread(0.0, 8.0, 7.0, 0.4, 0.1))
+    assert (both.error, both.people, both.freedom) == (0.0, 8.0, 19.0)
+    assert (both.below, both.above) == pytest.approx((0.5, 0.1))
+
+
 def test_unequal_people_count_as_fewer():
     shares = 1.0 / np.arange(1, 31)
     assert effective_number(np.ones(30)) == pytest.approx(30.0)

@@ -59,6 +59,14 @@ def test_bounds_on_a_grid_are_those_of_a_walk(centres, step):
         assert found == pytest.approx(on_a_grid(target, nontarget, step), abs=1e-9)
 
 
+def test_evidence_that_does_not_pay_at_even_odds_is_not_supported_beyond():
+    """All non-targets lie just above 0, all targets just below: next to 0 nothing pays, further out it would."""
+    scores = np.full(99, 1.0), np.full(99, 0.1)
+    assert elub(*scores, step=0.3)[1] == on_a_grid(*(one / np.log(10.0) for one in scores), 0.3)[1] == 0.0
+    mirrored = np.full(99, -0.1), np.full(99, -1.0)
+    assert elub(*mirrored, step=0.3)[0] == 0.0
+
+
 def test_a_grid_needs_a_positive_step():
     for step in (0.0, -0.1, np.inf, np.nan):
         with pytest.raises(ze.UsageError, match="step: expected a positive number, got"):

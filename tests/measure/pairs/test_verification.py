@@ -158,3 +158,20 @@ def test_untied_dcf_equals_the_pooled_one_without_ties():
     untied = dcf_min_untied(np.concatenate((target, nontarget)), labels)
     assert untied == pytest.approx(dcf_min(target, nontarget), abs=1e-12)
     assert dcf_min_untied(np.zeros(4), np.array([False, False, True, True])) < dcf_min(np.zeros(2), np.zeros(2))
+
+
+def kaldi(target, nontarget):
+    """Kaldi's compute-eer, position by position as it does it."""
+    tar, non = sorted(target), sorted(nontarget)
+    for position in range(len(tar) - 1):
+        at = max(0, int(len(non) - 1 - len(non) * position // len(tar)))
+        if non[at] < tar[position]:
+            return position / len(tar)
+    return (len(tar) - 1) / len(tar)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_kaldi_on_few_scores(seed):
+    rng = np.random.default_rng(seed)
+    target, nontarget = rng.normal(-1.0, 1.0, rng.integers(2, 9)), rng.normal(1.0, 1.0, rng.integers(1, 4))
+    assert eer(target, nontarget, method="kaldi") == kaldi(target, nontarget)

@@ -189,6 +189,17 @@ def test_identifiers_stand_in_for_people():
     assert (found.nontarget.enrolment.tolist(), found.nontarget.trial.tolist()) == ([0], [1])
 
 
+def test_contradictory_targets_join_no_identifiers():
+    """Targets join all four identifiers, among which there is a non-target: each stays a cluster of its own."""
+    scores = ze.Scores(
+        [1.0, 1.1, 1.2], [0.0], Pairs([0, 0, 1], [0, 1, 0]), Pairs([1], [1]), ["a", "b"], ["a", "y"]
+    )  # fmt: skip
+    found = find_clusters(scores)
+    assert (found.unit, found.names.tolist()) == ("identifier", ["a", "b", "y"])
+    assert (found.target.enrolment.tolist(), found.target.trial.tolist()) == ([0, 0, 1], [0, 2, 0])
+    assert (found.nontarget.enrolment.tolist(), found.nontarget.trial.tolist()) == ([1], [2])
+
+
 def expected_of(lid, greater, equal, identities, singled):
     summary, ranks = summarise(lid), rank_disclosure(greater, equal, identities)
     return {
