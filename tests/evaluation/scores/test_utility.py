@@ -315,7 +315,10 @@ def test_a_program_that_fails(tmp_path, command, reason):
         (("--anonymised", "a"), "--corpus and --anonymised belong together"),
         (("--corpus", "a"), "--corpus and --anonymised belong together"),
         (("--transcripts", "t", "--hypotheses", "h", "--pitch"), "--pitch compares speech"),
-        (("--transcripts", "t", "--hypotheses", "h", "--recogniser", "x {wav}"), "two ways to say the same"),
+        (
+            ("--transcripts", "t", "--hypotheses", "h", "--recogniser", "x {wav}"),
+            "--recogniser writes what --hypotheses would name",
+        ),
         (("--recogniser", "x {wav}"), "--transcripts and --hypotheses belong together"),
         ((), "nothing to measure"),
     ],

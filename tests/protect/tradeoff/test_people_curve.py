@@ -104,7 +104,7 @@ def test_rows_carry_the_curve_to_every_output(roles):
     assert ("people_needed" in with_curve) == ("people-needed" in codes)
     assert from_json(to_json(rows)) == rows
     text = render_attribute_classes(rows, "text")
-    assert "D_ECE after fitting on so many people" in text
+    assert "D_ECE by the number of people fitted on" in text
     assert "for a D_ECE of 0.05" in " ".join(text.split()) or "people-enough" in text
     page = to_html(rows)
     assert "figure-over-training" in page

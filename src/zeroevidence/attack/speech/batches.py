@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
+from zeroevidence.linkage.optional import one_blas_thread
 
 Result = TypeVar("Result")
 
@@ -46,7 +47,8 @@ def in_batches(
     if workers == 1:
         yield from map(compute, parts)
         return
-    pool = ThreadPoolExecutor(workers)
+    # A BLAS on OpenMP has a limit for each thread, which the threads of a pool do not inherit.
+    pool = ThreadPoolExecutor(workers, initializer=one_blas_thread)
     try:
         waiting: deque[Future[Result]] = deque()
         for part in parts:

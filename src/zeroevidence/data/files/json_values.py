@@ -125,7 +125,8 @@ def typed(kind: Any, value: Any, where: str) -> Any:
     try:
         result = msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
-        reason, _, place = str(error).rstrip("`").partition(" - at `$")
+        reason, _, place = str(error).partition(" - at `$")
+        place = place.rstrip("`")
         raise InputError(f"{where}{place}: {_reason(reason, value, place)}") from None
     except UsageError as error:
         raise InputError(f"{where}: {error}") from None

@@ -44,7 +44,17 @@ def to_json(rows: Sequence[Evaluation]) -> str:
 
 
 def read_results(path: str | Path) -> list[Evaluation]:
-    """Read the rows of a result file, of a folder that `link` or `audit` wrote, or of a table of a challenge."""
+    """Read the rows of a result file, of a folder that `link` or `audit` wrote, or of a table of a challenge.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from zeroevidence import evaluate, read_results
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     evaluate([2.0, 3.0], [0.0, 2.5], intervals=0, null=0).save(f"{folder}/result.json")
+    ...     [row["eer"].value for row in read_results(f"{folder}/result.json")]
+    [0.5]
+    """
     from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
     from zeroevidence.evaluation.reading.published import read_published
 
