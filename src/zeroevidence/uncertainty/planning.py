@@ -52,7 +52,7 @@ class PeopleNeeded:
 def needed_from_spread(
     value: float, spread: Spread, people: int, bound: float, power: float, level: float = LEVEL
 ) -> PeopleNeeded:
-    """People for whom the upper limit lies below a bound with probability `power`, if a pilot's value is the truth.
+    """People for whom the upper limit lies below a bound with probability `power`, if a pilot's estimate is the truth.
 
     The range is that of a truth one standard error lower or higher, with the standard error itself as uncertain as so
     many degrees of freedom make it.

@@ -70,7 +70,7 @@ def test_tables_for_papers(run, pilot, form):
 def test_a_pilot_is_extrapolated(run, pilot):
     code, out, _ = run("plan", "--pilot", pilot, "--people", 64)
     assert code == 0
-    assert "To expect from 64 people, if the pilot's values are the truth" in out
+    assert "To expect from 64 people, if the pilot's estimates are the truth" in out
     words = " ".join(out.split())
     assert "Extrapolated from a pilot with 16 people (mine)" in words
     assert "Values of a search change with the number of people searched" in words
@@ -98,15 +98,15 @@ def test_a_pilot_of_uneven_people_says_how_many_they_count_as():
 
 def test_a_pilot_just_beyond_the_bound_may_be_better_in_truth():
     row = result(16)
-    bound = float(row["d_ece"]) - 0.2 * row["d_ece"].spread.error
+    bound = row["d_ece"].corrected - 0.2 * row["d_ece"].spread.error
     text = render_plan(plan_from_pilot(row, show={"d_ece": bound}), "md")
     assert "unless the truth is better (about" in text
 
 
 def test_bounds_that_take_too_many_people():
     row = result(16)
-    text = render_plan(plan_from_pilot(row, show={"d_ece": float(row["d_ece"]) + 1e-4}), "md")
-    assert "takes more than 10000 people: the pilot's value is too close to it." in text
+    text = render_plan(plan_from_pilot(row, show={"d_ece": row["d_ece"].corrected + 1e-4}), "md")
+    assert "takes more than 10000 people: the pilot's estimate is too close to it." in text
 
 
 def test_two_systems_are_planned_for(run):

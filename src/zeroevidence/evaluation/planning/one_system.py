@@ -42,7 +42,7 @@ class Expected:
     measure
         Name of the measure.
     truth
-        Its value in the population; of a pilot, the pilot's value.
+        Its value in the population; of a pilot, the pilot's estimate.
     value
         Mean value.
     low

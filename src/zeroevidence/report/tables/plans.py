@@ -111,7 +111,7 @@ def _assumption(plan: Plan) -> str:
     """From whom results are expected, and what is assumed to be true."""
     basis = plan.basis
     if isinstance(basis, Pilot):
-        return f"{plan.people} people, if the pilot's values are the truth"
+        return f"{plan.people} people, if the pilot's estimates are the truth"
     return f"{_recordings(basis.design)}, if {title(basis.measure)} is {_amount(basis.measure, basis.leak)} in truth"
 
 
@@ -161,7 +161,7 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
         where = "in the pilot" if pilot else "in truth"
         return f"No number of people will show that {claim}: {where} it is not{'' if needed.low is None else better}."
     if needed.people is None:
-        close = "pilot's value" if pilot else "truth"
+        close = "pilot's estimate" if pilot else "truth"
         return f"To show that {claim} takes more than {MOST_PEOPLE} people: the {close} is too close to it."
     why = ", if the truth is one standard error off" if pilot else f" in {percent(plan.level)} of repeated simulations"
     span = f"{needed.low} to {'no number at all' if needed.high is None else needed.high}{why}"
