@@ -147,7 +147,7 @@ def test_comparison(run, tmp_path):
         ("{", r"x\.json:1: not JSON"),
         ("{}", "expected a result with schema"),
         ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
-        ('{"schema": "zeroevidence/evaluation/1", "rows": []}', "has no rows"),
+        ('{"schema": "zeroevidence/evaluation/3", "rows": []}', "has no rows"),
         ('{"schema": "zeroevidence/comparison/1", "comparisons": []}', "has no comparisons"),
         ("[" * 100_000, "nested too deeply"),
     ],
