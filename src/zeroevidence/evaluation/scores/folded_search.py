@@ -10,9 +10,9 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.folded_scores import FoldedScores, column_speakers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.rows.curves import as_curve
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.rows.trials import People
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposure_by_person
@@ -21,12 +21,12 @@ from zeroevidence.evaluation.scores.search import (
     SearchResult,
     SearchTask,
     check_disjoint,
+    mean_over_folds,
     name_codes,
     search_metrics,
-    singling_out_over_identities,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
@@ -73,18 +73,24 @@ class FoldedSearch(SearchTask):
         evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
         searched = self._searched_rows()
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
-        curves = [singling_out_curve(rows, fold.threshold_scores) for rows, fold in zip(searched, folds, strict=True)]
         singling_out = [
-            (len(rows), as_curve(curve.x, curve.y, curve.baseline))
-            for rows, curve in zip(searched, curves, strict=True)
+            (len(rows), singling_out_curve(rows, fold.threshold_scores))
+            for rows, fold in zip(searched, folds, strict=True)
         ]
-        setup = replace(results[0].setup, folds=self.scores.sizes)
+        searched_folds = (
+            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
+            for rows, fold, dev in zip(searched, folds, self.development, strict=True)
+        )
+        calibrations = [fold.calibration for fold in folds]
+        fitted = SearchSetup.fitted(calibrations, options, cross_fitted=False, prior=False)
+        setup = replace(fitted, folds=self.scores.sizes)
         speakers = np.concatenate([part.mated_names for part in self.parts])
         return SearchResult(
             metrics=search_metrics(evidence, singled, setup),
             curves={
                 **evidence_curves(evidence),
-                "singling_out_over_identities": singling_out_over_identities(singling_out),
+                **alid_over_identities(self.size, searched_folds, options),
+                "singling_out_over_identities": mean_over_folds(singling_out),
             },
             trials=trial_table(self.scores.trials, speakers, evidence),
             evidence=evidence,

@@ -10,7 +10,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
-from zeroevidence.evaluation.rows.curves import Curve, as_curve
+from zeroevidence.evaluation.rows.curves import Curve
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.rows.trials import People
@@ -19,11 +19,11 @@ from zeroevidence.evaluation.scores.search import (
     Fold,
     SearchResult,
     SearchTask,
+    mean_over_folds,
     search_metrics,
-    singling_out_over_identities,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import RowEvidence, check_prior, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
@@ -80,11 +80,11 @@ class MatrixSearch(SearchTask):
             singled[fold.rows] = fires == 1
         evidence = RowEvidence(lid, greater, equal, scores.shape[1])
         setup = SearchSetup.fitted(
-            folds[0].calibration, options, cross_fitted=self.dev is None, prior=prior is not None
+            [fold.calibration for fold in folds], options, cross_fitted=self.dev is None, prior=prior is not None
         )
         return SearchResult(
             metrics=search_metrics(evidence, singled, setup),
-            curves=self._curves(folds, evidence),
+            curves=self._curves(folds, evidence, options),
             trials=trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence),
             evidence=evidence,
             singled=singled,
@@ -93,15 +93,19 @@ class MatrixSearch(SearchTask):
             prior=prior,
         )
 
-    def _curves(self, folds: list[Fold], evidence: RowEvidence) -> dict[str, Curve]:
-        prior = None if self.prior is None else check_prior(self.prior, evidence.identities)[self.matrix.mated]
-        parts = [
-            (len(fold.rows), singling_out_curve(self.matrix.scores[fold.rows], fold.threshold_scores)) for fold in folds
-        ]
-        singled = [(trials, as_curve(curve.x, curve.y, curve.baseline)) for trials, curve in parts]
+    def _curves(self, folds: list[Fold], evidence: RowEvidence, options: Options) -> dict[str, Curve]:
+        prior = None if self.prior is None else check_prior(self.prior, evidence.identities)
+        scores, mated = self.matrix.scores, self.matrix.mated
+        singled = [(len(fold.rows), singling_out_curve(scores[fold.rows], fold.threshold_scores)) for fold in folds]
+        others = [mated[fold.rest] if self.dev is None else self.dev.mated for fold in folds]
+        parts = (  # one at a time: together they would be a second matrix
+            SearchedFold(scores[fold.rows], mated[fold.rows], fold, mated_elsewhere)
+            for fold, mated_elsewhere in zip(folds, others, strict=True)
+        )
         return {
-            **evidence_curves(evidence, prior),
-            "singling_out_over_identities": singling_out_over_identities(singled),
+            **evidence_curves(evidence, None if prior is None else prior[mated]),
+            **alid_over_identities(scores.size, parts, options, prior),
+            "singling_out_over_identities": mean_over_folds(singled),
         }
 
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
@@ -185,6 +189,7 @@ def _fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -
             scores,
             mated,
             method=options.calibration,
+            scaling=options.row_scaling,
             ddof=options.ddof,
             l2=options.l2,
             balanced=options.balanced,
