@@ -48,6 +48,7 @@ from zeroevidence.evaluation.scores.resampling import (
     with_nulls,
 )
 from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
+from zeroevidence.evaluation.scores.speakers import with_worst_cases
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings
@@ -169,7 +170,7 @@ class _Task:
         people = recordings = None
         if self.search is not None and result is not None:
             curves |= result.curves | exposed_curves(result.trials, self.options.level)
-            people = self.search.people(result)
+            people = with_worst_cases(self.search.people(result), self.scores, view)
             recordings = several_recordings(self.search, result, metrics, self.options)
         row = Evaluation(
             metrics=metrics,
