@@ -238,7 +238,8 @@ def alid_over_identities(rows: Sequence[Evaluation], ax: Axes) -> None:
         label = join_parts(name, measure_text(row, "alid"))
         ax.plot(*curve_arrays(curve), **look.marked_curve, label=label)
     sizes = sorted({size for row in rows for size in row.curves["alid_over_identities"].x})
-    ax.plot(sizes, np.log2(sizes), color=GREY, lw=0.6, label="everything (log2 n)")
+    if not any(row.setup.search is not None and row.setup.search.prior_given for row in rows):
+        ax.plot(sizes, np.log2(sizes), color=GREY, lw=0.6, label="everything (log2 n)")
     ax.axhline(0.0, color=VERMILION, ls=":", lw=1.0, label="nothing")
     ax.set_xscale("log", base=2)
     plain_ticks(ax.xaxis)
