@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.calibrate.rows import METHODS, fit_rows
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, as_curve, bin_edges, binned, thinned
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.search import Fold, mean_over_folds
@@ -82,7 +82,7 @@ def _sizes(part: SearchedFold, options: Options, prior: FloatArray | None) -> Si
     fold = part.fold
     fit = partial(
         fit_rows,
-        method=fold.calibration.name.removeprefix("auto:"),  # what was chosen for the whole search
+        method=next(method for method in METHODS if fold.calibration.name.endswith(method)),  # also after "auto:"
         scaling=fold.calibration.scaling,
         ddof=options.ddof,
         l2=options.l2,
