@@ -79,6 +79,13 @@ class Replicates:
     search: SearchedTrials | None = None
 
     @property
+    def speakers(self) -> StrArray | IntArray | None:
+        """The people of the data, in the order of their names; None where nobody is named."""
+        if self.search is not None:
+            return np.unique(self.search.speakers)
+        return None if self.scores is None else self.scores.speakers
+
+    @property
     def groups(self) -> int:
         """How many groups were left out in turn."""
         return max(len(values) for values in self.left_out.values())
