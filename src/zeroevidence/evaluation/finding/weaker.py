@@ -30,7 +30,7 @@ def _paired(row: Evaluation, other: Evaluation, name: str) -> Difference | None:
     if (row.setup.intervals, row.setup.seed) != (other.setup.intervals, other.setup.seed):
         return None
     people = first.people[name]
-    if first.speakers is None or not np.array_equal(first.speakers, second.speakers):
+    if first.speakers is None or first.speakers != second.speakers:
         return None
     if not np.array_equal(people.shares, second.people[name].shares):
         return None

@@ -215,7 +215,7 @@ class _Task:
                 used = {name: rule for name, rule in rules.items() if rule is not None}
                 metrics = with_intervals(metrics, used, replicates, options.level)
                 if result is not None and "people_named" in metrics:
-                    people = np.count_nonzero(countable_people(result.names))
+                    people = int(np.count_nonzero(countable_people(result.names)))
                     metrics["people_named"] = with_share_limits(metrics["people_named"], people, options.level)
             if options.null:
                 metrics, null = with_nulls(metrics, begun(), search, options, running)

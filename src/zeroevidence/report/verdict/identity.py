@@ -81,7 +81,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
     who = f"{_who(rows, finding)} "
     first, *rest = _searched(rows, finding) if row.is_search else _compared(rows, finding)
     tested = "these results" if row.is_search else "this"
-    statements = [
+    statements: list[Statement | str] = [
         Statement(who + first.text, first.limits),
         *([named_people(row)] if row.is_search else []),
         *rest,
@@ -120,7 +120,7 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     system, backend = row.labels.get("system"), row.labels.get("backend")
     group = group_text(row, group_labels(rows, finding))
-    attacker, details = _attacker(row)
+    attacker, details = _attacker(row, several=len(finding.by_system) > 1 and system is not None)
     details += [f"{backend} scores"] if backend else []
     attacker += f" ({', '.join(details)})" if details else ""
     most = ""
@@ -142,11 +142,11 @@ def _comparable(rows: Sequence[Evaluation], finding: Finding, template: str) -> 
     )
 
 
-def _attacker(row: Evaluation) -> tuple[str, list[str]]:
-    """The attacker as a noun phrase, and details for the brackets behind it."""
+def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
+    """The attacker as a noun phrase, and details for the brackets behind it; `several` systems were named before."""
     threat = row.about.threat
     if threat is None:
-        return "the attacker behind these scores", []
+        return f"the attacker behind {'its' if several else 'these'} scores", []
     if row.about.role == "control":
         return "an attacker on unprotected speech", []
     if row.about.role == "floor":

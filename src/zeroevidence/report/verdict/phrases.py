@@ -167,7 +167,10 @@ def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
     if level == "recognised" and low is not None and high is not None and percent(low) != percent(high):
         # People are recognised, so the lower end matters more than an upper limit.
         between = f"{percent(low)} to {percent(high)}"
-        return f"{percent(top.value)} of the recordings ({top.confidence}, for people like these: {between})"
+        if top.bound is not None and top.attempts > 1 and top.bound > high:
+            between += f", and up to {percent(top.bound)} in the largest limit of {top.attempts} attempts"
+        level = level_text(top.level)
+        return f"{percent(top.value)} of the recordings ({level} confidence, for people like these: {between})"
     if top.bound is None or top.vacuous or percent(top.bound) == percent(top.value):
         return f"{percent(top.value)} of the recordings"
     return (
