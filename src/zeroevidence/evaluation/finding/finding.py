@@ -15,7 +15,7 @@ from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half
 from zeroevidence.measure.measures import MEASURES, ordering_measures
 
 # recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
-# anything; not-found: not told apart from chance, though the same attack works without protection; inconclusive: that it
+# anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
 # only: there is no other attempt; development: it did best on other people; development-beyond-chance: the same, of

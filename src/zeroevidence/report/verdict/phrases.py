@@ -169,8 +169,8 @@ def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
         between = f"{percent(low)} to {percent(high)}"
         if top.bound is not None and top.attempts > 1 and top.bound > high:
             between += f", and up to {percent(top.bound)} in the largest limit of {top.attempts} attempts"
-        level = level_text(top.level)
-        return f"{percent(top.value)} of the recordings ({level} confidence, for people like these: {between})"
+        confidence = f"{level_text(top.level)} confidence"
+        return f"{percent(top.value)} of the recordings ({confidence}, for people like these: {between})"
     if top.bound is None or top.vacuous or percent(top.bound) == percent(top.value):
         return f"{percent(top.value)} of the recordings"
     return (
