@@ -14,7 +14,7 @@ from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.rows.trials import Trials
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
+from zeroevidence.evaluation.scores.matrix_search import fit_folds
 from zeroevidence.evaluation.scores.people import count_by_person, first_names
 from zeroevidence.evaluation.scores.search import (
     Fold,
@@ -64,13 +64,12 @@ class FoldedSearch(SearchTask):
 
     def run(self, options: Options) -> SearchResult:
         """Calibrate and measure the searches of all folds as one."""
-        results, folds, first = [], [], 0
+        folds, first = [], 0
         for part, dev in zip(self.parts, self.development, strict=True):
             check_disjoint(part, dev)
-            results.append(MatrixSearch(part, dev).run(options))
-            rows = np.arange(first, first + len(part.mated))
-            folds.append(replace(results[-1].folds[0], rows=rows))
-            first += len(rows)
+            (fold,) = fit_folds(part, dev, options)
+            folds.append(replace(fold, rows=first + fold.rows))
+            first += len(fold.rows)
         identities = self.scores.identities
         evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
         searched = self._searched_rows()

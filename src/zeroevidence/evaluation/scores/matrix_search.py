@@ -68,7 +68,7 @@ class MatrixSearch(SearchTask):
         """Calibrate the scores and measure the search."""
         scores, mated, prior = self.matrix.scores, self.matrix.mated, self.prior
         check_searchable(scores, mated, ddof=options.ddof)
-        folds = _fit_folds(self.matrix, self.dev, options)
+        folds = fit_folds(self.matrix, self.dev, options)
         lid = np.empty(len(mated))
         greater, equal, singled = (np.empty(len(mated), dtype=np.int64) for _ in range(3))
         for fold in folds:
@@ -173,13 +173,13 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     """
     options, matrix = options or Options(), sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
-    for fold in _fit_folds(matrix, None, options):
+    for fold in fit_folds(matrix, None, options):
         rows = fold.rows
         lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration, ddof=options.ddof).lid
     return float(lid.mean())
 
 
-def _fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:
+def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:
     """One fold calibrated on development data, or several, each calibrated on the other speakers."""
 
     def fit(scores: FloatArray, mated: IntArray) -> RowCalibration:
