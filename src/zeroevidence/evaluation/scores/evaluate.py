@@ -32,7 +32,7 @@ from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
-from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, as_llrs
+from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, fit_calibration
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
@@ -285,21 +285,24 @@ def _task(
         pairs = folds.to_scores()
         view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
         return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, tuple(relaxed))
-    loaded, llr = _loaded(scores, nontarget, relaxed), None
-    if calibrate is not None:
-        loaded, llr = as_llrs(loaded, calibrate)
+    loaded = _loaded(scores, nontarget, relaxed)
+    llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
     if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
-    pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
-    rows, development = _development(dev, matrix, pairs)
+    pairs = _as_pairs(data)
+    dev_matrix, development = _development(dev, matrix, pairs)
+    search: SearchTask | None = None
+    if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
+        # The search compares scores with each other and with those of development people: all stay as they came.
+        search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix))
+    if llr is not None:
+        data = llr.as_llrs(data)
+        pairs, matrix = _as_pairs(data), None if matrix is None else closed_set_search(data)[0]
     view = ScoreView(rank(pairs.target, pairs.nontarget), _settings(development, options, llr))
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    search: SearchTask | None = None
-    if matrix is not None and (rows is not None or len(np.unique(matrix.mated)) > 1):
-        search = MatrixSearch(matrix, rows, _prior(prior, matrix))
     return _Task(pairs, view, matrix, search, options, development, llr, left_out, loaded.relaxed)
 
 
@@ -320,6 +323,11 @@ def _loaded(
     return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
 
 
+def _as_pairs(data: Scores | ScoreMatrix) -> Scores:
+    """All comparisons, one at a time."""
+    return data.to_scores() if isinstance(data, ScoreMatrix) else data
+
+
 def _in_order_of(trials: Trials, names: Any) -> Trials:
     """The table of trials in the caller's order."""
     order = order_of_appearance(names, trials.trial)
@@ -333,7 +341,7 @@ def _development(
     if dev is None:
         return None, None
     data = sort_by_name(dev.data if isinstance(dev, LoadedScores) else dev)
-    development = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    development = _as_pairs(data)
     check_disjoint(pairs, development)
     if rows is None:
         return None, development
