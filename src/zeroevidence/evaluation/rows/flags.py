@@ -106,6 +106,12 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "{trials} trials were not compared with every enrolment and are left out of the search; score all pairs, or "
         "the search is over other trials than the rest.",
     ),
+    "not-enrolled": (
+        "note",
+        "{trials} trials are of people who are not enrolled: one-to-one measures count their comparisons, and the "
+        "search leaves them out; the EER over the comparisons of the search alone is {of_search:.1f} %, over all "
+        "{over_all:.1f} %.",
+    ),
     "overlap-unchecked": (
         "warning",
         "speakers are not known on both sides, so nobody checked that development and evaluation are different people; "
