@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.setup import LlrSetup, digest
 from zeroevidence.evaluation.scores.search import check_disjoint
-
-ScoresT = TypeVar("ScoresT", Scores, ScoreMatrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class ScoreCalibration:
     setup: LlrSetup
     checked: bool
 
-    def as_llrs(self, data: ScoresT) -> ScoresT:
+    def as_llrs(self, data: Scores | ScoreMatrix) -> Scores | ScoreMatrix:
         """Return the same scores as LLRs (natural logarithm)."""
         if isinstance(data, ScoreMatrix):
             return data.with_scores(self.fit.llr(data.scores))
