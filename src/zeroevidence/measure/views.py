@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.logistic import LogisticFit
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
@@ -92,6 +92,28 @@ class PairView(ABC):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NameCounts:
+    """How often names come up in a search, an entry for each person who has trials.
+
+    Parameters
+    ----------
+    trials
+        Number of the person's trials.
+    named
+        Number of these on which the person's name came first, strictly above all others.
+    compared
+        Number of other people's trials that were compared with the person.
+    falsely
+        Number of these on which the person's name came first.
+    """
+
+    trials: IntArray
+    named: IntArray
+    compared: IntArray
+    falsely: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SearchView:
     """Sums over the trials of a search, for one or several replicates at once: every array has a replicate per row.
 
@@ -119,6 +141,8 @@ class SearchView:
         Sum of LID averaged over all priors; None where it is not computed.
     singled
         Number of trials whose predicate fired on exactly one identity; None where these were not counted.
+    names
+        How often each person's name came first, of one replicate; None where these were not counted.
     """
 
     identities: int
@@ -132,6 +156,7 @@ class SearchView:
     ranks: FloatArray | None
     prior_free: FloatArray | None = None
     singled: FloatArray | None = None
+    names: NameCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

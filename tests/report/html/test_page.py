@@ -75,7 +75,7 @@ def test_sections_in_order_and_tags_nested(page):
     assert page.faults == []
     assert page.stack == []
     assert page.headings == [
-        "Protected voices are still recognised",
+        "Protected recordings are still recognised",
         "In short",
         "Who attacks",
         "The numbers behind it",
@@ -232,7 +232,7 @@ def test_one_person_has_one_number_in_all_rows(named_rows):
 def test_cards_of_an_audit(audit_rows, without_figures):
     cards = [{"name": f"attacker {i} (x)", "objective": f"aim {i}", "backend": "plda"} for i in range(4)]
     text = to_html(audit_rows, cards=cards)
-    assert "The strongest attacker: attacker 3 (x)" in text
+    assert "The attacker that counts: attacker 3 (x)" in text
     assert "aim 3" in text
     table = text[text.index('<table id="cards"') : text.index('id="numbers"')]
     names = re.findall('<th scope="row">([^<]*)</th>', table)
@@ -324,7 +324,7 @@ def attribute_page(pairs, search):
 
 def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "<h1>How much do voices give away? linear, flow</h1>" in attribute_page
-    assert "Protected voices still give away sex" in attribute_page
+    assert "Protected recordings still give away sex" in attribute_page
     assert "The people most at risk" not in attribute_page
     assert "Quixotic" not in attribute_page
     assert "what a recording reveals about the attribute" in attribute_page
@@ -335,7 +335,7 @@ def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "other class" in attribute_page
     assert "figure-posterior" not in attribute_page
     assert "Attributes: classifiers learned" in attribute_page
-    assert "Bounds: unprotected voices show that the attack works at all." in attribute_page
+    assert "Bounds: unprotected speech shows that the attack works at all." in attribute_page
 
 
 def test_bounds_are_told_of_where_they_are(audit_rows, text, without_figures):

@@ -27,6 +27,8 @@ class People:
         Share of the speaker's trials whose true identity scored strictly above all others.
     falsely
         Share of all other speakers' trials for which this name came first.
+    named
+        Whether the speaker counts as named: see the measure `people_named`.
     """
 
     speaker: tuple[str, ...]
@@ -35,6 +37,7 @@ class People:
     lid_max: tuple[float, ...]
     linked: tuple[float, ...]
     falsely: tuple[float, ...] | None = None
+    named: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags
+from zeroevidence.evaluation.rows.limits import with_share_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
@@ -36,7 +37,7 @@ from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, fit_cali
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
-from zeroevidence.evaluation.scores.people import exposed_curves
+from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.resampling import (
     PreparedScores,
@@ -50,6 +51,7 @@ from zeroevidence.evaluation.scores.resampling import (
 from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.search.named import countable_people
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.null import MatrixParts
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -172,7 +174,7 @@ class _Task:
         people = recordings = None
         if self.search is not None and result is not None:
             curves |= result.curves | exposed_curves(result.trials, self.options.level)
-            people = self.search.people(result)
+            people = exposure_by_person(result.trials, result.names)
             recordings = several_recordings(self.search, result, metrics, self.options)
         row = Evaluation(
             metrics=metrics,
@@ -215,6 +217,9 @@ class _Task:
                 replicates = replicate(prepared, view, search, self.closed_set, options, running)
                 used = {name: rule for name, rule in rules.items() if rule is not None}
                 metrics = with_intervals(metrics, used, replicates, options.level)
+                if result is not None and "people_named" in metrics:
+                    people = int(np.count_nonzero(countable_people(result.names)))
+                    metrics["people_named"] = with_share_limits(metrics["people_named"], people, options.level)
             if options.null:
                 metrics, null = with_nulls(metrics, begun(), search, options, running)
         return metrics, replicates, null

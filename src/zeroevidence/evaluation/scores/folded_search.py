@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.folded_scores import FoldedScores, column_speakers
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.rows.curves import as_curve
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.rows.trials import People
+from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
-from zeroevidence.evaluation.scores.people import exposure_by_person
+from zeroevidence.evaluation.scores.people import count_by_person, first_names
 from zeroevidence.evaluation.scores.search import (
     Fold,
     SearchResult,
@@ -29,7 +29,9 @@ from zeroevidence.evaluation.scores.search import (
 from zeroevidence.evaluation.scores.search_curves import evidence_curves
 from zeroevidence.measure.search.disclosure import join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
+from zeroevidence.measure.search.named import first_identity
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
+from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.null import HypotheticalEvidence
 from zeroevidence.uncertainty.resampling.search import SearchResampler
 
@@ -79,18 +81,20 @@ class FoldedSearch(SearchTask):
             for rows, curve in zip(searched, curves, strict=True)
         ]
         setup = replace(results[0].setup, folds=self.scores.sizes)
-        speakers = np.concatenate([part.mated_names for part in self.parts])
+        trials = trial_table(self.scores.trials, np.concatenate([part.mated_names for part in self.parts]), evidence)
+        names = self._names(trials, searched)
         return SearchResult(
-            metrics=search_metrics(evidence, singled, setup),
+            metrics=search_metrics(evidence, singled, setup, names),
             curves={
                 **evidence_curves(evidence),
                 "singling_out_over_identities": singling_out_over_identities(singling_out),
             },
-            trials=trial_table(self.scores.trials, speakers, evidence),
+            trials=trials,
             evidence=evidence,
             singled=singled,
             folds=folds,
             setup=setup,
+            names=names,
         )
 
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
@@ -118,19 +122,24 @@ class FoldedSearch(SearchTask):
             lid, greater, equal = (
                 np.column_stack([getattr(column, name) for column in columns]) for name in ("lid", "greater", "equal")
             )
-            evidence.append(HypotheticalEvidence(part.mated, lid, greater, equal))
+            among = self.scores.candidates(number)
+            on_top = [first_identity(part.scores[:, candidates]) for candidates in among]
+            first_of_all = np.column_stack(
+                [np.where(top >= 0, candidates[top], -1) for top, candidates in zip(on_top, among, strict=True)]
+            )
+            evidence.append(HypotheticalEvidence(part.mated, lid, greater, equal, first_of_all, among))
         return evidence
 
-    def people(self, result: SearchResult) -> People:
-        """What was learned about each person; a name can only come first in searches that it is part of."""
-        first_names, compared_names = [], []
-        for fold, (part, rows) in enumerate(zip(self.parts, self._searched_rows(), strict=True)):
+    def _names(self, trials: Trials, searched: Sequence[FloatArray]) -> NameCounts:
+        """How often each name came first; it can only do so in searches that it is part of."""
+        on_top, compared_names = [], []
+        for fold, (part, rows) in enumerate(zip(self.parts, searched, strict=True)):
             names = column_speakers(part)[self.scores.candidates(fold)[part.mated]]
             compared_names.append(names[:, 1:].ravel())
-            first_names.append(_first_names(rows, names))
+            on_top.append(first_names(rows, names))
         names, times = np.unique(np.concatenate(compared_names), return_counts=True)
         compared = dict(zip(names.tolist(), times.tolist(), strict=True))
-        return exposure_by_person(result.trials, np.concatenate(first_names), compared)
+        return count_by_person(trials, np.concatenate(on_top), compared)
 
     def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
         """What an attacker learns who holds several recordings, for numbers that development people have too."""
@@ -172,13 +181,6 @@ def _singled_out(rows: FloatArray, fold: Fold) -> IntArray:
     fires = firing_counts(rows, firing_threshold(fold.threshold_scores, rows.shape[1]))
     singled: IntArray = (fires == 1).astype(np.int64)
     return singled
-
-
-def _first_names(rows: FloatArray, names: StrArray) -> StrArray:
-    """The name that scored strictly above all others, "" where none did."""
-    alone = np.count_nonzero(rows == rows.max(axis=1, keepdims=True), axis=1) == 1
-    best: StrArray = np.take_along_axis(names, rows.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(alone, best, "")
 
 
 def _trials_of_distinct_people(mated: IntArray, size: int) -> list[IntArray]:

@@ -14,9 +14,8 @@ from zeroevidence.evaluation.rows.curves import Curve, as_curve
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
-from zeroevidence.evaluation.rows.trials import People
 from zeroevidence.evaluation.scores.development import development_flags
-from zeroevidence.evaluation.scores.people import exposure_by_person, names_on_top
+from zeroevidence.evaluation.scores.people import count_by_person, names_on_top
 from zeroevidence.evaluation.scores.search import (
     Fold,
     SearchResult,
@@ -89,14 +88,17 @@ class MatrixSearch(SearchTask):
         setup = SearchSetup.fitted(
             folds[0].calibration, options, cross_fitted=self.dev is None, prior=prior is not None
         )
+        trials = trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
+        names = count_by_person(trials, names_on_top(self.matrix))
         return SearchResult(
-            metrics=search_metrics(evidence, singled, setup),
+            metrics=search_metrics(evidence, singled, setup, names),
             curves=self._curves(folds, evidence),
-            trials=trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence),
+            trials=trials,
             evidence=evidence,
             singled=singled,
             folds=folds,
             setup=setup,
+            names=names,
             prior=prior,
         )
 
@@ -134,10 +136,6 @@ class MatrixSearch(SearchTask):
     def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker."""
         return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(result.folds, options))]
-
-    def people(self, result: SearchResult) -> People:
-        """What was learned about each person."""
-        return exposure_by_person(result.trials, names_on_top(self.matrix))
 
     def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""

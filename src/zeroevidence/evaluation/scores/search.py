@@ -19,11 +19,12 @@ from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
-from zeroevidence.evaluation.rows.trials import People, Trials
+from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
 from zeroevidence.measure.search.view import search_view
+from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.null import HypotheticalEvidence
 from zeroevidence.uncertainty.resampling.search import SearchResampler
 
@@ -79,6 +80,8 @@ class SearchResult:
         The calibrations.
     setup
         How scores became likelihood ratios.
+    names
+        How often each person's name came first, in the order of `Trials.by_speaker`.
     prior
         Probability of each identity beforehand; None where they are equal.
     """
@@ -90,6 +93,7 @@ class SearchResult:
     singled: IntArray
     folds: list[Fold]
     setup: SearchSetup
+    names: NameCounts
     prior: FloatArray | None = None
 
 
@@ -134,10 +138,6 @@ class SearchTask(ABC):
         """What each trial would show if somebody else were its speaker, by fold of people."""
 
     @abstractmethod
-    def people(self, result: SearchResult) -> People:
-        """What was learned about each person."""
-
-    @abstractmethod
     def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
 
@@ -162,9 +162,11 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> 
     return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked)
 
 
-def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup) -> dict[str, MeasureResult]:
-    """The measures of per-trial evidence; `singled` is None where nobody counted."""
-    view = search_view(evidence, singled)
+def search_metrics(
+    evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup, names: NameCounts | None = None
+) -> dict[str, MeasureResult]:
+    """The measures of per-trial evidence; `singled` and `names` are None where nobody counted."""
+    view = search_view(evidence, singled, names)
     if setup.prior_given:  # LID is over that prior, and not over one in the number of identities
         view = replace(view, prior_free=None)
     results = {}

@@ -222,7 +222,7 @@ def effort_table(rows: Sequence[Evaluation]) -> HtmlTable | None:
         ("settings", "Settings tried, of which the best on development people was taken"),
         ("epochs", "Passes of the encoder's training over anonymised recordings"),
         ("recordings", "Recordings in each pass"),
-        ("development [bit]", "Disclosure by development people; the strongest attacker is chosen by this"),
+        ("development [bit]", "Disclosure by development people; the attacker that counts is chosen by this"),
         (_heading(rows, "alid"), MEASURES["alid"].meaning),
     )
     return HtmlTable(headings, tuple(body), 4)
