@@ -174,7 +174,7 @@ class _Task:
         curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
         people = recordings = None
         if self.search is not None and result is not None:
-            curves |= result.curves | exposed_curves(result.trials, self.options.level)
+            curves |= self.search.curves(result, self.options) | exposed_curves(result.trials, self.options.level)
             people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
             recordings = several_recordings(self.search, result, metrics, self.options)
         row = Evaluation(

@@ -10,6 +10,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.folded_scores import FoldedScores, column_speakers
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.rows.curves import Curve
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
@@ -74,14 +75,6 @@ class FoldedSearch(SearchTask):
         evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
         searched = self._searched_rows()
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
-        singling_out = [
-            (len(rows), singling_out_curve(rows, fold.threshold_scores))
-            for rows, fold in zip(searched, folds, strict=True)
-        ]
-        searched_folds = (
-            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
-            for rows, fold, dev in zip(searched, folds, self.development, strict=True)
-        )
         calibrations = [fold.calibration for fold in folds]
         fitted = SearchSetup.fitted(calibrations, options, cross_fitted=False, prior=False)
         setup = replace(fitted, folds=self.scores.sizes)
@@ -89,11 +82,6 @@ class FoldedSearch(SearchTask):
         names = self._names(trials, searched)
         return SearchResult(
             metrics=search_metrics(evidence, singled, setup, names),
-            curves={
-                **evidence_curves(evidence),
-                **alid_over_identities(self.size, searched_folds, options),
-                "singling_out_over_identities": mean_over_folds(singling_out),
-            },
             trials=trials,
             evidence=evidence,
             singled=singled,
@@ -101,6 +89,20 @@ class FoldedSearch(SearchTask):
             setup=setup,
             names=names,
         )
+
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        searched = list(zip(self._searched_rows(), result.folds, strict=True))
+        singling_out = [(len(rows), singling_out_curve(rows, fold.threshold_scores)) for rows, fold in searched]
+        parts = (
+            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
+            for (rows, fold), dev in zip(searched, self.development, strict=True)
+        )
+        return {
+            **evidence_curves(result.evidence),
+            **alid_over_identities(self.size, parts, options),
+            "singling_out_over_identities": mean_over_folds(singling_out),
+        }
 
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.

@@ -92,7 +92,6 @@ class MatrixSearch(SearchTask):
         names = count_by_person(trials, names_on_top(self.matrix))
         return SearchResult(
             metrics=search_metrics(evidence, singled, setup, names),
-            curves=self._curves(folds, evidence, options),
             trials=trials,
             evidence=evidence,
             singled=singled,
@@ -102,7 +101,9 @@ class MatrixSearch(SearchTask):
             prior=prior,
         )
 
-    def _curves(self, folds: list[Fold], evidence: RowEvidence, options: Options) -> dict[str, Curve]:
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        folds, evidence = result.folds, result.evidence
         prior = None if self.prior is None else check_prior(self.prior, evidence.identities)
         scores, mated = self.matrix.scores, self.matrix.mated
         singled = [(len(fold.rows), singling_out_curve(scores[fold.rows], fold.threshold_scores)) for fold in folds]

@@ -69,8 +69,6 @@ class SearchResult:
     ----------
     metrics
         The measures of the search.
-    curves
-        Curves of figures.
     trials
         What each trial discloses.
     evidence
@@ -88,7 +86,6 @@ class SearchResult:
     """
 
     metrics: dict[str, MeasureResult]
-    curves: dict[str, Curve]
     trials: Trials
     evidence: RowEvidence
     singled: IntArray
@@ -129,6 +126,10 @@ class SearchTask(ABC):
     @abstractmethod
     def run(self, options: Options) -> SearchResult:
         """Calibrate the scores and measure the search."""
+
+    @abstractmethod
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
 
     @abstractmethod
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
