@@ -34,10 +34,10 @@ from zeroevidence.report.verdict.phrases import (
     LimitedValue,
     Statement,
     Verdict,
-    attempt_phrase,
     capitalise,
     caution_sentence,
     chance_sentence,
+    chosen_attempt,
     is_limited,
     limited_value,
     named_share,
@@ -128,7 +128,7 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
         share = _comparable(rows, finding, " ({})")
         most = f"Of {len(finding.by_system)} results, {system}{group} gives most away{share}: "
     if len(finding.attempts) > 1:
-        attacker = f"{attempt_phrase(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
+        attacker = f"{chosen_attempt(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
     return f"{most}{attacker}" if most else capitalise(attacker)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
-from zeroevidence.evaluation.finding.finding import Level
+from zeroevidence.evaluation.finding.finding import Choice, Level
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout.formatting import interval_title
@@ -148,14 +148,23 @@ def is_limited(limited: LimitedValue) -> bool:
     return limited.bound is not None and not limited.vacuous
 
 
-def attempt_phrase(finding: Finding) -> str:
-    """The attempt that counts, by how it was chosen among those on the same system."""
-    number = len(finding.attempts)
-    if finding.choice == "development":
-        return f"the attempt of {number} that did best on other people"
-    if finding.choice == "development-beyond-chance":
-        return f"the attempt of {number} that did best on other people, of those that are more than chance"
-    return f"the attempt of {number} that learns most on average"
+_CHOSEN: dict[Choice, str] = {
+    "development": "that did best on other people",
+    "development-beyond-chance": "that did best on other people, of those that are more than chance",
+    "evaluated": "that learns most on average",
+}
+
+
+def chosen_attempt(finding: Finding, against: str = "") -> str:
+    """The attempt that counts among several on the same system, by how it was chosen."""
+    return f"of {len(finding.attempts)} attempts{against}, the one {_CHOSEN[finding.choice]}"
+
+
+def chosen_attacker(finding: Finding) -> str:
+    """The attacker that counts, by how it was chosen among several on the same system."""
+    if len(finding.attempts) < 2:
+        return "the attacker"
+    return f"the attacker of {len(finding.attempts)} {_CHOSEN[finding.choice]}"
 
 
 def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
