@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
@@ -14,7 +13,8 @@ from zeroevidence.auditing.attacks.attack_plan import AttackPlan
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
 from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people, shared_change
+from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
+from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
@@ -179,8 +179,8 @@ def audit_folds(folds: list[list[EncodedSpeech]], settings: AttackSettings, prog
     plan = AttackPlan(folds, steps, settings.threat_models(), settings)
     results = plan.run(progress)
     costs = {step.name: step.cost for step in steps}
-    share = fmean(shared_change(encoders[0]) for encoders in folds)
-    rows = with_draw_flags(with_step_flags(together(results.rows), costs), share)
+    change = shared_change([encoders[0] for encoders in folds], settings.seed)
+    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change)
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)
