@@ -140,7 +140,8 @@ def audit_corpora(
                 if effort == "standard" and untried:
                     left_out.append(f"encoders {', '.join(untried)}: --effort full")
             encoded.append(speech)
-    result = audit_folds(encoded, settings, progress("attackers", "rows"))
+    recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
+    result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
     card = unknown_protector_card(system) if protect is None else protector_card(protect)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)

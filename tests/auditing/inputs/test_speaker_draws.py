@@ -87,6 +87,20 @@ def test_nothing_is_said_where_nothing_can_be_compared():
     assert not SharedChange().drawn_per_speaker
 
 
+def test_parts_of_one_recording_are_not_compared():
+    def per_recording(x, index, rng):
+        return x + 2.0 * rng.normal(size=(len(x) // 2, DIMENSION)).repeat(2, axis=0)
+
+    speech = encoded(per_recording)
+    names = np.concatenate([part.ids for part in speech.original.parts().values()]).tolist()
+    files = {name: f"{name.partition('-')[0]}-{int(name.partition('-')[2]) // 2}" for name in names}
+    assert shared_change([speech]).drawn_per_speaker
+    assert not shared_change([speech], recordings=files).drawn_per_speaker
+    assert shared_change([speech], recordings=dict.fromkeys(names, "one")) == SharedChange()
+    drawn = encoded(DRAWN_PER_SPEAKER["shift"])
+    assert shared_change([drawn], recordings=files).drawn_per_speaker
+
+
 def test_folds_count_every_trial_once_and_many_are_sampled(monkeypatch):
     speech = encoded(DRAWN_PER_SPEAKER["shift"])
     assert shared_change([speech, speech]) == shared_change([speech])

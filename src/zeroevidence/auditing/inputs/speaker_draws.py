@@ -9,8 +9,9 @@ was added that recordings of a person share.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -49,7 +50,9 @@ class SharedChange:
         return self.share >= _LEAST and max(self.p_value, self.linkable_p_value) <= _LEVEL
 
 
-def shared_change(folds: Sequence[EncodedSpeech], seed: int = 0) -> SharedChange:
+def shared_change(
+    folds: Sequence[EncodedSpeech], seed: int = 0, recordings: Mapping[str, str] = MappingProxyType({})
+) -> SharedChange:
     """Return what protected trials of a person have in common that the original trials do not explain.
 
     Parameters
@@ -58,10 +61,14 @@ def shared_change(folds: Sequence[EncodedSpeech], seed: int = 0) -> SharedChange
         Both kinds of speech in each fold of people; trials of development people are compared, too.
     seed
         Of the permutations of recordings among people.
+    recordings
+        By the name of a trial, the recording that it is a part of: parts of one recording, which may have been
+        protected as a whole, are not compared. A trial that is not named is a recording of its own.
     """
-    original, protected, speakers = _paired_trials(folds)
+    original, protected, speakers, names = _paired_trials(folds)
     same = speakers[:, None] == speakers[None, :]
-    within = same & ~np.eye(len(speakers), dtype=bool)
+    files = np.array([recordings.get(name, name) for name in names.tolist()], dtype=np.str_)
+    within = same & (files[:, None] != files[None, :])
     if not within.any() or same.all():
         return SharedChange()
     before, after = original @ original.T, protected @ protected.T
@@ -94,8 +101,8 @@ def _p_value(likeness: FloatArray, within: BoolArray, orders: Sequence[IntArray]
     return float((1 + as_alike) / (1 + len(orders)))
 
 
-def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArray, StrArray]:
-    """Return unit vectors of trials before and after protection, each trial once, and who speaks."""
+def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArray, StrArray, StrArray]:
+    """Return unit vectors of trials before and after protection, each trial once, who speaks, and their names."""
     pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
     by_speaker: dict[str, list[str]] = defaultdict(list)
     for encoded in folds:
@@ -110,10 +117,9 @@ def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArr
     people = sorted(speaker for speaker, names in by_speaker.items() if len(names) > 1)[: _MOST // 2]
     each = _MOST // max(len(people), 1)
     chosen = [(speaker, name) for speaker in people for name in sorted(by_speaker[speaker])[:each]]
-    if not chosen:
-        return np.empty((0, 1)), np.empty((0, 1)), np.empty(0, dtype=np.str_)
-    before_after = [np.stack(side) for side in zip(*(pairs[name] for _, name in chosen), strict=True)]
-    return before_after[0], before_after[1], np.array([speaker for speaker, _ in chosen])
+    original, protected = (np.array([pairs[name][side] for _, name in chosen]) for side in (0, 1))
+    speakers, names = (np.array([row[column] for row in chosen], dtype=np.str_) for column in (0, 1))
+    return original, protected, speakers, names
 
 
 def _unit(vector: FloatArray) -> FloatArray:

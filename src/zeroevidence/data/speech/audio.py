@@ -227,6 +227,8 @@ def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.fl
             else:
                 # with the number, because files in which one cannot seek (GSM 6.10) are read only so
                 samples = file.read(total if total < _UNKNOWN else -1, dtype="float32", always_2d=True)
+    except InputError:  # a ValueError too, but with a message of its own
+        raise
     except (OSError, RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None
     if not len(samples):
