@@ -85,6 +85,10 @@ def test_nothing_is_said_where_nothing_can_be_compared():
     known = encoded(DRAWN_PER_SPEAKER["shift"])
     assert shared_change([EncodedSpeech("made", None, known.anonymised)]) == SharedChange()
     assert not SharedChange().drawn_per_speaker
+    few = shared_change([encoded(DRAWN_PER_SPEAKER["shift"], people=16)])  # of whom twelve have trials
+    assert few.share > 0.5
+    assert few.error == np.inf
+    assert not few.drawn_per_speaker
 
 
 def test_parts_of_one_recording_are_not_compared():

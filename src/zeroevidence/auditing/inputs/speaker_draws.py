@@ -11,18 +11,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence._typing import BoolArray, FloatArray, StrArray
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.data.embeddings import require_speakers
+from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 
 _MOST = 600  # recordings that are compared
 _PERMUTATIONS = 199
-_LEVEL = 0.01  # of the tests
-_LEAST = 0.25  # of what a person's recordings have in common: fixed changes of pitch, formants and poles stay below
+_LEVEL = 0.01  # of the test whether recordings of a person can be linked
+_LEAST = 0.25  # share: distortions that are the same for everybody stay below
+_DEVIATIONS = 2.0  # standard errors over people by which the share must exceed zero
 _ROUNDING = 1e-6  # of a cosine of embeddings in single precision
 
 
@@ -34,20 +37,21 @@ class SharedChange:
     ----------
     share
         Of what they have in common beyond those of different people, the part that their originals do not explain.
-    p_value
-        Of the hypothesis that what is not explained has nothing to do with who speaks.
+    error
+        Its standard error over people; infinite where fewer than `FEW_SPEAKERS` were compared.
     linkable_p_value
         Of the hypothesis that protected recordings of a person are no more alike than those of different people.
     """
 
     share: float = 0.0
-    p_value: float = 1.0
+    error: float = inf
     linkable_p_value: float = 1.0
 
     @property
     def drawn_per_speaker(self) -> bool:
         """Whether the protection seems to be drawn per speaker, and so keeps recordings of a person linkable."""
-        return self.share >= _LEAST and max(self.p_value, self.linkable_p_value) <= _LEVEL
+        unexplained = self.share >= max(_LEAST, _DEVIATIONS * self.error)
+        return unexplained and self.linkable_p_value <= _LEVEL
 
 
 def shared_change(
@@ -72,33 +76,64 @@ def shared_change(
     if not within.any() or same.all():
         return SharedChange()
     before, after = original @ original.T, protected @ protected.T
-    common = float(after[within].mean() - after[~same].mean())
-    if common < _ROUNDING:
-        return SharedChange()
-    unexplained = after - _explained(before, after, ~same)
-    rng = np.random.default_rng([seed, 0x64726177])
-    orders = [rng.permutation(len(speakers)) for _ in range(_PERMUTATIONS)]
-    return SharedChange(
-        float(unexplained[within].mean()) / common,
-        _p_value(unexplained, within, orders),
-        _p_value(after, within, orders),
+    share, error = _share_over_people(before, after, within, speakers)
+    return SharedChange(share, error, _linkable_p_value(after, within, ~same, seed))
+
+
+def _share_over_people(
+    before: FloatArray, after: FloatArray, within: BoolArray, speakers: StrArray
+) -> tuple[float, float]:
+    """Return the share that is not explained, and its standard error by leaving out one person at a time."""
+    people, index = np.unique(speakers, return_inverse=True)
+    member = np.eye(len(people))[index]
+    pairs = [np.ones_like(before), before, after, before**2, before * after]
+    blocks = np.stack([member.T @ values @ member for values in pairs])
+    with_others = blocks.sum(axis=2) - np.diagonal(blocks, axis1=1, axis2=2)
+    different, same = (
+        with_others.sum(axis=1),
+        np.stack([(values * within).sum(axis=1) @ member for values in pairs[:3]]),
     )
+    share = float(_unexplained(different, same.sum(axis=1)))
+    if len(people) < FEW_SPEAKERS:
+        return share, inf
+    without = _unexplained(different[:, None] - 2.0 * with_others, same.sum(axis=1, keepdims=True) - same)
+    return share, float(np.sqrt((len(people) - 1.0) * np.var(without)))
 
 
-def _explained(before: FloatArray, after: FloatArray, different: BoolArray) -> FloatArray:
-    """Return the likeness after protection that the likeness before predicts, by a line through different people."""
-    x, y = before[different], after[different]
-    spread = float(x.var())
-    slope = max(float(((x - x.mean()) * (y - y.mean())).mean()) / spread, 0.0) if spread > 0.0 else 0.0
-    return y.mean() + slope * (before - x.mean())
+def _unexplained(different: FloatArray, same: FloatArray) -> FloatArray:
+    """Return the share of the likeness within people that a line through pairs of different people does not predict.
+
+    Parameters
+    ----------
+    different
+        Of pairs of different people the number, the sums of their likeness before and after protection, of its square
+        before, and of the product of both.
+    same
+        Of pairs of one person the number, and the sums of their likeness before and after protection.
+    """
+    number, x, y, xx, xy = different
+    x, y = x / number, y / number
+    spread, joint = xx / number - x * x, xy / number - x * y
+    slope = np.maximum(joint, 0.0) / np.maximum(spread, _ROUNDING**2)
+    count = np.maximum(same[0], 1.0)
+    gained_before, gained_after = same[1] / count - x, same[2] / count - y
+    result: FloatArray = np.where(
+        gained_after > _ROUNDING, 1.0 - slope * gained_before / np.maximum(gained_after, _ROUNDING), 0.0
+    )
+    return result
 
 
-def _p_value(likeness: FloatArray, within: BoolArray, orders: Sequence[IntArray]) -> float:
+def _linkable_p_value(after: FloatArray, within: BoolArray, different: BoolArray, seed: int) -> float:
     """Return how often people that are made up of any recordings are as alike as the real ones."""
-    observed = likeness[within].mean()
+    rng = np.random.default_rng([seed, 0x64726177])
     rows, columns = np.nonzero(within)
-    as_alike = sum(likeness[order[rows], order[columns]].mean() >= observed for order in orders)
-    return float((1 + as_alike) / (1 + len(orders)))
+    observed, as_alike = after[rows, columns].mean(), 0
+    if observed - after[different].mean() < _ROUNDING:
+        return 1.0
+    for _ in range(_PERMUTATIONS):
+        order = rng.permutation(len(after))
+        as_alike += int(after[order[rows], order[columns]].mean() >= observed)
+    return (1 + as_alike) / (1 + _PERMUTATIONS)
 
 
 def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArray, StrArray, StrArray]:
