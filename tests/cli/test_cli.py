@@ -59,11 +59,11 @@ def test_scores_that_point_the_wrong_way_are_turned_round(run, tmp_path):
     turned.write_text("".join(f"{a} {b} {-score}\n" for a, b, score in pairs))
     key.write_text("".join(f"{a} {b} {'target' if b == f'{a}-u' else 'nontarget'}\n" for a, b, _ in pairs))
     few = ("--key", key, "--intervals", 0, "--null", 0, "-f", "json")
-    outputs = [run("evaluate", *args) for args in ((turned, *few), (turned, *few, "--negate"), (right, *few))]
-    wrong, negated, plain = (json.loads(out)["rows"][0] for _, out, _ in outputs)
-    (flag,) = (flag for flag in wrong["flags"] if flag["code"] == "eer-above-half")
-    assert "--negate" not in flag["sentence"]  # other commands lack the option
-    assert [err for _, _, err in outputs] == ["hint: if lower scores support the target, add --negate\n", "", ""]
+    code, out, err = run("evaluate", turned, *few)
+    assert (code, out) == (3, "")
+    assert "--negate to turn the scores round" in err
+    outputs = [run("evaluate", *args) for args in ((turned, *few, "--negate"), (right, *few))]
+    negated, plain = (json.loads(out)["rows"][0] for _, out, _ in outputs)
     assert negated["metrics"]["eer"]["value"] == plain["metrics"]["eer"]["value"]
     assert f"negated:{len(pairs)}" in negated["signature"]
     assert "negated" not in plain["signature"]

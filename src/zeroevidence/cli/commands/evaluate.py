@@ -57,8 +57,6 @@ def command(
     text = output.render(rows)
     _write_tables(rows, per_trial, per_speaker)
     output.emit(text)
-    if not inputs.reading.scale.negate and any(flag.code == "eer-above-half" for row in rows for flag in row.flags):
-        click.echo("hint: if lower scores support the target, add --negate", err=True)
     gates.judge(rows)
 
 
