@@ -19,6 +19,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
 from zeroevidence.linkage.engines.engine import AUTO, EngineName, EngineSettings, Runs
 from zeroevidence.linkage.estimate import estimate
+from zeroevidence.linkage.evidence.plan import check_weight
 from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, TrialEvidence
 from zeroevidence.linkage.inputs.digests import array_digest
 from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
@@ -107,6 +108,8 @@ def link_resumable(
         if settings.weight is not None:
             raise UsageError("a weight and development embeddings exclude each other")
         check_other_people(search, development)
+    if settings.weight is not None:
+        check_weight(settings.weight)
     choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
     manifest = {**asdict(settings), **(labels or {}), **_digests(search, development)}
     with lock_folder(folder):

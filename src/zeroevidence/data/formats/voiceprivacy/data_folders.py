@@ -196,7 +196,7 @@ def _audio_problem(row: UtteranceRow, path: Path, tolerance: float, *, first: bo
     if row.utterance.end is not None or row.utterance.start is not None:
         return ""  # part of a recording, whose length is not that of its file
     length = facts.samples / facts.rate
-    inaudible = inaudible_reason(length, facts.silent)
+    inaudible = inaudible_reason(length, facts.silent, cancelled=facts.cancelled)
     if inaudible:
         return inaudible
     if facts.rate != rate:
