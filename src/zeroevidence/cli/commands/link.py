@@ -11,6 +11,8 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
+from zeroevidence.cli.printing import echo
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision, link_resumable
@@ -87,7 +89,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
     search, development = _read_pairings(values)
     labels = {
         "table": values["table"],
-        "system": values["system"] or Path(values["trial"]).stem,
+        "system": values["system"] or file_name_text(Path(values["trial"]).stem),
         "level": str(values["level"]),
     }
     with naming_file(f"{values['trial']} and {values['enrol']}"):
@@ -104,10 +106,10 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
             outputs=("result.json", *(f"trials.{table}" for table in _TABLES)),
             overwrite=overwrite,
             progress=terminal_progress("linking", "blocks"),
-            say=partial(click.echo, err=True),
+            say=partial(echo, err=True),
         )
     if linked is None:
-        click.echo(f"{output}: this search is done; --overwrite does it again", err=True)
+        echo(f"{output}: this search is done; --overwrite does it again", err=True)
 
 
 def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
