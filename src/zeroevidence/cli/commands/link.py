@@ -102,7 +102,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
             device=values["device"],
             threads=values["threads"],
             scheduler=values["scheduler"],
-            write=partial(_write, search, Path(output), labels),
+            write=partial(_write, search, Path(output), labels, settings.seed),
             outputs=("result.json", *(f"trials.{table}" for table in _TABLES)),
             overwrite=overwrite,
             progress=terminal_progress("linking", "blocks"),
@@ -125,7 +125,7 @@ def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     return search, read_pairing(values["dev_trial"], values["dev_enrol"], scoring=values["scoring"])
 
 
-def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkResult) -> None:
+def _write(search: Pairing, folder: Path, labels: dict[str, str], seed: int, linked: LinkResult) -> None:
     """Write the table of trials and the result."""
     import polars as pl
 
@@ -152,6 +152,6 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkRe
         }
     )
     write_frame(table, str(folder / f"trials.{labels['table']}"))
-    options = Options(level=float(labels["level"]))
+    options = Options(level=float(labels["level"]), seed=seed)
     evaluation = linked_evaluation(linked, labels={"system": labels["system"]}, options=options)
     write_text(to_json([evaluation]), folder / "result.json")

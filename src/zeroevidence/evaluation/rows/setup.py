@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
 from zeroevidence.data.relaxed_rules import RelaxedRule
@@ -205,10 +205,17 @@ def joint_signature(signatures: Sequence[str], *more: str) -> str:
     return "|".join(["ZE", *rows, *more, f"v:{__version__}"])
 
 
-def digest(arrays: Iterable[FloatArray]) -> str:
-    """SHA-256 of values as little-endian doubles. Of sorted scores it is the same for any order of the trials."""
+def digest(arrays: Iterable[FloatArray | IntArray | StrArray | None]) -> str:
+    """SHA-256 of numbers as little-endian doubles, of names, and of None. Their order matters."""
     hasher = hashlib.sha256()
     for values in arrays:
+        if values is None:
+            hasher.update(b"none")
+            continue
+        if values.dtype.kind == "U":
+            names = "\0".join(values.tolist()).encode("utf-8", "surrogatepass")
+            hasher.update(len(values).to_bytes(8, "little") + len(names).to_bytes(8, "little") + names)
+            continue
         hasher.update(len(values).to_bytes(8, "little"))
         for start in range(0, len(values), 1 << 16):
             part = values[start : start + (1 << 16)].astype("<f8") + 0.0  # -0.0 and 0.0 are one score

@@ -15,7 +15,7 @@ from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags
 from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest
-from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, scores_by_attack, trial_classes
+from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, class_arrays, scores_by_attack, trial_classes
 from zeroevidence.evaluation.tandem.curves import tandem_curves, tandem_profiles, tandem_surfaces
 from zeroevidence.evaluation.tandem.intervals import TandemSpreads, tandem_spreads
 from zeroevidence.measure.measures import MEASURES, compute_family
@@ -83,6 +83,7 @@ def evaluate_tandem(
         level=level,
         seed=seed,
         relaxed=tuple(relaxed),
+        data=digest(class_arrays(classes, speakers)),
     )
     counted = None if scores.speakers is None else len(speakers)
     return [
@@ -105,7 +106,7 @@ def _row(
     return Evaluation(
         metrics=_metrics(measured, view, drawn, attack, setup.level),
         counts=_counts(view.scores) | ({} if speakers is None else {"speakers": speakers}),
-        setup=replace(setup, tandem=replace(setup.tandem, attack=attack), data=digest(view.scores.values())),
+        setup=replace(setup, tandem=replace(setup.tandem, attack=attack)),
         labels=labels,
         about=About(question="spoofing", attack=attack),
         flags=(
