@@ -72,7 +72,7 @@ def _spoken(scores: TandemScores, codes: Mapping[str, int]) -> dict[str, int]:
 def class_arrays(
     classes: Mapping[str, TrialClass], speakers: Sequence[str]
 ) -> Iterator[FloatArray | IntArray | StrArray]:
-    """All that is known of the trials, for a digest: scores, speakers claimed and heard, attacks, names of speakers."""
+    """All that is known of the trials, for a digest: scores, attacks, who is claimed and heard, and their names."""
     yield np.array(speakers, dtype=np.str_)
     for kind, trials in classes.items():
         yield np.array([kind, *trials.attack])
