@@ -72,7 +72,7 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
-def unreadable_reason(path: str | Path, expected: str = "a file", *, folder: bool = False) -> str:
+def unreadable_reason(path: str | Path, expected: str = "", *, folder: bool = False) -> str:
     """Return why there is no file, or no folder, of that name that could be read; empty where there is one.
 
     Parameters
@@ -80,7 +80,7 @@ def unreadable_reason(path: str | Path, expected: str = "a file", *, folder: boo
     path
         The name.
     expected
-        What should be there, for a message about something else.
+        What should be there, for a message about something else; left out where empty.
     folder
         Whether a folder should be there.
 
@@ -102,7 +102,7 @@ def unreadable_reason(path: str | Path, expected: str = "a file", *, folder: boo
     if stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode):
         return ""
     kind = "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "device or a pipe"
-    return f"is a {kind}; expected {expected}"
+    return f"is a {kind}; expected {expected}" if expected else f"is a {kind}"
 
 
 def error_reason(error: BaseException) -> str:

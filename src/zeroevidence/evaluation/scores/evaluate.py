@@ -39,6 +39,7 @@ from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposed_curves
 from zeroevidence.evaluation.scores.recordings import several_recordings
+from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
     PreparedScores,
     Running,
@@ -254,6 +255,8 @@ class _Task:
         if replicates is not None:
             fewest = replicates.fewest
             flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+        if self.scores.target_pairs is None:
+            flags += repetition_flags(self.scores.target, self.scores.nontarget)
         if self.search is not None and self.left_out.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
         development, scores = self.development, self.scores

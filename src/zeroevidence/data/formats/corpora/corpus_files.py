@@ -381,7 +381,8 @@ def read_tree(folder: Path, corpus: CorpusRows) -> None:
     unique = len({file.stem for file in below}) == len(below)
     for file in below:
         name = file_name_text(file.stem if unique else file.with_suffix("").as_posix())
-        utterance = Utterance(name, file.parts[0], folder / file, attributes=speakers.get(file.parts[0], {}))
+        speaker = file_name_text(file.parts[0])
+        utterance = Utterance(name, speaker, folder / file, attributes=speakers.get(speaker, {}))
         corpus.rows.append(UtteranceRow(utterance, str(folder), None))
-    for name in sorted({file.parts[0] for file in below} - set(speakers)) if speakers else []:
+    for name in sorted({file_name_text(file.parts[0]) for file in below} - set(speakers)) if speakers else []:
         corpus.notes.append(Problem(str(folder / "speakers.tsv"), None, f"speaker {name!r} is not described"))
