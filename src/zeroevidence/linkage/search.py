@@ -51,7 +51,8 @@ def link(
     mated
         For each trial the row of its true identity in `enrol_vectors`.
     weight
-        Calibration weight of standardised scores, one for all or one per trial; `fit_link` fits one on other speakers.
+        Calibration weight of standardised scores, from -1e6 to 1e6, one for all or one per trial; `fit_link` fits one
+        on other speakers.
     bias
         Calibration bias, likewise.
     scoring
