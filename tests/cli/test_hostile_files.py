@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import zeroevidence
+from tests.effort import slow
 from zeroevidence.cli import printing
 from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
@@ -76,7 +77,7 @@ def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
     assert done.stdout.startswith("system: müller\n".encode())
 
 
-@pytest.mark.parametrize("command", ["evaluate", "doctor", "report", "compare"])
+@pytest.mark.parametrize("command", ["evaluate", "doctor", "compare", pytest.param("report", marks=slow)])
 def test_names_of_files_do_not_reach_the_terminal_raw(tmp_path, run, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     write_scores(HOSTILE)
