@@ -239,6 +239,7 @@ def test_costs_that_have_no_meaning_name_the_files(tmp_path, run):
     (tmp_path / "cm").write_text("".join(f"u{i} {'- bonafide' if i % 2 else 'A01 spoof'} {i}\n" for i in range(20)))
     kinds = (("- target", -1), ("- nontarget", 1), ("A01 spoof", 1))
     (tmp_path / "asv").write_text("".join(f"{kind} {sign * i}\n" for i in range(1, 9) for kind, sign in kinds))
-    code, _, err = run("tandem", "evaluate", "--cm", tmp_path / "cm", "--asv", tmp_path / "asv", "--preset", "2019")
+    costs = ("--preset", "2019", "--c-miss", "100")
+    code, _, err = run("tandem", "evaluate", "--cm", tmp_path / "cm", "--asv", tmp_path / "asv", *costs)
     assert code == 3
     assert err.startswith(f"{tmp_path}/cm and {tmp_path}/asv: legacy t-DCF is undefined: the ASV alone costs")
