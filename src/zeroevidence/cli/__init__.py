@@ -10,8 +10,7 @@ import click
 
 from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
-from zeroevidence.cli.printing import echo, prepare_streams
-from zeroevidence.data.printable import printable
+from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
 from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
 
 _ORDER = (  # as a newcomer needs them
@@ -48,8 +47,7 @@ def main(args: list[str] | None = None) -> Any:
         echo(error, err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.message = printable(error.message)
-        error.show()
+        echo_usage(error)
         sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
     except (click.Abort, KeyboardInterrupt):
         echo("interrupted", err=True)
