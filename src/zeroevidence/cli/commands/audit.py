@@ -82,6 +82,7 @@ cutting_options = option_group(
 @measuring_options(*RESAMPLING)
 @shared.workers()
 @measure_option()
+@shared.estimate()
 @shared.signatures()
 @shared.report("OUT/report.html unless given")
 @shared.output("a folder", name="folder", required=True, metavar="OUT")
@@ -95,6 +96,7 @@ def command(
     options: Options,
     backends: tuple[str, ...],
     measures: tuple[str, ...] | None,
+    estimate: bool,
     signatures: bool,
     report: str | None,
     folder: str,
@@ -144,7 +146,7 @@ def command(
         if report is not None:
             raise
         click.echo(f"no report: {error}", err=True)
-    click.echo(audit_text(audit, signatures=signatures, measures=measures), nl=False)
+    click.echo(audit_text(audit, signatures=signatures, measures=measures, estimate=estimate), nl=False)
 
 
 def _utility(

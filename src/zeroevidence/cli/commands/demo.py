@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import Output, table_options, terminal_progress, write_text
+from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, write_text
 from zeroevidence.errors import UsageError
 
 
 @click.command("demo")
 @click.option("--files", metavar="DIR", help="Write the bundled scores, keys and embeddings to DIR, and audit nothing.")
 @shared.report("none is written unless given")
-@table_options
+@evaluation_options
 def command(files: str | None, report: str | None, output: Output) -> None:
     """Audit bundled embeddings of real speech: spoken digits with two protections, and read sentences with a third.
 
@@ -48,7 +48,8 @@ def command(files: str | None, report: str | None, output: Output) -> None:
         write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
     if output.format == "text" and output.path is None:
         for audit in audits:
-            click.echo(audit_text(audit, signatures=output.signatures, measures=output.measures))
+            text = audit_text(audit, signatures=output.signatures, measures=output.measures, estimate=output.estimate)
+            click.echo(text)
     else:
         output.emit(output.render(content.rows))
 

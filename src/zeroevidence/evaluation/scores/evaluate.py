@@ -47,8 +47,8 @@ from zeroevidence.evaluation.scores.resampling import (
     with_intervals,
     with_nulls,
 )
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
-from zeroevidence.measure.measures import IntervalRule, measures_of
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint
+from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.null import MatrixParts
@@ -193,14 +193,12 @@ class _Task:
         """All measures with intervals and nulls, and what these rest on."""
         view, options = self.view, self.options
         metrics: dict[str, MeasureResult] = {}
-        rules: dict[str, IntervalRule | None] = {}
         for measure in measures_of("one-to-one"):
             value = measure.compute(view)
             if value is not None:
                 metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
-                rules[measure.name] = measure.interval_of(view)
         if result is not None:
-            metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
+            metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
         begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
@@ -210,8 +208,7 @@ class _Task:
                 begun = executor.submit(copy_context().run, begun).result
             if options.intervals:
                 replicates = replicate(prepared, view, search, options, running)
-                used = {name: rule for name, rule in rules.items() if rule is not None}
-                metrics = with_intervals(metrics, used, replicates, options.level)
+                metrics = with_intervals(metrics, replicates, options.level)
             if options.null:
                 metrics, null = with_nulls(metrics, begun(), search, options, running)
         return metrics, replicates, null

@@ -273,6 +273,7 @@ def _eer(view: PairView) -> float:
     discloses="down",
     place=20,
     interval="oracle",
+    estimated=True,
     references=("brummer2006",),
 )
 def _eer_rocch(view: PairView) -> float:
@@ -309,6 +310,7 @@ def _cllr(view: PairView) -> float | None:
     place=40,
     headline=20,
     interval="oracle",
+    estimated=True,
     method="pav",
     references=("brummer2006",),
 )
