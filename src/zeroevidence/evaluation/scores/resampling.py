@@ -26,6 +26,7 @@ from zeroevidence.uncertainty.null import (
     Null,
     PairNull,
     SearchNull,
+    list_null,
     pair_null,
     permutation_p_value,
 )
@@ -190,7 +191,7 @@ def with_nulls(
     if isinstance(pairs, ListNull):
         draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), running.progress)
         nulls = {
-            name: (Null.from_draws(values, options.level, tested_by="area"), pairs.p_value)
+            name: list_null(observed[name], values, pairs.p_value, options.level)
             for name, values in draws.items()
             if name in observed
         }
