@@ -61,7 +61,7 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options):
 
 def test_a_gate_fails_on_the_papers_case(run, zebra):
     code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "d_ece>0.55")
-    assert (code, err) == (1, "gate failed: oo_f: d_ece = 0.583907 > 0.55\n")
+    assert (code, err) == (1, "gate failed: oo_f: d_ece = 0.58391 > 0.55\n")
     code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "d_ece>0.59")
     assert (code, err) == (0, "")
     code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "bound(d_ece)>0.59")
@@ -75,20 +75,13 @@ def scores(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scores")
     for people in (12, 9):
         rng = np.random.default_rng(0)
-        lines = [
-            f"s{speaker}-u{trial} s{other} {rng.normal() + 1.2 * (speaker == other):.6f} "
-            f"{'target' if speaker == other else 'nontarget'}"
-            for speaker in range(people)
-            for trial in range(3)
-            for other in range(people)
-        ]
-        (folder / f"{people}.scores").write_text("\n".join(f"{line.rsplit(' ', 1)[0]}" for line in lines) + "\n")
-        (folder / f"{people}.key").write_text(
-            "\n".join(f"{line.split()[0]} {line.split()[1]} {line.split()[3]}" for line in lines) + "\n"
-        )
-        (folder / f"{people}.spk").write_text(
-            "\n".join(f"s{speaker}-u{trial} s{speaker}" for speaker in range(people) for trial in range(3)) + "\n"
-        )
+        pairs = [(other, speaker, trial) for speaker in range(people) for trial in range(3) for other in range(people)]
+        scored = [f"s{i} s{j}-u{k} {rng.normal() + 1.2 * (i == j):.6f}" for i, j, k in pairs]
+        keyed = [f"s{i} s{j}-u{k} {'target' if i == j else 'nontarget'}" for i, j, k in pairs]
+        spoken = [f"s{i} s{i}" for i in range(people)]
+        spoken += [f"s{i}-u{k} s{i}" for i in range(people) for k in range(3)]
+        for suffix, lines in (("scores", scored), ("key", keyed), ("spk", spoken)):
+            (folder / f"{people}.{suffix}").write_text("\n".join(lines) + "\n")
     return folder
 
 
@@ -130,7 +123,6 @@ def test_estimates_are_a_column_where_asked_for(run, scores):
     assert {name for name, line in lines.items() if line["estimate"]} == {
         "d_ece",
         "cllr_min",
-        "eer_rocch",
         "mean_rank_disclosure",
     }
     assert " estimate " in run("evaluate", *arguments(scores, 12), *QUICK, "--estimate")[1]

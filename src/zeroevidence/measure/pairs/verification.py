@@ -273,7 +273,6 @@ def _eer(view: PairView) -> float:
     discloses="down",
     place=20,
     interval="oracle",
-    estimated=True,
     references=("brummer2006",),
 )
 def _eer_rocch(view: PairView) -> float:
