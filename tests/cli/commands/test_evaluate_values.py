@@ -123,7 +123,6 @@ def test_estimates_are_a_column_where_asked_for(run, scores):
     assert {name for name, line in lines.items() if line["estimate"]} == {
         "d_ece",
         "cllr_min",
-        "mean_rank_disclosure",
     }
     assert " estimate " in run("evaluate", *arguments(scores, 12), *QUICK, "--estimate")[1]
     assert " estimate " not in run("evaluate", *arguments(scores, 12), *QUICK)[1]

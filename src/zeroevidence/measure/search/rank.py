@@ -145,7 +145,6 @@ def _bits(view: SearchView) -> FloatArray | None:
     high_note="log2 N",
     place=80,
     interval="entropy",
-    estimated=True,
     null=True,
     method="histogram",
     references=("backstrom2026",),
