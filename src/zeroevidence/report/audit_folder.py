@@ -79,7 +79,7 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
 
 
 def summary(audit: Audit) -> str:
-    """Return the verdict: a headline, five sentences for everybody, and the finding in detail."""
+    """Return the verdict: a headline, a few sentences for everybody, and the finding in detail."""
     finding = verdict(audit.rows)
     short = f"{' '.join(finding.summary)}\n\nIn detail: " if finding.summary else ""
     return f"{finding.headline}\n\n{short}{finding.paragraph}\n"
@@ -88,7 +88,7 @@ def summary(audit: Audit) -> str:
 def audit_text(
     audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None, estimate: bool = False
 ) -> str:
-    """Return the finding, the strongest attacker's card and a table of all attackers, for a terminal.
+    """Return the finding, the card of the attacker that counts and a table of all attackers, for a terminal.
 
     The other parameters are those of `render`.
     """
