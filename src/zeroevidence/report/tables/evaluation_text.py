@@ -17,7 +17,6 @@ from zeroevidence.report.layout.formatting import (
     interval_title,
     meaning,
     null_cell,
-    one_line,
     p_value,
     size,
     value,
@@ -68,7 +67,7 @@ def _print_single(
     console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool
 ) -> None:
     (row,) = rows
-    print_labels(console, {name: one_line(text) for name, text in row.labels.items()})
+    print_labels(console, row.labels)
     print_paragraph(console, ", ".join(f"{count} {name}" for name, count in row.counts.items()))
     console.print()
     names = list(row.metrics) if measures is None else chosen_measures(rows, measures)
