@@ -61,10 +61,12 @@ class PairView(ABC):
         Targets and non-targets per atom, in ascending order of score.
     settings
         Settings of the measures.
+    closed_set
+        The same of the pairs of a closed-set search, where it leaves out some of these.
     """
 
-    def __init__(self, counts: Counts, settings: PairSettings) -> None:
-        self.counts, self.settings = counts, settings
+    def __init__(self, counts: Counts, settings: PairSettings, closed_set: Counts | None = None) -> None:
+        self.counts, self.settings, self.closed_set = counts, settings, closed_set
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -185,7 +185,7 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
-    assert shown.count("\nIn detail: The attempt of 3 that") == 2
+    assert shown.count("\nIn detail: Of 3 attempts, the one that") == 2
     text = out.read_text(encoding="utf-8")
     # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
     assert "22 results" in text

@@ -222,7 +222,7 @@ def test_policy_on_the_command_line(run, files):
     (row,) = json.loads(out)["rows"]
     # each system misses one of two targets, no other speaker passes, one of two spoofs passes each
     assert row["metrics"]["tdcf_errors"]["value"] == {"a": 0.25, "b": 0.0, "c": 0.25, "d": 0.5}
-    assert row["metrics"]["tdcf_act"]["value"] == pytest.approx((0.8 * 0.75 + 0.5 * 0.25) / 0.8)
+    assert row["metrics"]["tdcf_act"]["value"] == pytest.approx((0.8 * 0.75 + 0.5 * 0.25) / (0.8 * 0.5 + 0.5 * 0.5))
     assert "|preset:0.8/0.1/0.1/1/4/5/1|" in row["signature"]
     for wrong, said in (
         (("--pi-spoof", 0.5), "the priors sum to"),

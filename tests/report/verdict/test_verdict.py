@@ -220,7 +220,7 @@ def test_an_attribute_is_told_under_the_protection_that_leaves_least():
     assert found.finding.strongest == 7  # the strongest attacker on it, tested and not trained
     assert found.level == "leaks"
     assert found.headline == "Protected recordings still give away sex"
-    assert text.startswith("With flow, which leaves least of 2 protections, the attempt of 2 that learns most")
+    assert text.startswith("With flow, which leaves least of 2 protections, the attacker of 2 that learns most")
     assert "removes 6.93 % of the uncertainty about sex, averaged over all prior beliefs" in text
     assert "without protection it is 97 %" in text
     assert "errs in 4 % of the cases with the protection, and 1 % without" in text

@@ -108,6 +108,27 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "{trials} trials were not compared with every enrolment and are left out of the search; score all pairs, or "
         "the search is over other trials than the rest.",
     ),
+    "not-enrolled": (
+        "note",
+        "{trials} trials are of people who are not enrolled: one-to-one measures count their comparisons, and the "
+        "search leaves them out; the EER over the comparisons of the search alone is {of_search:.1f} %, over all "
+        "{over_all:.1f} %.",
+    ),
+    "development-size": (
+        "warning",
+        "the search is through {here} identities, that of the development people through {there}; what they set for a "
+        "search of another size, the threshold of singling out above all, may not fit this one.",
+    ),
+    "development-spread": (
+        "warning",
+        "the scores of a trial spread by {here:.3g} here and by {there:.3g} among development people; what they set, "
+        "the threshold of singling out above all, may not fit scores of another spread.",
+    ),
+    "development-sex": (
+        "warning",
+        "the sex of the evaluated people is {here}, that of the development people {there}; what these set may not fit "
+        "the others, so develop on people of the same sex.",
+    ),
     "overlap-unchecked": (
         "warning",
         "speakers are not known on both sides, so nobody checked that development and evaluation are different people; "

@@ -11,8 +11,10 @@ from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_ro
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.evaluation.rows.curves import Curve, as_curve
+from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
+from zeroevidence.evaluation.scores.development import development_flags
 from zeroevidence.evaluation.scores.people import count_by_person, names_on_top
 from zeroevidence.evaluation.scores.search import (
     Fold,
@@ -58,6 +60,11 @@ class MatrixSearch(SearchTask):
     def development(self) -> tuple[ScoreMatrix, ...]:
         """The matrix of the development people, where there is one."""
         return () if self.dev is None else (self.dev,)
+
+    @property
+    def flags(self) -> list[Flag]:
+        """Warnings where development people were searched in another way."""
+        return [] if self.dev is None else development_flags(self.matrix, self.dev)
 
     @property
     def speaker_codes(self) -> IntArray:

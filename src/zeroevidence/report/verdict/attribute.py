@@ -12,10 +12,10 @@ from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.phrases import (
     Statement,
     Verdict,
-    attempt_phrase,
     capitalise,
     caution_sentence,
     chance_sentence,
+    chosen_attacker,
     limited_value,
     paragraph,
     percent,
@@ -89,8 +89,7 @@ def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
     """The protection and the strongest attacker against it."""
     row = rows[finding.strongest]
     name = row.labels.get("attacker", "")
-    who = attempt_phrase(finding) if len(finding.attempts) > 1 else "the attacker"
-    who += f" ({name})" if name else ""
+    who = chosen_attacker(finding) + (f" ({name})" if name else "")
     if row.about.is_bound:
         return f"{capitalise(who)}, who learned from recordings of other people,"
     system = row.labels.get("system", "the protection")

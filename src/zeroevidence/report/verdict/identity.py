@@ -35,11 +35,11 @@ from zeroevidence.report.verdict.phrases import (
     LimitedValue,
     Statement,
     Verdict,
-    attempt_phrase,
     beside_chance,
     capitalise,
     caution_sentence,
     chance_sentence,
+    chosen_attempt,
     limited_value,
     named_share,
     paragraph,
@@ -134,7 +134,7 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
         share = _comparable(rows, finding, " ({})") + beside_chance(finding, finding.by_system)
         most = f"Of {len(finding.by_system)} results, {system}{group} gives most away{share}: "
     if len(finding.attempts) > 1:
-        attacker = f"{attempt_phrase(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
+        attacker = f"{chosen_attempt(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
     return f"{most}{attacker}" if most else capitalise(attacker)
 
 

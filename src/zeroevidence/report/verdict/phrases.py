@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
-from zeroevidence.evaluation.finding.finding import Level, same_setting
+from zeroevidence.evaluation.finding.finding import Choice, Level, same_setting
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout.formatting import interval_title
@@ -153,14 +153,28 @@ def said_bound(limited: LimitedValue, text: Callable[[float], str]) -> float | N
     return None if bound is None or text(bound) == text(limited.value) else bound
 
 
-def attempt_phrase(finding: Finding) -> str:
-    """The attempt that counts, by how it was chosen among those on the same system."""
-    number = len(finding.attempts)
-    if finding.choice == "development":
-        return f"the attempt of {number} that did best on other people"
-    if finding.choice == "development-beyond-chance":
-        return f"the attempt of {number} that did best on other people{_BESIDE_CHANCE}"
-    return f"the attempt of {number} that learns most on average{beside_chance(finding, finding.attempts)}"
+_CHOSEN: dict[Choice, str] = {
+    "development": "that did best on other people",
+    "development-beyond-chance": f"that did best on other people{_BESIDE_CHANCE}",
+    "evaluated": "that learns most on average",
+}
+
+
+def chosen_attempt(finding: Finding, against: str = "") -> str:
+    """The attempt that counts among several on the same system, by how it was chosen."""
+    return f"of {len(finding.attempts)} attempts{against}, the one {_how_chosen(finding)}"
+
+
+def chosen_attacker(finding: Finding) -> str:
+    """The attacker that counts, by how it was chosen among several on the same system."""
+    if len(finding.attempts) < 2:
+        return "the attacker"
+    return f"the attacker of {len(finding.attempts)} {_how_chosen(finding)}"
+
+
+def _how_chosen(finding: Finding) -> str:
+    beside = beside_chance(finding, finding.attempts) if finding.choice == "evaluated" else ""
+    return f"{_CHOSEN[finding.choice]}{beside}"
 
 
 def beside_chance(finding: Finding, numbers: Sequence[int]) -> str:

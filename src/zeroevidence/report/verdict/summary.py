@@ -19,8 +19,8 @@ from zeroevidence.report.verdict.phrases import (
     NOT_TOLD_APART,
     TOO_COARSE,
     LimitedValue,
-    attempt_phrase,
     capitalise,
+    chosen_attempt,
     control_works,
     limited_value,
     named_share,
@@ -79,7 +79,7 @@ def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
     if len(finding.attempts) < 2:
         several = len(finding.by_system) > 1
         return f"The attempt{against if several else ''} is {_attacker(row, finding)}."
-    return capitalise(f"{attempt_phrase(finding)}{against}, which counts here, is {_attacker(row, finding)}.")
+    return capitalise(f"{chosen_attempt(finding, against)}, counts here: {_attacker(row, finding)}.")
 
 
 def _attacker(row: Evaluation, finding: Finding) -> str:
