@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroevidence.calibrate.rows import AffineCalibration
+from tests.effort import slow
+from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkSummary, link
 from zeroevidence.linkage.engines import numpy_blocks
@@ -268,3 +269,20 @@ def test_ties_survive_the_scale_of_the_exponents(digits):
     np.testing.assert_array_equal(found.greater, (scores > own).sum(axis=1))
     assert found.equal.sum() > 20
     np.testing.assert_allclose(found.best_other, np.where(np.eye(60), -np.inf, scores).max(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+@pytest.mark.parametrize("engine", ["numpy", "rows", pytest.param("torch", marks=slow)])
+def test_rows_may_keep_their_spread(engine, scaling, draw):
+    x, y, mated = draw(trials=60, identities=90)
+    result = link(x, y, mated, weight=0.3, bias=0.2, row_scaling=scaling, engine=engine)
+    scores = x @ y.T
+    calibration = AffineCalibration("given", 0.3, 0.2, 0.0, scaling=scaling)
+    evidence = row_evidence(scores, mated, calibration)
+    np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-9)
+    np.testing.assert_array_equal(result.greater, evidence.greater)
+    llrs = row_llrs(scores, calibration)
+    np.testing.assert_allclose(result.log_sum, np.log(np.exp(llrs).sum(axis=1)), atol=1e-9)
+    assert result.row_scaling == scaling
+    with pytest.raises(UsageError, match="row_scaling: expected one of standardise, centre, none, got 'auto'"):
+        link(x, y, mated, weight=0.3, row_scaling="auto", engine=engine)

@@ -17,7 +17,10 @@ from zeroevidence.plot.names import row_names
 from zeroevidence.uncertainty.level import alpha
 
 _TRIAL_COLUMNS = ("trial", "speaker", "lid", "rank", "linked")
-_TYPES = {"speaker": pl.String(), **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64())}
+_TYPES = {
+    **dict.fromkeys(("speaker", "tag"), pl.String()),
+    **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64()),
+}
 _DIFFER = {
     "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
     "eer": "how many others pass for them (deviation between people {percent:.1f} %)",
@@ -38,7 +41,7 @@ def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
-    """One line per speaker, the most exposed first: disclosure and EER, with intervals."""
+    """One line per speaker, the most exposed first: disclosure and EER, with intervals, and the worst case."""
     labels, frames = used_labels(rows), []
     for row in rows:
         columns = speaker_columns(row)

@@ -155,6 +155,22 @@ def test_people_in_two_folds_are_refused():
         ze.evaluate(FoldedScores((one, fold(["c", "d"], 0)), (fold(["b", "e"], 0), fold(["a", "b"], 0))))
 
 
+@pytest.mark.parametrize("scaling", ["centre", "none", "auto"])
+def test_rows_of_folds_are_scaled_as_asked(scaling):
+    plain, row = (ze.evaluate(folded(separation=3.0, trials=4), options=QUICK.changed({"row_scaling": name, "null": 0}))
+                  for name in ("standardise", scaling))  # fmt: skip
+    assert row["top1"].value == plain["top1"].value
+    assert row.setup.search.row_scaling.startswith("auto:" if scaling == "auto" else scaling)
+    assert row.setup.search.folds == (3, 3, 3)
+    if scaling != "auto":
+        assert row["alid"].value != plain["alid"].value
+    for result in (plain, row):
+        curve = result.curves["alid_over_identities"]
+        assert curve.x == (2.0, 3.0)
+        assert curve.y[-1] == pytest.approx(result["alid"].value, abs=1e-9)
+    assert from_json(to_json([row])) == [row]
+
+
 @pytest.mark.parametrize("sizes", [(5, 4), (4, 3, 3)])
 def test_names_are_counted_in_the_null_as_in_the_search(sizes):
     """The exchange that changes nothing gives what was observed."""

@@ -17,6 +17,7 @@ from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.html.numbers import headline_numbers, report_measures
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.html.tables import people_table, recordings_table
@@ -412,6 +413,21 @@ def test_people_whose_names_come_up_for_everybody_are_marked(hub):
     assert float(notes["p000"].text) > 40
     assert not any(cell.note for name, cell in notes.items() if name != "p000")
     assert table.body[0][0].text != "p000"
+
+
+def test_people_have_their_worst_case_and_tag(hub):
+    table, _ = people_table([hub], verdict([hub]).finding)
+    assert table.headings[-1][0] == "worst case [log10 LR]"
+    worst = dict(zip(hub.people.speaker, hub.people.worst_case, strict=True))
+    for line in table.body:
+        strength = worst[line[0].text]
+        assert line[-1].text == f"{strength:.2f}"
+        assert line[-1].note == f"tag {tag_of(strength)}"
+        assert float(line[-1].order) == strength
+    assert max(float(line[-1].order) for line in table.body) == hub["worst_case"].value
+    unknown = replace(hub, people=replace(hub.people, worst_case=None))
+    table, _ = people_table([unknown], verdict([unknown]).finding)
+    assert "worst case [log10 LR]" not in [heading for heading, _ in table.headings]
 
 
 def test_what_nothing_leaked_looks_like_is_explained(audit_rows):

@@ -19,7 +19,7 @@ from zeroevidence.report.document import DOCUMENT_FORMATS
 
 @click.command("report")
 @score_inputs
-@measuring_options(*RESAMPLING)
+@measuring_options("row_scaling", *RESAMPLING)
 @shared.workers()
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 @shared.hide_ids()

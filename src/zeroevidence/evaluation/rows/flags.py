@@ -45,7 +45,7 @@ not given; collect at least 10.')
 FLAGS: Mapping[str, tuple[Severity, str]] = {
     "eer-above-half": (
         "fault",
-        "the {measure} exceeds 50 % by more than its interval, so the scores point the wrong way; check that higher "
+        "the {measure} exceeds 50 % by more than chance explains, so the scores point the wrong way; check that higher "
         "scores speak for {kind}, and check the key, before reading this as privacy.",
     ),
     "llr-base-suspected": (
@@ -251,7 +251,7 @@ def flag(code: str, **values: object) -> Flag:
 def is_above_half(eer: MeasureResult, independent: int) -> bool:
     """Return whether an EER is above one half beyond its interval, which a protection without any leak is not.
 
-    Without an interval, its lower limit is that of a rate over so many independent people or scores.
+    Without an interval, its lower limit is that of a rate over so many independent comparisons.
 
     Examples
     --------

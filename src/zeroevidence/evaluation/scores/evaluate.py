@@ -49,6 +49,7 @@ from zeroevidence.evaluation.scores.resampling import (
     with_nulls,
 )
 from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
+from zeroevidence.evaluation.scores.speakers import with_worst_cases
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.named import countable_people
@@ -173,8 +174,8 @@ class _Task:
         curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
         people = recordings = None
         if self.search is not None and result is not None:
-            curves |= result.curves | exposed_curves(result.trials, self.options.level)
-            people = exposure_by_person(result.trials, result.names)
+            curves |= self.search.curves(result, self.options) | exposed_curves(result.trials, self.options.level)
+            people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
             recordings = several_recordings(self.search, result, metrics, self.options)
         row = Evaluation(
             metrics=metrics,

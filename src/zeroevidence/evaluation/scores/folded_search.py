@@ -10,23 +10,24 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.folded_scores import FoldedScores, column_speakers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.rows.curves import as_curve
+from zeroevidence.evaluation.rows.curves import Curve
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.rows.trials import Trials
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
+from zeroevidence.evaluation.scores.matrix_search import fit_folds
 from zeroevidence.evaluation.scores.people import count_by_person, first_names
 from zeroevidence.evaluation.scores.search import (
     Fold,
     SearchResult,
     SearchTask,
     check_disjoint,
+    mean_over_folds,
     name_codes,
     search_metrics,
-    singling_out_over_identities,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.named import first_identity
@@ -64,31 +65,23 @@ class FoldedSearch(SearchTask):
 
     def run(self, options: Options) -> SearchResult:
         """Calibrate and measure the searches of all folds as one."""
-        results, folds, first = [], [], 0
+        folds, first = [], 0
         for part, dev in zip(self.parts, self.development, strict=True):
             check_disjoint(part, dev)
-            results.append(MatrixSearch(part, dev).run(options))
-            rows = np.arange(first, first + len(part.mated))
-            folds.append(replace(results[-1].folds[0], rows=rows))
-            first += len(rows)
+            (fold,) = fit_folds(part, dev, options)
+            folds.append(replace(fold, rows=first + fold.rows))
+            first += len(fold.rows)
         identities = self.scores.identities
         evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
         searched = self._searched_rows()
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
-        curves = [singling_out_curve(rows, fold.threshold_scores) for rows, fold in zip(searched, folds, strict=True)]
-        singling_out = [
-            (len(rows), as_curve(curve.x, curve.y, curve.baseline))
-            for rows, curve in zip(searched, curves, strict=True)
-        ]
-        setup = replace(results[0].setup, folds=self.scores.sizes)
+        calibrations = [fold.calibration for fold in folds]
+        fitted = SearchSetup.fitted(calibrations, options, cross_fitted=False, prior=False)
+        setup = replace(fitted, folds=self.scores.sizes)
         trials = trial_table(self.scores.trials, np.concatenate([part.mated_names for part in self.parts]), evidence)
         names = self._names(trials, searched)
         return SearchResult(
             metrics=search_metrics(evidence, singled, setup, names),
-            curves={
-                **evidence_curves(evidence),
-                "singling_out_over_identities": singling_out_over_identities(singling_out),
-            },
             trials=trials,
             evidence=evidence,
             singled=singled,
@@ -96,6 +89,20 @@ class FoldedSearch(SearchTask):
             setup=setup,
             names=names,
         )
+
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        searched = list(zip(self._searched_rows(), result.folds, strict=True))
+        singling_out = [(len(rows), singling_out_curve(rows, fold.threshold_scores)) for rows, fold in searched]
+        parts = (
+            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
+            for (rows, fold), dev in zip(searched, self.development, strict=True)
+        )
+        return {
+            **evidence_curves(result.evidence),
+            **alid_over_identities(self.size, parts, options),
+            "singling_out_over_identities": mean_over_folds(singling_out),
+        }
 
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.

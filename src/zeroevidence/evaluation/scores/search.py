@@ -10,11 +10,11 @@ from math import nan
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import RowCalibration, standardise
+from zeroevidence.calibrate.rows import RowCalibration, row_llrs
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.rows.curves import Curve
+from zeroevidence.evaluation.rows.curves import Curve, as_curve
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
@@ -23,6 +23,7 @@ from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
+from zeroevidence.measure.search.singling import SizeCurve
 from zeroevidence.measure.search.view import search_view
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.null import HypotheticalEvidence
@@ -57,7 +58,7 @@ class Fold:
 
     def llrs(self, scores: FloatArray, ddof: int) -> FloatArray:
         """LLRs of whole rows."""
-        return self.calibration.llr(standardise(scores.astype(np.float64), ddof=ddof))
+        return row_llrs(scores, self.calibration, ddof=ddof)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,8 +69,6 @@ class SearchResult:
     ----------
     metrics
         The measures of the search.
-    curves
-        Curves of figures.
     trials
         What each trial discloses.
     evidence
@@ -87,7 +86,6 @@ class SearchResult:
     """
 
     metrics: dict[str, MeasureResult]
-    curves: dict[str, Curve]
     trials: Trials
     evidence: RowEvidence
     singled: IntArray
@@ -128,6 +126,10 @@ class SearchTask(ABC):
     @abstractmethod
     def run(self, options: Options) -> SearchResult:
         """Calibrate the scores and measure the search."""
+
+    @abstractmethod
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
 
     @abstractmethod
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
@@ -189,9 +191,8 @@ def name_codes(names: StrArray) -> IntArray:
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
-def singling_out_over_identities(curves: Sequence[tuple[int, Curve]]) -> Curve:
-    """The mean of singling-out curves on the same numbers of identities, each of so many trials."""
+def mean_over_folds(curves: Sequence[tuple[int, SizeCurve]]) -> Curve:
+    """The mean of curves over the same numbers of identities, each of so many trials."""
     _, first = curves[0]
     weights = [trials for trials, _ in curves]
-    share = np.average([curve.y for _, curve in curves], axis=0, weights=weights)
-    return replace(first, y=tuple(share.tolist()))
+    return as_curve(first.x, np.average([curve.y for _, curve in curves], axis=0, weights=weights), first.baseline)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments, enrolment_moments
 from zeroevidence.linkage.inputs.scoring import ScoreFunction, Scoring, check_scoring
@@ -29,6 +30,7 @@ class SearchPlan:
     dtype: Any  # of the products
     function: ScoreFunction | None
     moments: EnrolmentMoments | None  # None with a scoring function, or where the engine does without
+    row_scaling: RowScaling = "standardise"
 
     @property
     def identities(self) -> int:
@@ -50,6 +52,7 @@ def plan_search(
     bias: float | FloatArray = 0.0,
     scoring: Scoring = "dot",
     ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
     threshold: float | FloatArray | None = None,
     dtype: Any = None,
     moments: Callable[[VectorSet], EnrolmentMoments | None] = enrolment_moments,
@@ -69,6 +72,8 @@ def plan_search(
         raise InputError(f"a search needs at least two enrolled identities, got {enrol.count}")
     if ddof not in (0, 1):
         raise UsageError(f"expected ddof 0 or 1, got {ddof}")
+    if row_scaling not in ROW_SCALINGS:
+        raise UsageError(f"row_scaling: expected one of {', '.join(ROW_SCALINGS)}, got {row_scaling!r}")
     if dtype is None:
         dtype = np.float32 if trial.single and enrol.single and not callable(scoring) else np.float64
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -84,6 +89,7 @@ def plan_search(
         np.dtype(dtype),
         scoring if callable(scoring) else None,
         None if callable(scoring) else moments(enrol),
+        row_scaling,
     )
 
 

@@ -23,12 +23,12 @@ class RowTerms:
     score: FloatArray  # of the true identity, in double precision
     mean: FloatArray
     deviation: FloatArray
-    slope: FloatArray  # weight over deviation, 0 for a row of equal scores
+    slope: FloatArray  # weight, over the deviation where rows are standardised; 0 for a row of equal scores
     doubtful: BoolArray  # rounding may have spoilt mean and deviation
 
     @property
     def exponent(self) -> FloatArray:
-        """Standardised, weighted score of the true identity."""
+        """Scaled, weighted score of the true identity, as though rows were centred."""
         exponent: FloatArray = self.slope * (self.score - self.mean)
         return exponent
 
@@ -50,13 +50,19 @@ class OtherIdentities:
 
 
 def calibrated_slope(plan: SearchPlan, weight: FloatArray, deviation: FloatArray, xp: Any = np) -> FloatArray:
-    """Weight over deviation, 0 for a row of equal scores; the arrays are those of the module `xp`."""
-    slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, deviation, 1.0), 0.0)
+    """Weight of a score in its row, 0 for a row of equal scores; the arrays are those of the module `xp`."""
+    divisor = deviation if plan.row_scaling == "standardise" else xp.ones_like(deviation)
+    slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, divisor, 1.0), 0.0)
     # As the products' precision has it, in powers of two: used for the true identity and for the others alike,
     # the rounding cancels.
     narrow = xp.asarray(slope / LN2, dtype=getattr(xp, plan.dtype.name))
     rounded: FloatArray = xp.asarray(narrow, dtype=xp.float64) * LN2
     return rounded
+
+
+def taken_off(plan: SearchPlan, slope: FloatArray, mean: FloatArray) -> FloatArray | float:
+    """What centring a row took off its LLRs, where they are those of rows as they are."""
+    return slope * mean if plan.row_scaling == "none" else 0.0
 
 
 def row_terms(plan: SearchPlan, rows: IntArray) -> tuple[RowTerms, FloatArray, FloatArray]:
@@ -112,7 +118,7 @@ def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdent
         score=terms.score + terms.offset,
         mean=terms.mean + terms.offset,
         deviation=terms.deviation,
-        log_sum=log_sum + plan.bias[rows],
+        log_sum=log_sum + plan.bias[rows] + taken_off(plan, terms.slope, terms.mean + terms.offset),
         lid=lid,
         greater=greater,
         equal=equal,
