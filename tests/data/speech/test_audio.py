@@ -82,6 +82,14 @@ def test_files_that_cannot_be_used_are_named(tmp_path):
         load_audio(tmp_path)
 
 
+def test_telephone_speech_in_which_one_cannot_seek_is_read(tmp_path):
+    sf.write(tmp_path / "gsm.wav", tone(rate=8000), 8000, subtype="GSM610")
+    wave = load_audio(tmp_path / "gsm.wav")
+    assert np.corrcoef(wave[:8000], tone()[:8000])[0, 1] > 0.9
+    with pytest.raises(InputError, match=r"gsm.wav: .*expected the part from 0 to 999999"):
+        load_audio(tmp_path / "gsm.wav", start=0, end=999_999)
+
+
 def test_beyond_full_scale_is_limited(tmp_path):
     sf.write(tmp_path / "a.wav", 1.5 * tone() / 0.5, 16000, subtype="FLOAT")
     assert np.abs(load_audio(tmp_path / "a.wav")).max() == 1.0

@@ -43,7 +43,7 @@ class AudioFacts:
     samples
         Samples per channel.
     silent
-        Whether no sample is further than 1e-4 from the mean.
+        Whether no sample of the channels' average is further than 1e-4 from the mean.
     clipped
         Whether three samples in a row are at full scale.
     """
@@ -160,12 +160,12 @@ def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = S
 def inspect_audio(path: str | Path) -> AudioFacts:
     """Return the facts of a file, of which all samples are read.
 
-    Silent: no sample is further than 1e-4 (-80 dB) from the mean. Clipped: three samples in a row at full scale
-    (0.999 or more) in one channel.
+    Silent: no sample of the channels' average is further than 1e-4 (-80 dB) from the mean. Clipped: three samples in a
+    row at full scale (0.999 or more) in one channel.
     """
     samples, rate = _read(Path(path), None, None)
     _check(samples, Path(path))
-    silent = bool(np.abs(samples - samples.mean(axis=0)).max() < SILENCE)
+    silent = is_silent(samples.mean(axis=1, dtype=np.float32))
     full = np.abs(samples) >= _FULL
     runs = full[2:] & full[1:-1] & full[:-2] if len(full) >= _CLIPPED_RUN else full[:0]
     return AudioFacts(rate, samples.shape[1], len(samples), silent, bool(runs.any()))
@@ -225,8 +225,11 @@ def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.fl
                 total = (end if end is not None else total) - (start or 0)
                 samples = file.read(total, dtype="float32", always_2d=True)
             else:
-                samples = file.read(dtype="float32", always_2d=True)
-    except (OSError, RuntimeError, TypeError, OverflowError) as error:
+                # with the number, because files in which one cannot seek (GSM 6.10) are read only so
+                samples = file.read(total if total < _UNKNOWN else -1, dtype="float32", always_2d=True)
+    except InputError:  # a ValueError too, but with a message of its own
+        raise
+    except (OSError, RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None
     if not len(samples):
         raise InputError("empty: no samples", path=path)

@@ -221,8 +221,19 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "drawn-per-speaker": (
         "note",
-        "recordings of one person were changed alike ({share:.0%} of the change is shared), so the protection seems to "
-        "be drawn per speaker; two recordings of one person then stay linkable.",
+        "protected recordings of one person are more alike than their originals explain ({share:.0%} of what they have "
+        "in common beyond other people's), so the protection seems to be drawn per speaker; two recordings of one "
+        "person then stay linkable.",
+    ),
+    "same-audio": (
+        "warning",
+        "{count} of {total} protected recordings are the same audio for several people, so they cannot tell who "
+        "of them spoke; check the files before reading this as privacy.",
+    ),
+    "waveform-kept": (
+        "warning",
+        "{count} of {total} protected recordings have nearly the waveform of the original: they were encoded again or "
+        "hardly changed; check that these are the protected files.",
     ),
     "calibration-misled": (
         "warning",
