@@ -88,6 +88,18 @@ def test_how_the_attempt_that_counts_was_chosen():
     assert "of 2 attempts, the one that learns most on average, the attacker" in said
 
 
+def test_development_people_choose_no_bound(against):
+    weak, strong = (
+        search_row(top1, bits, about=against.control, system="unprotected", backend=name)
+        for top1, bits, name in ((0.3, 0.5, "a"), (0.9, 3.0, "b"))
+    )
+    assert findings([developed(weak, 2.0), developed(strong, 1.0)])[0].choice == "evaluated"
+    assert findings([developed(weak, 2.0)])[0].choice == "only"
+    protected = [replace(row, about=replace(against.lazy, development=row.about.development), labels={"system": "s"})
+                 for row in (developed(weak, 2.0), developed(strong, 1.0))]  # fmt: skip
+    assert findings(protected)[0].choice == "development"
+
+
 def test_attempts_at_chance_are_left_out_where_they_have_the_larger_value():
     leak, flattered = search_row(0.3, 0.5, system="s"), search_row(0.4, 0.9, "at-chance", system="s")
     assert f"the one that learns most on average{LEFT_OUT}" in choices(leak, flattered)[1]
