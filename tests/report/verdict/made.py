@@ -35,7 +35,7 @@ def search_row(top1=0.3, alid=0.5, chance="beaten", *, people=None, about=None, 
         "alid": tested(alid, "bit", chance, **bit_limits),
     }
     if people is not None and people.named is not None:
-        metrics["people_named"] = MeasureResult(sum(people.named) / len(people.named), "rate", bound=0.9)
+        metrics["people_named"] = MeasureResult(sum(people.named) / len(people.named), "rate", low=0.02, bound=0.9)
     counts = {"identities": 20, "trials": 5 * speakers, "speakers": speakers}
     return ze.Evaluation(metrics, counts, SETUP, labels or {"system": "s"}, about or ze.About(), people=people)
 

@@ -87,6 +87,8 @@ def test_the_count_of_the_named_has_limit_and_chance():
     assert "2 of 20 people are named" in guessed.text
     assert "(95 % confidence: at most 90 % of people like these); guessing would do so to" in guessed.text
     assert guessed.limits == 1
+    vague = row.with_metrics({"people_named": replace(row["people_named"], bound=1.0)})
+    assert "(95 % confidence: at least 2 % of people like these); guessing" in named_people(vague).text
     exchanged = MeasureResult(0.1, "rate", null=Null(0.02, 0.1))
     permuted = named_people(row.with_metrics({"people_named": exchanged}))
     assert permuted.text.endswith("; with names exchanged at random it would be 2 % of them.")

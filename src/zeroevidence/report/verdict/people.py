@@ -56,7 +56,7 @@ def named_people(row: Evaluation) -> Statement:
     else:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
         chance = f"; guessing would do so to {percent(guessing)} of them"
-    return Statement(f"{who} {often}{limit}{chance}.", int(result.bound is not None))
+    return Statement(f"{who} {often}{limit}{chance}.", int(bool(limit)))
 
 
 def exposed_share(row: Evaluation) -> list[Statement]:
