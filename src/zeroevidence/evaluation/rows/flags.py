@@ -115,9 +115,8 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "not-enrolled": (
         "note",
-        "{trials} trials are of people who are not enrolled: one-to-one measures count their comparisons, and the "
-        "search leaves them out; the EER over the comparisons of the search alone is {of_search:.1f} %, over all "
-        "{over_all:.1f} %.",
+        "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
+        "comparisons, and the search leaves them out; eer_closed_set is the EER over the comparisons of the search.",
     ),
     "development-size": (
         "warning",
