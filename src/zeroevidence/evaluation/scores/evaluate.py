@@ -30,15 +30,17 @@ from zeroevidence.evaluation.rows.limits import with_share_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
-from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.rows.setup import Resampling, Setup
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
 from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, fit_calibration
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
+from zeroevidence.evaluation.scores.digests import score_digest
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.recordings import several_recordings
+from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
     PreparedScores,
     Running,
@@ -183,7 +185,7 @@ class _Task:
             setup=self._setup(result, replicates, null),
             labels=labels,
             about=about,
-            flags=(*self._flags(replicates), *self._open_set_flags(metrics), *self._base_flags(metrics)),
+            flags=(*self._flags(replicates), *self._base_flags(metrics)),
             curves=curves,
             trials=None if result is None else result.trials,
             people=people,
@@ -236,9 +238,10 @@ class _Task:
     def _setup(self, result: SearchResult | None, replicates: Replicates | None, null: Resampling | None) -> Setup:
         """How the row was computed."""
         options = self.options
-        development = [np.sort(part.scores, axis=None) for part in (self.search.development if self.search else ())]
-        if not development and self.development is not None:
-            development = [np.sort(self.development.target), np.sort(self.development.nontarget)]
+        development: tuple[Scores | ScoreMatrix, ...] = self.search.development if self.search else ()
+        if self.development is not None:
+            development = (self.development,)
+        prior = self.search.prior if isinstance(self.search, MatrixSearch) else None
         return Setup(
             families=("one-to-one",) if result is None else ("one-to-one", "search"),
             linkability=options.linkability,
@@ -250,8 +253,8 @@ class _Task:
             null=null,
             seed=options.seed,
             relaxed=self.relaxed,
-            data=digest([self.view.ranked.target, self.view.ranked.nontarget]),
-            dev=digest(development) if development else None,
+            data=score_digest(self.scores, prior=prior),
+            dev=score_digest(*development) if development else None,
             llr=None if self.llr is None else self.llr.setup,
         )
 
@@ -261,21 +264,17 @@ class _Task:
         if replicates is not None:
             fewest = replicates.fewest
             flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+        if self.scores.target_pairs is None:
+            flags += repetition_flags(self.scores.target, self.scores.nontarget)
         if self.search is not None and self.left_out.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
+        if self.closed_set is not None and self.left_out.get("not_enrolled"):
+            flags.append(flag("not-enrolled", trials=self.left_out["not_enrolled"]))
         development, scores = self.development, self.scores
         unknown = development is not None and (development.speakers is None or scores.speakers is None)
         if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
-
-    def _open_set_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-        """A note where one-to-one measures count trials of people who are not enrolled, and the search does not."""
-        if self.closed_set is None or not self.left_out.get("not_enrolled"):
-            return []
-        over_all, of_search = (float(metrics[name]) for name in ("eer", "eer_closed_set"))
-        trials = self.left_out["not_enrolled"]
-        return [flag("not-enrolled", trials=trials, over_all=100.0 * over_all, of_search=100.0 * of_search)]
 
     def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
         """A warning on the base of the logarithm, unless it was named."""
