@@ -24,7 +24,7 @@ from zeroevidence.linkage.inputs.digests import array_digest
 from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
 from zeroevidence.linkage.inputs.scoring import ScoringName
 from zeroevidence.linkage.result import Identities, LinkResult
-from zeroevidence.linkage.resuming.checkpoints import Checkpoints, open_work_folder
+from zeroevidence.linkage.resuming.checkpoints import BLOCKS, Checkpoints, open_work_folder
 from zeroevidence.linkage.search import SearchJob, choose_engine, prepare_search
 
 Precision: TypeAlias = Literal[16, 32, 64]
@@ -109,7 +109,7 @@ def link_resumable(
         check_other_people(search, development)
     choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
     manifest = {**asdict(settings), **(labels or {}), **_digests(search, development)}
-    with lock_folder(folder):
+    with lock_folder(folder, continued_from=[BLOCKS]):
         work = open_work_folder(folder, manifest, outputs=outputs, overwrite=overwrite)
         if work.done:
             return None
