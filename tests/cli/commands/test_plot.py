@@ -1,6 +1,9 @@
 """The command that draws."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -128,3 +131,20 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
         assert len(err.splitlines()) == 1, arguments
     assert there.read_text() == "old"
     assert not target.exists()
+
+
+def test_a_home_that_cannot_be_written_is_not_mentioned(tmp_path):
+    (tmp_path / "scores").write_text("".join(f"{i % 7} {'target' if i % 3 else 'nontarget'}\n" for i in range(30)))
+    nowhere = {"HOME": "/dev/null/home", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+    for arguments in (("plot", "det", "scores", "-o", "det.svg"), ("report", "scores", "-o", "report.html")):
+        ended = subprocess.run(
+            [sys.executable, "-m", "zeroevidence", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, **nowhere},
+            capture_output=True,
+            text=True,
+            timeout=600.0,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert "cache" not in ended.stderr.lower()
+        assert "mkdir" not in ended.stderr
