@@ -15,7 +15,7 @@ from zeroevidence.linkage.evidence.plan import SearchPlan, plan_search
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.inputs.scoring import Scoring
 from zeroevidence.linkage.inputs.vectors import vector_sets
-from zeroevidence.linkage.result import CalibrationFacts, Identities, LinkResult
+from zeroevidence.linkage.result import CalibrationFacts, Identities, LinkResult, search_digest
 
 
 def link(
@@ -88,7 +88,14 @@ def link(
     )
     evidence = job.join(job.runs(chunk), progress)
     identities = Identities.of(trial_vectors, enrol_vectors, job.plan.mated)
-    return LinkResult.build(evidence, job.plan, identities, scoring=scoring, calibration=CalibrationFacts("given"))
+    return LinkResult.build(
+        evidence,
+        job.plan,
+        identities,
+        scoring=scoring,
+        calibration=CalibrationFacts("given"),
+        data=partial(search_digest, job.plan, identities, settings.dtype),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

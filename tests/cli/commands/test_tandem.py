@@ -233,3 +233,14 @@ def test_policy_on_the_command_line(run, files):
         code, out, err = run(*scores, *wrong)
         assert (code, out) == (2, "")
         assert said in err
+
+
+def test_costs_that_have_no_meaning_name_the_files(tmp_path, run):
+    (tmp_path / "cm").write_text("".join(f"u{i} {'- bonafide' if i % 2 else 'A01 spoof'} {i}\n" for i in range(20)))
+    asv = [
+        f"s{i} {kind} {score}\n" for i in range(9) for kind, score in (("target", -i), ("nontarget", i), ("spoof", i))
+    ]
+    (tmp_path / "asv").write_text("".join(asv))
+    code, _, err = run("tandem", "evaluate", "--cm", tmp_path / "cm", "--asv", tmp_path / "asv", "--preset", "2019")
+    assert code == 3
+    assert err.startswith(f"{tmp_path}/cm and {tmp_path}/asv: legacy t-DCF is undefined: the ASV alone costs")

@@ -377,3 +377,16 @@ def test_searches_of_different_size_are_compared_by_shares(search):
     assert other.startswith("s (m): its strongest attacker names the right person of 40")
     same = words([search(2.0, seed=1, system="a"), search(3.0, seed=2, system="b")])
     assert "by the share" not in same
+
+
+def test_factors_beyond_all_measure_are_limits(search, against):
+    row = search(2.0, seed=6, system="s", about=against.lazy)
+    for name, value in (("alid", 1e20), ("alid", -1e20), ("lid_max", 1e300)):
+        changed = replace(row, metrics={**row.metrics, name: MeasureResult(value, "bit")})
+        assert verdict([changed]).paragraph
+        if name == "alid" and value > 0.0:
+            assert "makes the right person more than 10^15 times as likely" in words([changed])
+    pairs = {name: MeasureResult(value, "") for name, value in (("worst_case", 1e20), ("worst_case_supported", 1e20))}
+    without = {name: result for name, result in row.metrics.items() if name in ("d_ece", "eer")}
+    alone = replace(row, metrics={**without, **pairs}, counts={"target": 10, "nontarget": 10})
+    assert "by a factor of more than 10^15" in words([alone])

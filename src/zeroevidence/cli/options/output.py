@@ -12,6 +12,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
+from zeroevidence.cli.printing import echo, echo_lines, echo_progress
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.files.writing import write_atomically as write_silently
 from zeroevidence.measure.measures import MEASURES
@@ -59,7 +60,7 @@ class Output:
     def emit(self, text: str) -> None:
         """Print a text, or write it to the file."""
         if self.path is None:
-            click.echo(text, nl=False)
+            echo_lines(text, rendered=self.format == "text")
         else:
             write_text(text, self.path)
 
@@ -100,8 +101,7 @@ def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
         return None
 
     def show(done: int, total: int) -> None:
-        end = "\r" if done < total else "\r\033[K"
-        click.echo(f"\r{what}: {done} of {total} {units}{end}", err=True, nl=False)
+        echo_progress(f"{what}: {done} of {total} {units}", last=done >= total)
 
     return show
 
@@ -127,4 +127,4 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 def print_written(path: str | Path) -> None:
     """Print that a file was written."""
-    click.echo(f"wrote {path}", err=True)
+    echo(f"wrote {path}", err=True)

@@ -82,6 +82,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "
         "identifiers and speakers.",
     ),
+    "equal-scores": (
+        "warning",
+        "{count} of {scores} scores equal another one of their class, and no identifiers tell comparisons apart; if "
+        "lines were copied, intervals are too narrow and linkability is wrong, so give identifiers.",
+    ),
     "speakers-unknown": (
         "warning",
         "intervals resample {unit}s, not people, and may be too narrow; {remedy}.",

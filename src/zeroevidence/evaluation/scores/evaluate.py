@@ -29,15 +29,17 @@ from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resamp
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
-from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.rows.setup import Resampling, Setup
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
 from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, as_llrs
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
+from zeroevidence.evaluation.scores.digests import score_digest
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposed_curves
 from zeroevidence.evaluation.scores.recordings import several_recordings
+from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
     PreparedScores,
     Running,
@@ -227,9 +229,10 @@ class _Task:
     def _setup(self, result: SearchResult | None, replicates: Replicates | None, null: Resampling | None) -> Setup:
         """How the row was computed."""
         options = self.options
-        development = [np.sort(part.scores, axis=None) for part in (self.search.development if self.search else ())]
-        if not development and self.development is not None:
-            development = [np.sort(self.development.target), np.sort(self.development.nontarget)]
+        development: tuple[Scores | ScoreMatrix, ...] = self.search.development if self.search else ()
+        if self.development is not None:
+            development = (self.development,)
+        prior = self.search.prior if isinstance(self.search, MatrixSearch) else None
         return Setup(
             families=("one-to-one",) if result is None else ("one-to-one", "search"),
             linkability=options.linkability,
@@ -241,8 +244,8 @@ class _Task:
             null=null,
             seed=options.seed,
             relaxed=self.relaxed,
-            data=digest([self.view.ranked.target, self.view.ranked.nontarget]),
-            dev=digest(development) if development else None,
+            data=score_digest(self.scores, prior=prior),
+            dev=score_digest(*development) if development else None,
             llr=None if self.llr is None else self.llr.setup,
         )
 
@@ -252,6 +255,8 @@ class _Task:
         if replicates is not None:
             fewest = replicates.fewest
             flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+        if self.scores.target_pairs is None:
+            flags += repetition_flags(self.scores.target, self.scores.nontarget)
         if self.search is not None and self.left_out.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
         development, scores = self.development, self.scores

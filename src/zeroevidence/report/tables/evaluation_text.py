@@ -16,7 +16,6 @@ from zeroevidence.report.layout.formatting import (
     interval_title,
     meaning,
     null_cell,
-    one_line,
     p_value,
     size,
     value,
@@ -56,7 +55,7 @@ def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: S
 
 def _print_single(console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None) -> None:
     (row,) = rows
-    print_labels(console, {name: one_line(text) for name, text in row.labels.items()})
+    print_labels(console, row.labels)
     print_paragraph(console, ", ".join(f"{count} {name}" for name, count in row.counts.items()))
     console.print()
     print_grid(console, _single_grid(row, list(row.metrics) if measures is None else chosen_measures(rows, measures)))

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from zeroevidence.data.files.errors import is_file, naming_file
+from zeroevidence.data.files.errors import is_file, naming_file, unreadable_reason
 from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files, table_rows
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.problems import FileProblems
@@ -201,7 +201,8 @@ def _contradictions(corpus: CorpusRows) -> list[Problem]:
 
 
 def _missing_files(corpus: CorpusRows) -> list[Problem]:
-    return [row.problem("no such file") for row in corpus.rows if not is_file(row.utterance.path)]
+    reasons = ((row, unreadable_reason(row.utterance.path, "audio")) for row in corpus.rows)
+    return [row.problem(reason) for row, reason in reasons if reason]
 
 
 def _overlaps(corpus: CorpusRows) -> list[Problem]:
@@ -273,9 +274,9 @@ def _check_file(path: Path, rows: Sequence[UtteranceRow], problems: list[Problem
         end = row.utterance.end or (row.utterance.start or 0) + 1
         if end > length + 1:
             problems.append(row.problem(f"{length} samples at 16 kHz; expected at least {end}"))
-    for row in rows[:1] if facts.silent else rows:
+    for row in rows[:1] if facts.silent or facts.cancelled else rows:
         part = (row.utterance.end or length) - (row.utterance.start or 0)
-        reason = inaudible_reason(max(0, part) / SEGMENT_RATE, facts.silent)
+        reason = inaudible_reason(max(0, part) / SEGMENT_RATE, facts.silent, cancelled=facts.cancelled)
         if reason:
             problems.append(row.problem(reason))
     if facts.channels > 1:
