@@ -164,9 +164,9 @@ def _judged(target: Target, files: Files, *, refused: bool) -> tuple[str, str]:
     left = _left(files)
     if left is not None:
         return left
-    raw = raw_letters(_shown(target, out, err))
+    raw = raw_letters(_shown(err))
     if raw:
-        return "raw text", f"{raw!a} in {_shown(target, out, err)[:500]!a}"
+        return "raw text", f"{raw!a} in {_shown(err)[:500]!a}"
     wrong = _checked(target, files, code, out)
     return ("wrong number", wrong) if wrong else (f"exit {code}", "")
 
@@ -185,10 +185,9 @@ def _left(files: Files) -> tuple[str, str] | None:
     return ("input changed", ", ".join(changed)) if changed else None
 
 
-def _shown(target: Target, out: str, err: str) -> str:
-    """What people read: messages, text, and pages; JSON holds names as they are."""
-    page = Path("page").read_text(encoding="utf-8") if Path("page").is_file() else ""
-    return err + page + ("" if "json" in target.arguments else out)
+def _shown(err: str) -> str:
+    """What people read: messages and pages; what a program may read from standard output holds names as they are."""
+    return err + (Path("page").read_text(encoding="utf-8") if Path("page").is_file() else "")
 
 
 def _checked(target: Target, files: Files, code: int, out: str) -> str:
