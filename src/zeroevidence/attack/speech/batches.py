@@ -6,16 +6,17 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
-from zeroevidence.interruption import obey
+from zeroevidence.interruption import obey, uninterrupted
 from zeroevidence.linkage.optional import one_blas_thread
 
 Result = TypeVar("Result")
+_AWAKE = 1.0  # seconds after which a wait is interrupted
 
 
 def cores() -> int:
@@ -61,13 +62,21 @@ def in_batches(
         waiting: deque[Future[Result]] = deque()
         for part in parts:
             if len(waiting) > workers:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(compute, part))
+                yield _result(waiting.popleft())
+            with uninterrupted():  # else a thread could begin that nobody waits for
+                waiting.append(pool.submit(compute, part))
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Result]) -> Result:
+    """Return the result of a task; a signal that comes just before the wait begins is seen when it wakes up."""
+    while not wait([future], timeout=_AWAKE).done:
+        pass
+    return future.result()
 
 
 def collect(
