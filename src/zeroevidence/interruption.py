@@ -88,13 +88,22 @@ def interruptible() -> Iterator[None]:
         # Generators that were left in the middle end now, with the threads and processes that they started.
         traceback.clear_frames(error.__traceback__)
         interruption = Interrupted(_requests.number)
-        for note in getattr(error, "__notes__", ()):
+        for note in _notes(error):
             interruption.add_note(note)
         raise interruption from None
     finally:
         for number, handler in before.items():
             if handler is not None:
                 signal.signal(number, handler)
+
+
+def _notes(error: BaseException | None) -> list[str]:
+    """Return the notes of an error, and of those that it was made of."""
+    notes: list[str] = []
+    while error is not None:
+        notes = [*getattr(error, "__notes__", ()), *notes]
+        error = error.__cause__ or error.__context__
+    return list(dict.fromkeys(notes))
 
 
 @contextmanager

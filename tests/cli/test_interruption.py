@@ -96,7 +96,8 @@ def test_an_audit_with_a_program(speech, number, code, begins):
         f"{speech / 'out' / 'cache'} keeps 12 files, from which the same command continues"
     )
     assert "Traceback" not in err
-    assert list((speech / "temporary").iterdir()) == []
+    assert list((speech / "temporary").rglob("zeroevidence-*")) == []
+    assert list((speech / "temporary").rglob("*.wav")) == []
     pids = [int(pid) for path in (speech / "started").iterdir() for pid in path.read_text().split()]
     assert len(pids) >= 2
     waited(lambda: not any(map(is_running, pids)))

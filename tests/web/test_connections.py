@@ -99,30 +99,29 @@ def test_without_file_handles_one_line_says_so(tmp_path):
 
 def test_headers_must_come_in_time(tmp_path):
     with serving(tmp_path, HEADERS_TIME=0.5) as port:
-        first = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        first.sendall(HALF)
-        assert is_cut(first)
-        second = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        second.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + HALF)  # after an answer as before it
-        assert is_cut(second)
+        for sent in (HALF, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + HALF):  # after an answer as before it
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as stranger:
+                stranger.sendall(sent)
+                assert is_cut(stranger)
         assert page_time(port, PATIENCE) < PATIENCE
 
 
 def test_a_body_after_the_answer_must_come_in_time(tmp_path):
     with serving(tmp_path, HEADERS_TIME=0.5) as port:
-        sender = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        sender.sendall(b"POST /upload/guess HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")
-        assert is_cut(sender)
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sender:
+            sender.sendall(b"POST /upload/guess HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")
+            assert is_cut(sender)
+        assert page_time(port, PATIENCE) < PATIENCE
 
 
 def test_answers_must_be_taken(tmp_path):
     with serving(tmp_path, ANSWER_TIME=0.5) as port:
-        reader = socket.socket()
-        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        reader.settimeout(PATIENCE)
-        reader.connect(("127.0.0.1", port))
-        with pytest.raises(ConnectionError):
-            ask_for_ever(reader)
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.settimeout(PATIENCE)
+            reader.connect(("127.0.0.1", port))
+            with pytest.raises(ConnectionError):
+                ask_for_ever(reader)
         assert page_time(port, PATIENCE) < PATIENCE
 
 
