@@ -206,7 +206,7 @@ def _row(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
 
 def _unknown_field(document: dict[str, Any], rng: random.Random) -> None:
     row = _row(document, rng)
-    rng.choice((row, row["counts"], next(iter(row["metrics"].values()))))["surprise"] = 1
+    rng.choice((row, row["setup"], next(iter(row["metrics"].values()))))["surprise"] = 1
 
 
 def _other_schema(document: dict[str, Any], rng: random.Random) -> None:
