@@ -3,10 +3,10 @@
     python benchmarks/flow_gpu.py [--vectors 1000000] [--dim 512] [--epochs 10] [--plain-batches 500] [--reference]
 
 Needs a CUDA device, torch and NumPy. Vectors are drawn from two curved classes. `plain` is a loop as the paper has
-it: batches of 64, Adam 1e-4, single precision, class densities as multivariate normal distributions with covariance
-matrices made anew for each batch; a number of its batches is timed and multiplied up. `--reference` also trains with
-batches of 64 at that rate for all epochs, in single precision and with the same step as ours, which is the same
-mathematics, to have a held-out likelihood to compare with.
+it: Adam 1e-4, single precision, class densities as multivariate normal distributions with covariance matrices made anew
+for each batch, of 64 vectors, since the paper gives no number; some of its batches are timed and multiplied up.
+`--reference` also trains with batches of 64 at that rate for all epochs, in single precision and with the same step as
+ours, which is the same mathematics, to have a held-out likelihood to compare with.
 """
 
 from __future__ import annotations

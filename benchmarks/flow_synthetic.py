@@ -77,6 +77,12 @@ def people(world, count, vectors, name, rng):
     return Embeddings(bent(u, BENDS[world]), ids, who, {"class": np.array(["a", "b"])[y]}), truth.llr(u)
 
 
+def true_disclosure(data, llr):
+    """D_ECE of the true LLRs of vectors, which are in the order of the vectors."""
+    second = data.attributes["class"] == "b"
+    return d_ece(llr[second], llr[~second])
+
+
 def information(data, protector):
     """Mutual information between single dimensions and the class, in 0.01 bit."""
     x = np.asarray(data.vectors, dtype=np.float64)
@@ -95,7 +101,8 @@ def table(world, options):
         ),
         strict=True,
     )
-    roles = Roles(*sides)
+    print(f"| {world} | truth | | {true_disclosure(sides[-1], llrs[-1]):.3f} | | | | | |", flush=True)
+    roles = Roles(*sides)  # which puts people in the order of their names, and LLRs are not
     fitted = {
         name: make_protector(*made).fit(
             roles.train.vectors, roles.train.attributes["class"], speakers=roles.train.speakers
@@ -110,8 +117,6 @@ def table(world, options):
         map_method="none",
         options=Options(intervals=0, null=50, seed=options.seed),
     )
-    tested = roles.test.attributes["class"] == "b"
-    print(f"| {world} | truth | | {d_ece(llrs[2][tested], llrs[2][~tested]):.3f} | | | | | |", flush=True)
     before = information(roles.test, None)
     for name, protector in {UNPROTECTED: None, **fitted}.items():
         test_rows = [

@@ -16,7 +16,7 @@ import json
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES as REGISTRY
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.null import pair_null
 from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
@@ -41,6 +42,7 @@ EXPOSED = ("exposed_one", "exposed_half")
 MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")
 COMPARED = ("eer", "d_ece", "linkability", "alid", "top1")
 TANDEM = ("cm_eer", "asv_eer", "tdcf_min", "teer")
+PARTS = ("coverage", "crossfit", "lists", "null", "compare", "exposure", "tandem")
 POPULATION = 1_000_000
 SMALL_SHIFT = 0.4  # of mated pairs, for the power of the tests
 
@@ -92,6 +94,12 @@ def all_cells(simulations):
         Cell("compare", design, "medium", people, simulations // 2, systems)
         for people, systems in ((30, 6), (30, 20), (100, 6))
         for design in ("equal", "zipf", "heavy", "zoo")
+    ]
+    cells += [
+        Cell("exposure", design, "none", people, simulations, exposed)
+        for people in (30, 60)
+        for design in ("equal", "zipf", "zoo")
+        for exposed in (0, 1, 2, 3)
     ]
     return cells + [
         Cell("tandem", design, "medium", people, simulations, attacks)
@@ -186,6 +194,31 @@ def _compare(cell, seed):
              float(min(pair.p_holm for pair in table.pairs) <= 0.05)] for table in tables]  # fmt: skip
 
 
+def _exposure(cell, seed):
+    """What the verdict says where nothing leaks but a few people, who are recognised in every recording."""
+    data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (12, cell.people, seed))
+    # Whoever is exposed has at least two recordings: nobody else can be counted.
+    countable = np.flatnonzero(np.bincount(data.mated, minlength=cell.people) > 1)
+    exposed = np.random.default_rng((13, seed)).choice(countable, cell.more, replace=False)
+    scores = np.array(data.scores)
+    rows = np.flatnonzero(np.isin(data.mated, exposed))
+    scores[rows, data.mated[rows]] = scores.max() + 1.0
+    data = replace(data, scores=scores)
+    row = evaluate(data, null=99, seed=seed, linkability="pav")
+    conclusion = verdict([row])
+    named = {name for name, counts in zip(row.people.speaker, row.people.named, strict=True) if counts}
+    names = set(data.enrolment_speakers[exposed].tolist())
+    counted = any(sentence.startswith(f"{len(named)} of ") for sentence in conclusion.summary[:5])
+    return {
+        "found": len(named & names),
+        "others": len(named - names),
+        "chance": float(chances([row])[0].beaten is False),
+        "counted": float(counted or not named),
+        "headline": float("named in nearly all" in conclusion.headline),
+        "bound": float(row["people_named"].bound >= cell.more / cell.people),
+    }
+
+
 def _tandem(cell, seed):
     data = tandem(DESIGNS[cell.design], cell.people, cell.more, (8, cell.people, seed))
     (found,) = evaluate_tandem(data, seed=seed)
@@ -204,6 +237,8 @@ def summary(cell, results):
     if cell.part == "compare":
         shares = np.array(results).mean(axis=0)
         return {name: {"pairs": shares[k, 0], "tables": shares[k, 1]} for k, name in enumerate(COMPARED)}
+    if cell.part == "exposure":
+        return {name: float(np.mean([result[name] for result in results])) for name in results[0]}
     names = ("list",) if "list" in cell.leak else ("d_ece", "alid", "verdict")
     nothing, little = (np.array([one[k] for one in results]) for k in range(2))
     return {name: {"rejected": float((nothing[:, k] <= 0.05).mean()), "power": float((little[:, k] <= 0.05).mean())}
@@ -298,7 +333,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=300)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--part", choices=("coverage", "crossfit", "lists", "null", "compare", "tandem"))
+    parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--people", type=int)
     parser.add_argument("--design", choices=DESIGNS)
     parser.add_argument("--results", type=Path, help="file of results; cells it has are not computed again")

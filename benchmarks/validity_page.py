@@ -73,6 +73,7 @@ def page(lines, planned):
         "lists": _lists,
         "null": _null,
         "compare": _compare,
+        "exposure": _exposure,
         "tandem": _tandem,
     }
     return "\n".join([HEAD + TUNED + short, *(make(parts[name]) for name, make in sections.items() if name in parts)])
@@ -227,6 +228,41 @@ def _compare(lines):
             "Share of pairs with a p-value of at most 0.05, and share of tables in which any pair is called different "
             f"after Holm's correction, in percent, of {_times(lines)} simulations each.\n",
             _table(["people", "design", "systems", *(TITLES[name] for name in names)], rows),
+        ]
+    )
+
+
+def _exposure(lines):
+    rows = []
+    for line in lines:
+        found, exposed = line["found"], line["more"]
+        rows.append(
+            [str(line["people"]), line["design"], str(exposed),
+             f"{100 * found['found'] / exposed:.0f}" if exposed else "",
+             f"{found['others']:.2f}",
+             *(f"{100 * found[name]:.0f}" for name in ("chance", "headline", "counted", "bound"))]
+        )  # fmt: skip
+    return "\n".join(
+        [
+            "## Single people who are exposed\n",
+            "Nothing leaks, but a few people are recognised in every recording.",
+            f"Share of them that `people_named` counts, number of other people that it counts, and shares of {_times(lines)} simulations each, in percent: "
+            "in which the averages are not told apart from chance, in which the headline says that people are named although no leak was found on average, "
+            "in which the count stands in the first five sentences, and in which the bound is at least the share of people who are exposed.\n",
+            _table(
+                [
+                    "people",
+                    "design",
+                    "exposed",
+                    "counted",
+                    "others counted",
+                    "average at chance",
+                    "headline",
+                    "in five sentences",
+                    "bound",
+                ],
+                rows,
+            ),
         ]
     )
 

@@ -25,7 +25,8 @@ def make(sheet: Sheet, data: Path | None) -> None:
     for measure in ("eer", "cllr_min", "eer_rocch", "d_ece"):
         sheet.figure(f"linkability-over-{measure.replace('_', '-')}", "scatter", rows, x=measure, y="linkability")
     sheet.figure("linkability-bars", "bars", rows, y="linkability", sort="oa", width=7.0)
-    pair, labels = {"x": "cllr_min", "y": "linkability"}, {"colour": "attacker", "marker": "split"}
+    marker = "split" if data is None else "sex"  # the label by which rows of one system and attacker differ
+    pair, labels = {"x": "cllr_min", "y": "linkability"}, {"colour": "attacker", "marker": marker}
     sheet.figure("linkability-labels", "scatter", rows, **pair, **labels, width=5.0)
     names = ("linkability", "linkability_nonmated", "eer", "eer_rocch", "cllr_min", "d_ece")
     sheet.table(

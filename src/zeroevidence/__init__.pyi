@@ -109,6 +109,9 @@ from zeroevidence.measure.pairs.linkability import (
 from zeroevidence.measure.pairs.linkability import (
     local_linkability as local_linkability,
 )
+from zeroevidence.measure.pairs.norms import (
+    lp_disclosure as lp_disclosure,
+)
 from zeroevidence.measure.pairs.verification import (
     cllr as cllr,
 )

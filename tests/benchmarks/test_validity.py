@@ -44,15 +44,32 @@ def test_every_part_makes_its_section(validity, tmp_path):
         validity.Cell("null", "equal", "matrix", 10, 2),
         validity.Cell("null", "equal", "complete list", 10, 2, 3),
         validity.Cell("compare", "equal", "medium", 10, 2, 2),
+        validity.Cell("exposure", "equal", "none", 12, 2, 1),
         validity.Cell("tandem", "equal", "medium", 10, 2, 6),
     ]
     results = tmp_path / "results.jsonl"
     lines = validity.run(cells, 1, results)
     text = validity.page(lines, len(lines))
-    for title in ("Coverage", "Length", "Bias", "Coverage in lists of trials", "P-values", "Comparisons"):
+    for title in (
+        "Coverage",
+        "Length",
+        "Bias",
+        "Coverage in lists of trials",
+        "P-values",
+        "Comparisons",
+        "Single people who are exposed",
+    ):
         assert f"## {title}\n" in text
     assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in cells]
     assert validity.run(cells, 1, results) == lines
+
+
+def test_exposed_people_are_counted_and_others_are_not(validity):
+    lines = validity.run([validity.Cell("exposure", "equal", "none", 12, 6, exposed) for exposed in (0, 1)], 1, None)
+    nobody, somebody = (line["found"] for line in lines)
+    assert (nobody["found"], nobody["headline"]) == (0.0, 0.0)
+    assert (somebody["found"], somebody["counted"], somebody["bound"]) == (1.0, 1.0, 1.0)
+    assert max(nobody["others"], somebody["others"]) < 0.5
 
 
 def test_few_people_are_not_given_an_interval(validity):

@@ -8,10 +8,13 @@ import pytest
 from zeroevidence import ScoreMatrix, evaluate
 from zeroevidence.calibrate.rows import (
     METHODS,
+    ROW_SCALINGS,
     AffineCalibration,
     fit_rows,
     held_out_loss,
     rescale_extreme_rows,
+    row_llrs,
+    scale_rows,
     speaker_folds,
     standardise,
 )
@@ -183,3 +186,104 @@ def test_held_out_loss_is_the_mean_of_minus_log_posteriors():
     posterior /= posterior.sum(axis=1, keepdims=True)
     expected = -np.log(posterior[np.arange(30), mated]).mean()
     assert held_out_loss(scores, mated, lambda *_: fitted) == pytest.approx(expected, rel=1e-12)
+
+
+def scaled_by_hand(scores, scaling):
+    """Each row by itself, in plain Python."""
+    rows = []
+    for row in scores.tolist():
+        mean = sum(row) / len(row)
+        deviation = (sum((x - mean) ** 2 for x in row) / len(row)) ** 0.5
+        shift, divisor = {"standardise": (mean, deviation), "centre": (mean, 1.0), "none": (0.0, 1.0)}[scaling]
+        rows.append([(x - shift) / divisor for x in row])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("scaling", ROW_SCALINGS)
+def test_rows_are_scaled_and_fitted_as_said(scaling):
+    from scipy.optimize import minimize
+
+    scores, mated = simulated(n_speakers=8, per_speaker=10)
+    z = scaled_by_hand(scores, scaling)
+    np.testing.assert_allclose(scale_rows(scores, scaling), z, atol=1e-12)
+    labels = np.arange(8) == mated[:, None]
+
+    def pair_loss(theta):
+        logit = theta[0] * z + theta[1]
+        return float((np.logaddexp(0.0, logit) - labels * logit).sum())
+
+    def row_loss(theta):
+        logit = theta[0] * z
+        return float((np.log(np.exp(logit).sum(axis=1)) - logit[labels]).sum())
+
+    logistic, temperature = (fit_rows(scores, mated, method=name, scaling=scaling) for name in METHODS[:2])
+    expected = minimize(pair_loss, [1.0, 0.0], tol=1e-12).x
+    assert (logistic.weight, logistic.bias) == pytest.approx(tuple(expected), abs=1e-4)
+    assert temperature.weight == pytest.approx(minimize(row_loss, [1.0], tol=1e-12).x[0], abs=1e-4)
+    assert logistic.scaling == temperature.scaling == scaling
+    np.testing.assert_allclose(row_llrs(scores, logistic), logistic.llr(z), atol=1e-12)
+
+
+def test_a_temperature_does_not_feel_the_level_of_a_row():
+    scores, mated = simulated()
+    moved = scores + np.random.default_rng(1).normal(size=(len(mated), 1))
+    weights = [fit_rows(x, mated, method="temperature", scaling=s).weight
+               for x in (scores, moved) for s in ("centre", "none")]  # fmt: skip
+    assert weights == pytest.approx([weights[0]] * 4, rel=1e-9)
+    logistic = [fit_rows(x, mated, scaling="centre").weight for x in (scores, moved)]
+    assert logistic[0] == pytest.approx(logistic[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+@pytest.mark.parametrize("method", METHODS)
+def test_units_of_scores_do_not_matter_whatever_the_scaling(method, scaling):
+    """Scores in other units, the same in all rows, give the same LLRs."""
+    scores, mated = simulated(per_speaker=5)
+    expected = row_llrs(scores, fit_rows(scores, mated, method=method, scaling=scaling))
+    for factor, shift in ((1e-6, 0.0), (1e6, 1e6), (0.37, -12.0)):
+        other = factor * scores + shift
+        found = row_llrs(other, fit_rows(other, mated, method=method, scaling=scaling))
+        expected_shift = found.mean() - expected.mean() if method == "temperature" else 0.0  # no bias to make up for it
+        np.testing.assert_allclose(found - expected_shift, expected, atol=1e-4)
+
+
+def nuisance(kind, seed=0):
+    """Rows whose spread, whose level, or neither differs from trial to trial for no reason."""
+    rng = np.random.default_rng(seed)
+    mated = np.arange(400) % 10
+    noise, true = rng.normal(size=(400, 10)), np.eye(10)[mated]
+    sure = np.where(rng.random((400, 1)) < 0.5, 6.0, 0.0)  # every other trial says nothing
+    if kind == "spread":
+        return np.exp(rng.normal(size=(400, 1))) * (noise + 2.0 * true), mated
+    return noise + sure * true + (3.0 * rng.normal(size=(400, 1)) if kind == "level" else 0.0), mated
+
+
+@pytest.mark.parametrize(("kind", "chosen"), [("spread", "standardise"), ("level", "centre"), ("none", "none")])
+def test_auto_scaling_takes_the_least_held_out_loss(kind, chosen):
+    scores, mated = nuisance(kind)
+    losses = {s: held_out_loss(scores, mated, partial(fit_rows, scaling=s)) for s in ROW_SCALINGS}
+    assert min(losses, key=losses.get) == chosen
+    fit = fit_rows(scores, mated, scaling="auto")
+    assert (fit.name, fit.scaling) == ("logistic", chosen)
+    both = fit_rows(scores, mated, method="auto", scaling="auto")
+    loss = {(m, s): held_out_loss(scores, mated, partial(fit_rows, method=m, scaling=s))
+            for m in METHODS for s in ROW_SCALINGS}  # fmt: skip
+    assert loss[both.name.removeprefix("auto:"), both.scaling] == pytest.approx(min(loss.values()), abs=1e-11)
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+def test_scores_that_only_standardised_rows_can_take_are_refused(scaling):
+    scores, mated = simulated(per_speaker=3)
+    for factor in (1e200, 1e-200):
+        fit_rows(factor * scores, mated)
+        with pytest.raises(InputError, match=f"row scaling {scaling}: expected scores between"):
+            fit_rows(factor * scores, mated, scaling=scaling)
+    for value in (np.inf, -np.inf):
+        wrong = scores.copy()
+        wrong[3, 4] = value
+        for method in METHODS:
+            with pytest.raises(InputError, match="finite"):
+                fit_rows(wrong, mated, method=method, scaling=scaling)
+    with pytest.raises(UsageError, match="unknown row scaling 'tilt'; expected standardise, centre, none, auto"):
+        fit_rows(scores, mated, scaling="tilt")
+    assert fit_rows(np.ones((4, 3)), np.array([0, 1, 2, 0]), scaling=scaling).weight == 0.0

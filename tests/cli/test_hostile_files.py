@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,11 @@ import polars as pl
 import pytest
 
 import zeroevidence
+from tests.effort import slow
 from zeroevidence.cli import printing
+from zeroevidence.data.files.errors import unreadable_reason
+from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.errors import InputError
 
 LATIN = os.fsdecode(b"lat\xe9")  # a name that is not UTF-8
 HOSTILE = "x\x1b[31mred\u202e\u200f\x07\nall is well"
@@ -37,11 +42,10 @@ def test_scores_in_a_file_whose_name_is_not_utf8(tmp_path, run, suffix):
     (tmp_path / f"plain{suffix}").rename(tmp_path / f"{LATIN}{suffix}")
     code, out, err = run("evaluate", tmp_path / f"{LATIN}{suffix}", "-f", "json", *QUICK)
     assert (code, err) == (0, "")
-    (row,) = json.loads(out)["evaluations"]
+    (row,) = json.loads(out)["rows"]
     assert row["labels"]["system"] == "lat\ufffd"
-    for command in ("report", "evaluate"):
-        code, _, _ = run(command, tmp_path / f"{LATIN}{suffix}", "-o", tmp_path / f"{LATIN}.{command}", *QUICK)
-        assert code == 0
+    outputs = ["-o", tmp_path / f"{LATIN}.md", "-f", "md", "--per-trial", tmp_path / f"{LATIN}.parquet2"]
+    assert run("evaluate", tmp_path / f"{LATIN}{suffix}", *outputs, *QUICK)[0] == 0
 
 
 def test_embeddings_in_files_whose_names_are_not_utf8(tmp_path, run):
@@ -73,13 +77,13 @@ def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
     assert done.stdout.startswith("system: müller\n".encode())
 
 
-@pytest.mark.parametrize("command", ["evaluate", "doctor", "report", "compare"])
+@pytest.mark.parametrize("command", ["evaluate", "doctor", "compare", pytest.param("report", marks=slow)])
 def test_names_of_files_do_not_reach_the_terminal_raw(tmp_path, run, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     write_scores(HOSTILE)
-    inputs = [HOSTILE, HOSTILE] if command == "compare" else [HOSTILE]
+    inputs = [HOSTILE, write_scores(f"other{HOSTILE}"), "--intervals", "20"] if command == "compare" else [HOSTILE]
     outputs = ["-o", f"{HOSTILE}.html"] if command == "report" else []
-    _, out, err = run(command, *inputs, *outputs, *([] if command == "doctor" else QUICK))
+    _, out, err = run(command, *inputs, *outputs, *([] if command in ("doctor", "compare") else QUICK))
     assert "[31mred" in out + err
     assert not re.search("[\x1b\x07\u202e\u200f]", out + err)
     assert not any(line.startswith("all is well") for line in (out + err).splitlines())
@@ -95,7 +99,7 @@ def test_names_of_files_do_not_reach_the_terminal_raw(tmp_path, run, monkeypatch
         ("evaluate", "a", "-f", HOSTILE),
         (HOSTILE,),
         ("plot", "det", HOSTILE, "-o", "a.svg"),
-        ("kit", "check", HOSTILE),
+        ("kit", "check", HOSTILE, "--suffix", "_x"),
         ("metrics", HOSTILE),
     ],
 )
@@ -185,19 +189,18 @@ def test_a_folder_that_cannot_be_read_is_not_called_empty(tmp_path, run):
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="takes root, to become somebody who may not read")
-def test_a_folder_without_permission_is_not_called_empty(tmp_path):
-    inner = tmp_path / "kit" / "exp"
-    inner.mkdir(parents=True)
-    for folder in (*inner.parents, tmp_path / "kit"):
-        if tmp_path in (folder, *folder.parents) or folder in tmp_path.parents:
-            folder.chmod(folder.stat().st_mode | 0o055)
-    inner.chmod(0o700)
-    code = (
-        "import os, sys; from zeroevidence.cli import main; import zeroevidence.evaluation.reading.score_files; "
-        "os.setuid(65534); main(sys.argv[1:])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "evaluate", str(tmp_path / "kit")], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 3, done.stderr
-    assert done.stderr == f"{inner}: cannot be read: Permission denied\n"
+def test_what_nobody_may_read_is_not_called_missing():
+    with tempfile.TemporaryDirectory() as name:
+        inner = Path(name, "kit", "exp")
+        inner.mkdir(parents=True)
+        (inner / "a.wav").touch()
+        Path(name).chmod(0o755)
+        inner.chmod(0o700)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(InputError, match="exp: cannot be read: Permission denied"):
+                find_kit_scores(Path(name, "kit"))
+            assert unreadable_reason(inner, folder=True) == "cannot be read: Permission denied"
+            assert unreadable_reason(inner / "a.wav") == "cannot be read: Permission denied"
+        finally:
+            os.seteuid(0)

@@ -1,5 +1,6 @@
 """Every example script runs on the bundled data and writes what the gallery shows."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -91,6 +92,38 @@ def test_published_scores_give_the_published_profile(shared, tmp_path):
     assert run("zebra.py", "-o", tmp_path, "--data", shared).returncode == 0
     first = cells((tmp_path / "zebra-results.md").read_text())[2]
     assert first[1:] == ["original", "original", "0.584", "3.98", "C"]
+
+
+SLOW_WITH_DATA = [pytest.param(name, marks=slow) for name in ("search.py", "tandem.py")]
+
+
+@pytest.mark.parametrize("name", ["linkability.py", *SLOW_WITH_DATA])
+def test_public_scores_are_drawn_as_the_bundled_ones_are(shared, name, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = run(name, "-o", tmp_path, "--data", shared)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in GALLERY.glob(f"{Path(name).stem}-*")}
+
+
+class AssessedError(Exception):
+    """Ends an example before it assesses protectors."""
+
+
+@pytest.mark.parametrize(("installed", "method"), [(True, "umap"), (False, "pca")])
+def test_a_missing_umap_is_noticed_before_anything_is_computed(monkeypatch, tmp_path, capsys, installed, method):
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    attribute, shared_parts = (importlib.import_module(name) for name in ("attribute", "_shared"))
+
+    def stop(name, embeddings, map_method):
+        raise AssessedError(map_method)
+
+    monkeypatch.setattr(attribute, "find_spec", lambda name: "found" if installed else None)
+    monkeypatch.setattr(attribute, "_sets", lambda data: {"x-vectors": None})
+    monkeypatch.setattr(attribute, "_assessed", stop)
+    with pytest.raises(AssessedError, match=method):
+        attribute.make(shared_parts.Sheet(tmp_path, "svg", False), tmp_path)
+    assert ("UMAP is missing" in capsys.readouterr().err) is not installed
 
 
 def test_gallery_is_small_and_shows_every_file():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroevidence.calibrate.rows import AffineCalibration
+from tests.effort import slow
+from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkSummary, link
 from zeroevidence.linkage.engines import numpy_blocks
@@ -311,6 +312,20 @@ def test_weights_out_of_range_are_refused_by_every_engine(weight, draw, need):
     assert len(by_every_engine(x, y, mated, need, weight=weights)[1]) == 3
 
 
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+def test_weights_of_rows_that_are_not_standardised_go_with_their_deviation(scaling, draw, need):
+    x, y, mated = draw(trials=20, identities=30)
+    expected = link(x, y, mated, weight=3.0, row_scaling=scaling, engine="rows").lid
+    for scale in (1e-10, 1e10):
+        results, messages = by_every_engine(scale * x, y, mated, need, weight=3.0 / scale, row_scaling=scaling)
+        assert not messages
+        for result in results:
+            np.testing.assert_allclose(result.lid, expected, rtol=1e-9, atol=1e-9)
+    results, messages = by_every_engine(x, y, mated, need, weight=1e9, row_scaling=scaling)
+    assert not results
+    assert all("is out of range; expected at most 1e+06" in text for text in messages)
+
+
 @pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
 def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw, need):
     x, y, mated = draw(trials=20, identities=30)
@@ -349,3 +364,20 @@ def test_the_digest_depends_on_data_and_options_not_on_engines(draw, need):
     digests.add(link(x, y, mated, weight=2.0, dtype=np.float32).digest)
     digests.add(link(x[::-1], y, mated, weight=2.0).digest)
     assert len(digests | {results[0].digest}) == 6
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+@pytest.mark.parametrize("engine", ["numpy", "rows", pytest.param("torch", marks=slow)])
+def test_rows_may_keep_their_spread(engine, scaling, draw):
+    x, y, mated = draw(trials=60, identities=90)
+    result = link(x, y, mated, weight=0.3, bias=0.2, row_scaling=scaling, engine=engine)
+    scores = x @ y.T
+    calibration = AffineCalibration("given", 0.3, 0.2, 0.0, scaling=scaling)
+    evidence = row_evidence(scores, mated, calibration)
+    np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-9)
+    np.testing.assert_array_equal(result.greater, evidence.greater)
+    llrs = row_llrs(scores, calibration)
+    np.testing.assert_allclose(result.log_sum, np.log(np.exp(llrs).sum(axis=1)), atol=1e-9)
+    assert result.row_scaling == scaling
+    with pytest.raises(UsageError, match="row_scaling: expected one of standardise, centre, none, got 'auto'"):
+        link(x, y, mated, weight=0.3, row_scaling="auto", engine=engine)

@@ -1,7 +1,8 @@
 """Row calibration: scores of one trial against all identities to LLRs [Šterns et al., sec. 5.1].
 
 A row is standardised by its own mean and deviation, because what counts in a search is how far an identity stands out
-among the others; the standardised score is then mapped to an LLR by a calibration fitted on other speakers.
+among the others; the standardised score is then mapped to an LLR by a calibration fitted on other speakers. Rows may
+also keep their deviation (``centre``) or stay as they are (``none``): then scores must mean the same in every row.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -21,35 +22,41 @@ from zeroevidence.errors import InputError, UsageError
 
 CalibrationMethod = Literal["logistic", "pav", "density", "temperature", "auto"]
 METHODS: tuple[CalibrationMethod, ...] = ("logistic", "temperature", "pav", "density")
+RowScaling: TypeAlias = Literal["standardise", "centre", "none"]
+RowScalingChoice: TypeAlias = Literal["standardise", "centre", "none", "auto"]
+ROW_SCALINGS: tuple[RowScaling, ...] = get_args(RowScaling)
 _BLOCK = 1 << 18  # scores worked on at a time: fits a second-level cache
 _FOLDS = 5
+_LARGEST = 256  # binary exponent beyond which squares of scores that keep their scale may overflow or vanish
 
 
 @dataclass(frozen=True, slots=True)
 class AffineCalibration:
-    """``LLR = weight * z + bias - prior_log_odds`` [eq. 3]."""
+    """``LLR = weight * z + bias - prior_log_odds`` [eq. 3], of rows that were scaled so."""
 
     name: str
     weight: float
     bias: float
     prior_log_odds: float
     separable: bool = False
+    scaling: RowScaling = "standardise"
 
     def llr(self, z: FloatArray) -> FloatArray:
-        """LLR of standardised scores."""
+        """LLR of scaled scores."""
         return self.weight * z + (self.bias - self.prior_log_odds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TabulatedCalibration:
-    """LLRs at knots, straight lines between them, constant beyond."""
+    """LLRs at knots, straight lines between them, constant beyond, of rows that were scaled so."""
 
     name: str
     knots: FloatArray
     values: FloatArray
+    scaling: RowScaling = "standardise"
 
     def llr(self, z: FloatArray) -> FloatArray:
-        """LLR of standardised scores."""
+        """LLR of scaled scores."""
         llr: FloatArray = np.interp(z, self.knots, self.values)
         return llr
 
@@ -97,6 +104,43 @@ def standardise(scores: FloatArray, *, ddof: int = 0) -> FloatArray:
     return z
 
 
+def scale_rows(scores: FloatArray, scaling: RowScaling, *, ddof: int = 0) -> FloatArray:
+    """Each row as a calibration takes it: standardised, or minus its mean, or as it is.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.9, 0.1, 0.1], [0.5, 0.45, 0.45]])
+    >>> scale_rows(rows, "standardise").round(2).tolist()
+    [[1.41, -0.71, -0.71], [1.41, -0.71, -0.71]]
+    >>> scale_rows(rows, "centre").round(2).tolist()
+    [[0.53, -0.27, -0.27], [0.03, -0.02, -0.02]]
+    """
+    if scaling == "standardise":
+        return standardise(scores, ddof=ddof)
+    with np.errstate(all="ignore"):
+        mean = scores.mean(axis=1, keepdims=True)
+    check_finite(scores, mean, 0)
+    scaled: FloatArray = scores if scaling == "none" else scores - mean
+    return scaled
+
+
+def row_llrs(scores: FloatArray, calibration: RowCalibration, *, ddof: int = 0) -> FloatArray:
+    """LLRs of whole rows, in double precision."""
+    return calibration.llr(scale_rows(scores.astype(np.float64), calibration.scaling, ddof=ddof))
+
+
+def check_scale(scores: FloatArray, scaling: RowScaling) -> None:
+    """Refuse scores so large or small that only standardised rows can be computed with."""
+    if scaling == "standardise":
+        return
+    largest = max(float(scores.max()), -float(scores.min()))
+    if largest > 0.0 and abs(int(np.frexp(largest)[1])) > _LARGEST:
+        raise InputError(
+            f"row scaling {scaling}: expected scores between {2.0**-_LARGEST:.0e} and {2.0**_LARGEST:.0e}, "
+            f"the largest is {largest:.3g}; standardised rows may be of any size"
+        )
+
+
 def check_searchable(scores: FloatArray, mated: IntArray, *, ddof: int = 0) -> None:
     """Refuse scores that are no search."""
     if scores.shape[1] < 2:
@@ -124,6 +168,7 @@ def fit_rows(
     mated: IntArray,
     *,
     method: CalibrationMethod = "logistic",
+    scaling: RowScalingChoice = "standardise",
     ddof: int = 0,
     l2: float = 0.0,
     balanced: bool = False,
@@ -142,6 +187,9 @@ def fit_rows(
         ``logistic``: affine, maximum likelihood over single pairs [eq. 3]; ``temperature``: affine, maximum likelihood
         of the true identity under the softmax over its row; ``pav``: any increasing map; ``density``: any map;
         ``auto``: the one of these with the least held-out log-loss over speakers.
+    scaling
+        ``standardise``: each row minus its mean, over its deviation [eq. 2]; ``centre``: minus its mean; ``none``: as
+        it is; ``auto``: the one of these with the least held-out log-loss over speakers.
     ddof
         Taken off the divisor of the row variance: 0 or 1.
     l2
@@ -154,14 +202,17 @@ def fit_rows(
         Seed of random folds.
     """
     check_searchable(scores, mated, ddof=ddof)
-    if method == "auto":
-        fits = [partial(fit_rows, method=name, ddof=ddof, l2=l2, balanced=balanced, seed=seed) for name in METHODS]
+    if method == "auto" or scaling == "auto":
+        fits = _candidates(method, scaling, ddof=ddof, l2=l2, balanced=balanced, seed=seed)
         losses = [held_out_loss(scores, mated, fit, ddof=ddof, speakers=speakers, seed=seed) for fit in fits]
-        chosen = fits[int(np.argmin(losses))](scores, mated)  # the first of equals
-        return replace(chosen, name=f"auto:{chosen.name}")
+        chosen = fits[int(np.argmin(np.round(losses, 12)))](scores, mated)  # the first of equals
+        return replace(chosen, name=f"auto:{chosen.name}") if method == "auto" else chosen
+    if scaling not in ROW_SCALINGS:
+        raise UsageError(f"unknown row scaling {scaling!r}; expected {', '.join((*ROW_SCALINGS, 'auto'))}")
+    check_scale(scores, scaling)
     if method == "temperature":
-        return _fit_temperature(scores, mated, ddof)
-    z = standardise(scores, ddof=ddof)
+        return _fit_temperature(scores, mated, scaling, ddof)
+    z = scale_rows(scores, scaling, ddof=ddof)
     at = np.arange(len(mated)), mated
     target = z[at]
     other = np.ones(z.shape, dtype=bool)
@@ -170,16 +221,29 @@ def fit_rows(
     del z, other  # as large as the scores
     if method == "logistic":
         fit = fit_logistic(target, nontarget, l2=l2, balanced=balanced)
-        return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable)
+        return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable, scaling)
     if method == "pav":
-        return _fit_pav(target, nontarget)
+        return _fit_pav(target, nontarget, scaling)
     if method == "density":
         knots, share = density_shares(rank(target, nontarget), seed=seed)
-        return TabulatedCalibration("density", knots.astype(np.float64), np.log(share) - np.log1p(-share))
+        return TabulatedCalibration("density", knots.astype(np.float64), np.log(share) - np.log1p(-share), scaling)
     raise UsageError(f"unknown calibration {method!r}; expected {', '.join((*METHODS, 'auto'))}")
 
 
-def _fit_pav(target: FloatArray, nontarget: FloatArray) -> TabulatedCalibration:
+def _candidates(
+    method: CalibrationMethod, scaling: RowScalingChoice, **options: Any
+) -> list[Callable[[FloatArray, IntArray], RowCalibration]]:
+    """The fits that ``auto`` chooses among."""
+    methods = METHODS if method == "auto" else (method,)
+    scalings = ROW_SCALINGS if scaling == "auto" else (scaling,)
+    return [
+        partial(fit_rows, method=candidate, scaling=candidate_scaling, **options)
+        for candidate_scaling in scalings
+        for candidate in methods
+    ]
+
+
+def _fit_pav(target: FloatArray, nontarget: FloatArray, scaling: RowScaling) -> TabulatedCalibration:
     """Laplace PAV, so that no LLR is infinite: flat over each block, straight lines between blocks."""
     ranked = rank(target, nontarget)
     blocks = pool_laplace(pool(ranked.counts))
@@ -189,12 +253,13 @@ def _fit_pav(target: FloatArray, nontarget: FloatArray) -> TabulatedCalibration:
         blocks.nontarget > 0, ranked.nontarget[np.maximum(np.cumsum(blocks.nontarget) - 1, 0)], -np.inf
     )
     knots = np.column_stack((lows, np.maximum(last_target, last_other))).ravel()
-    return TabulatedCalibration("pav", knots, np.repeat(blocks.llr, 2))
+    return TabulatedCalibration("pav", knots, np.repeat(blocks.llr, 2), scaling)
 
 
-def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCalibration:
+def _fit_temperature(scores: FloatArray, mated: IntArray, scaling: RowScaling, ddof: int) -> AffineCalibration:
     """The slope under which the softmax over each row gives the true identities the highest likelihood.
 
+    A softmax does not change when a row is shifted, so that rows as they are have the slope of centred ones.
     Where every true identity stands first, the likelihood has no maximum; the label then keeps 1 / (T + 2) for all
     identities alike, as Platt (1999) does for two classes.
     """
@@ -204,11 +269,13 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCa
         for rows in row_blocks(n_rows, n_columns)
     )
     keep = 1.0 - 1.0 / (n_rows + 2.0) if at_top else 1.0
+    shifted: RowScaling = "standardise" if scaling == "standardise" else "centre"
+    unit = 1.0 if scaling == "standardise" else _deviation_within_rows(scores)  # the search starts at slope 1
 
     def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         loss, gradient, curvature = 0.0, 0.0, 0.0
         for rows in row_blocks(n_rows, n_columns):
-            z = standardise(scores[rows].astype(np.float64), ddof=ddof)
+            z = scale_rows(scores[rows].astype(np.float64), shifted, ddof=ddof) / unit
             true = keep * z[np.arange(len(z)), mated[rows]]  # the mean of a row is zero
             logit = theta[0] * z
             top = logit.max(axis=1, keepdims=True)
@@ -221,8 +288,17 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, ddof: int) -> AffineCa
             curvature += float((np.einsum("ij,ij,ij->i", p, z, z) - mean**2).sum())
         return loss, np.array([gradient]), np.array([[max(curvature, 1e-12)]])
 
-    weight = float(newton(loss_and_slopes, np.array([1.0]))[0])
-    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top)
+    weight = float(newton(loss_and_slopes, np.array([1.0]))[0]) / unit
+    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top, scaling)
+
+
+def _deviation_within_rows(scores: FloatArray) -> float:
+    """Root of the mean variance of a row; 1 where all rows are of equal scores."""
+    squares = 0.0
+    for rows in row_blocks(*scores.shape):
+        z = scale_rows(scores[rows].astype(np.float64), "centre")
+        squares += float(np.einsum("ij,ij->", z, z))
+    return float(np.sqrt(squares / scores.size)) or 1.0
 
 
 def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:
@@ -250,7 +326,7 @@ def held_out_loss(
     total = 0.0
     for fold in speaker_folds(mated if speakers is None else speakers, seed=seed):
         rest = np.setdiff1d(np.arange(len(mated)), fold)
-        llr = fit(scores[rest], mated[rest]).llr(standardise(scores[fold].astype(np.float64), ddof=ddof))
+        llr = row_llrs(scores[fold], fit(scores[rest], mated[rest]), ddof=ddof)
         top = llr.max(axis=1, keepdims=True)
         log_total = top[:, 0] + np.log(np.exp(llr - top).sum(axis=1))
         total += float((log_total - llr[np.arange(len(fold)), mated[fold]]).sum())

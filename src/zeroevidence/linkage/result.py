@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
+from zeroevidence.calibrate.rows import RowScaling
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage.evidence.plan import SearchPlan
 from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, TrialEvidence
@@ -68,6 +69,7 @@ class LinkResult(TrialEvidence):
     calibration: CalibrationFacts
     not_enrolled: int  # trials left out because their speaker is not enrolled
     data: Callable[[], str]  # computes the digest
+    row_scaling: RowScaling = "standardise"
 
     @classmethod
     def build(
@@ -91,6 +93,7 @@ class LinkResult(TrialEvidence):
             calibration=calibration,
             not_enrolled=not_enrolled,
             data=data,
+            row_scaling=plan.row_scaling,
         )
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.rows import RowScaling
 from zeroevidence.linkage.engines.engine import AUTO, Engine, EngineName, EngineSettings, Requirements, Runs, choose
 from zeroevidence.linkage.evidence.plan import SearchPlan, plan_search
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
@@ -27,6 +28,7 @@ def link(
     bias: float | FloatArray = 0.0,
     scoring: Scoring = "dot",
     ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
     threshold: float | FloatArray | None = None,
     engine: EngineName = AUTO,
     scheduler: Any = None,
@@ -51,13 +53,16 @@ def link(
     mated
         For each trial the row of its true identity in `enrol_vectors`.
     weight
-        Calibration weight of standardised scores, one for all or one per trial; `fit_link` fits one on other speakers.
+        Calibration weight of scaled scores, one for all or one per trial; `fit_link` fits one on other speakers. Times
+        the deviation of a scaled row, which is 1 for a standardised one, it is at most a million.
     bias
         Calibration bias, likewise.
     scoring
         ``dot``, ``cosine``, or a function of two blocks of vectors.
     ddof
         The divisor of the row variance is N - `ddof`.
+    row_scaling
+        What is done to each row: ``standardise``, as above; ``centre``, without the division; ``none``, neither.
     threshold
         Identities that score above it are counted (`fires`).
     engine
@@ -83,8 +88,9 @@ def link(
     """
     settings = EngineSettings(None if dtype is None else np.dtype(dtype), device, threads, scheduler)
     calibration = {"weight": weight, "bias": bias, "threshold": threshold}
+    rows = {"ddof": ddof, "row_scaling": row_scaling}
     job = prepare_search(
-        trial_vectors, enrol_vectors, mated, engine=engine, settings=settings, scoring=scoring, ddof=ddof, **calibration
+        trial_vectors, enrol_vectors, mated, engine=engine, settings=settings, scoring=scoring, **rows, **calibration
     )
     evidence = job.join(job.runs(chunk), progress)
     identities = Identities.of(trial_vectors, enrol_vectors, job.plan.mated)

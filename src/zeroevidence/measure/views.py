@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.logistic import LogisticFit
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 
@@ -61,10 +61,12 @@ class PairView(ABC):
         Targets and non-targets per atom, in ascending order of score.
     settings
         Settings of the measures.
+    closed_set
+        The same of the pairs of a closed-set search, where it leaves out some of these.
     """
 
-    def __init__(self, counts: Counts, settings: PairSettings) -> None:
-        self.counts, self.settings = counts, settings
+    def __init__(self, counts: Counts, settings: PairSettings, closed_set: Counts | None = None) -> None:
+        self.counts, self.settings, self.closed_set = counts, settings, closed_set
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -87,6 +89,28 @@ class PairView(ABC):
     def nonmated_linkability(self) -> float | None:
         """The same of non-mated pairs; None where it is not computed."""
         return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NameCounts:
+    """How often names come up in a search, an entry for each person who has trials.
+
+    Parameters
+    ----------
+    trials
+        Number of the person's trials.
+    named
+        Number of these on which the person's name came first, strictly above all others.
+    compared
+        Number of other people's trials that were compared with the person.
+    falsely
+        Number of these on which the person's name came first.
+    """
+
+    trials: IntArray
+    named: IntArray
+    compared: IntArray
+    falsely: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +141,8 @@ class SearchView:
         Sum of LID averaged over all priors; None where it is not computed.
     singled
         Number of trials whose predicate fired on exactly one identity; None where these were not counted.
+    names
+        How often each person's name came first, of one replicate; None where these were not counted.
     """
 
     identities: int
@@ -130,6 +156,7 @@ class SearchView:
     ranks: FloatArray | None
     prior_free: FloatArray | None = None
     singled: FloatArray | None = None
+    names: NameCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,14 +79,14 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
 
 
 def summary(audit: Audit) -> str:
-    """Return the verdict: a headline, five sentences for everybody, and the finding in detail."""
+    """Return the verdict: a headline, a few sentences for everybody, and the finding in detail."""
     finding = verdict(audit.rows)
     short = f"{' '.join(finding.summary)}\n\nIn detail: " if finding.summary else ""
     return f"{finding.headline}\n\n{short}{finding.paragraph}\n"
 
 
 def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
-    """Return the finding, the strongest attacker's card and a table of all attackers, for a terminal."""
+    """Return the finding, the card of the attacker that counts and a table of all attackers, for a terminal."""
     width = terminal_console().width
     card = audit.cards[audit.finding.strongest].to_text(width)
     if audit.protector is not None:

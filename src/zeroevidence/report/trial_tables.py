@@ -17,7 +17,10 @@ from zeroevidence.plot.names import row_names
 from zeroevidence.uncertainty.level import alpha
 
 _TRIAL_COLUMNS = ("trial", "speaker", "lid", "rank", "linked")
-_TYPES = {"speaker": pl.String(), **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64())}
+_TYPES = {
+    **dict.fromkeys(("speaker", "tag"), pl.String()),
+    **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64()),
+}
 _DIFFER = {
     "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
     "eer": "how many others pass for them (deviation between people {percent:.1f} %)",
@@ -38,7 +41,7 @@ def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
-    """One line per speaker, the most exposed first: disclosure and EER, with intervals."""
+    """One line per speaker, the most exposed first: disclosure and EER, with intervals, and the worst case."""
     labels, frames = used_labels(rows), []
     for row in rows:
         columns = speaker_columns(row)
@@ -53,7 +56,12 @@ def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
     place = Path(path)
-    write_atomically(place, frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as stream:  # polars takes no name that is not UTF-8
+            (frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)(stream)
+
+    write_atomically(place, write)
 
 
 def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:

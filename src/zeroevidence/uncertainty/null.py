@@ -23,8 +23,9 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import Family, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import linkability, linkability_of_counts
 from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence
+from zeroevidence.measure.search.named import count_names, first_identity, join_names
 from zeroevidence.measure.search.view import search_view
-from zeroevidence.measure.views import PairSettings, PairView
+from zeroevidence.measure.views import NameCounts, PairSettings, PairView
 from zeroevidence.uncertainty.lists import ListSimulator, people_test
 from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
 from zeroevidence.uncertainty.resampling.clusters import Clusters, find_owners
@@ -333,12 +334,18 @@ class HypotheticalEvidence:
         Number of identities that score higher than each.
     equal
         Number of other identities that score the same as each.
+    first
+        The identity that scores strictly above all others, -1 where none does, by the identity that is searched for.
+    candidates
+        The identities that each is searched among; all of them unless given.
     """
 
     mated: IntArray
     lid: FloatArray
     greater: CountArray
     equal: CountArray
+    first: IntArray
+    candidates: IntArray | None = None
 
     @classmethod
     def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> HypotheticalEvidence:
@@ -350,13 +357,22 @@ class HypotheticalEvidence:
             right = np.searchsorted(sorted_row, row, "right")
             greater[i] = n - right
             equal[i] = right - np.searchsorted(sorted_row, row, "left") - 1
-        return cls(rows.mated, lid, greater, equal)
+        first = first_identity(rows.scores)[:, None]
+        return cls(rows.mated, lid, greater, equal, np.broadcast_to(first, rows.scores.shape))
 
     def evidence(self, mated: IntArray, identities: int) -> RowEvidence:
         """Return the evidence of the search if these are the true identities."""
         at = np.arange(len(mated))
         greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
         return RowEvidence(self.lid[at, mated], greater, equal, identities)
+
+    def names(self, mated: IntArray) -> NameCounts:
+        """Return how often the name of each person came first if these are the true identities."""
+        people, compared = np.unique(mated), None
+        if self.candidates is not None:
+            among = np.bincount(self.candidates[mated].ravel(), minlength=self.lid.shape[1])
+            compared = (among - np.bincount(mated, minlength=self.lid.shape[1]))[people]
+        return count_names(mated, self.first[np.arange(len(mated)), mated], people, compared)
 
 
 class SearchNull:
@@ -372,10 +388,11 @@ class SearchNull:
         measures = measures_with_null("search")
         values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
-            evidence = [
-                fold.evidence(permute_mated(fold.mated, fold.lid.shape[1], rng), self.identities) for fold in self.folds
-            ]
-            view = search_view(join_evidence(evidence))
+            mated = [permute_mated(fold.mated, fold.lid.shape[1], rng) for fold in self.folds]
+            drawn = list(zip(self.folds, mated, strict=True))
+            evidence = join_evidence([fold.evidence(permuted, self.identities) for fold, permuted in drawn])
+            view = search_view(evidence, names=join_names([fold.names(permuted) for fold, permuted in drawn]))
             for measure in measures:
-                values[measure.name][r] = measure.compute(view)[0]
+                value = measure.compute(view)
+                values[measure.name][r] = np.nan if value is None else value[0]
         return values

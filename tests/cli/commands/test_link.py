@@ -109,6 +109,26 @@ def test_results_are_those_of_the_matrix(files, dev):
     assert sorted(path.name for path in (files / "out").iterdir()) == ["manifest.json", "result.json", "trials.parquet"]
 
 
+@pytest.mark.parametrize("dev", [False, True])
+def test_rows_may_keep_their_level(files, dev):
+    extra = ["--dev-enrol", files / "denrol.npz", "--dev-trial", files / "dtrial.npz"] if dev else []
+    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", *extra, "-o", files / "out"]
+    code, _, err = run(*arguments, "--row-scaling", "none")
+    assert code == 0, err
+    (found,) = from_json((files / "out" / "result.json").read_text())
+    search = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None)
+    expected = search.run(Options(row_scaling="none"))
+    for name, metric in expected.metrics.items():
+        assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-6), name
+        assert found.metrics[name].method == metric.method
+    assert "|row-scaling:none|" in found.signature
+    code, _, err = run(*arguments)
+    assert code != 0  # another search is in the folder
+    code, _, err = run(*arguments, "--row-scaling", "auto")
+    assert code == 2
+    assert "'auto' is not one of 'standardise', 'centre', 'none'" in err
+
+
 def test_a_weight_may_be_given_and_the_table_be_csv(files):
     calibration = fit_rows(matrix(files, "d").scores, matrix(files, "d").mated)
     arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--weight", calibration.weight]

@@ -106,7 +106,7 @@ def test_audit_folder_with_cards(run, tmp_path):
     code, _, err = run("report", home, "-o", out)
     assert code == 0, err
     text = out.read_text(encoding="utf-8")
-    assert "The strongest attacker: " in text
+    assert "The attacker that counts: " in text
     assert "Link a single trial utterance to one identity among 24" in text
     cards = json.loads((home / "attackers.json").read_text())
     for change, words in (
@@ -185,11 +185,11 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
-    assert shown.count("\nIn detail: The strongest of 3 attacks") == 2
+    assert shown.count("\nIn detail: Of 3 attempts, the one that") == 2
     text = out.read_text(encoding="utf-8")
     # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
     assert "22 results" in text
-    assert "The strongest attacker: " in text
+    assert "The attacker that counts: " in text
     assert out.stat().st_size < 3_000_000
     assert run("demo", "--report", out)[0] == 2
 

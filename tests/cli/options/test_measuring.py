@@ -54,3 +54,26 @@ def test_every_command_that_computes_intervals_has_a_level(path):
     for name in path.split():
         command = command.get_command(click.Context(command), name)
     assert [parameter.default for parameter in command.params if parameter.name == "level"] == [0.95]
+
+
+def test_row_scaling_is_asked_for_by_name(run, scores, tmp_path):
+    rows = {}
+    for scaling in ("standardise", "none", "auto"):
+        code, out, _ = run("evaluate", scores, "--row-scaling", scaling, "--null", 0, "--intervals", 0, "-f", "json")
+        assert code == 0
+        (rows[scaling],) = json.loads(out)["rows"]
+    assert rows["none"]["setup"]["search"]["row_scaling"] == "none"
+    assert rows["auto"]["setup"]["search"]["row_scaling"].startswith("auto:")
+    assert rows["none"]["metrics"]["alid"]["value"] != rows["standardise"]["metrics"]["alid"]["value"]
+    assert rows["none"]["metrics"]["top1"]["value"] == rows["standardise"]["metrics"]["top1"]["value"]
+    other = tmp_path / "other.scores"
+    other.write_text(scores.read_text().replace("s1-u0 0.", "s1-u0 1."))
+    code, out, _ = run("compare", scores, other, "--row-scaling", "none", "--measure", "alid", "-f", "json")
+    assert code == 0
+    assert json.loads(out)["comparisons"][0]["ranking"][0]["value"] == rows["none"]["metrics"]["alid"]["value"]
+    code, _, _ = run("report", scores, "--row-scaling", "none", "--null", 0, "-o", tmp_path / "page.html")
+    assert code == 0
+    assert "row scaling none" in (tmp_path / "page.html").read_text()
+    code, _, err = run("evaluate", scores, "--row-scaling", "tilt")
+    assert code == 2
+    assert "'tilt' is not one of 'standardise', 'centre', 'none', 'auto'" in err

@@ -127,7 +127,7 @@ def test_audit_verdict_and_page_name_the_same_row(noise):
     assert f"{row.labels['backend']} scores" in told.paragraph
     page = to_html(found.rows, cards=[card.to_dict() for card in found.cards])
     assert shown_row(page) == (found.finding.strongest,) * 2
-    assert f"The strongest attacker: {row.about.threat}" in page
+    assert f"The attacker that counts: {row.about.threat}" in page
     assert told.headline in page
 
 
@@ -206,7 +206,7 @@ def test_p_values_too_coarse_to_be_corrected_are_no_sign_of_privacy():
     weak = [row_of(d_ece=measured(0.05, 0.03)) for _ in range(4)]
     assert findings(weak)[0].level == "untested"
     assert "Tested alone this is more than chance" in verdict(weak).paragraph
-    assert "no better than chance" not in verdict(weak).paragraph
+    assert "not told apart from guessing" not in verdict(weak).paragraph
 
 
 def test_values_that_are_not_finite_do_not_beat_chance():

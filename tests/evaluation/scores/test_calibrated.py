@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zeroevidence as ze
+from tests.effort import repetitions, slow
 from zeroevidence.calibrate.logistic import fit_logistic
+from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
@@ -71,6 +75,41 @@ def test_a_matrix_is_calibrated_too():
     plain = ze.evaluate(ScoreMatrix(scores, mated), options=QUICK)
     assert float(row["alid"]) == pytest.approx(float(plain["alid"]), abs=1e-6)
     assert "devpav" in row
+
+
+RANKED = ("eer", "eer_rocch", "d_ece", "cllr_min", "top1", "link_probability", "singling_out", "mean_rank_disclosure")
+
+
+def search(rng, people, trials, *, high=0):
+    """A search whose scores are whole numbers: no increasing map of these makes two of them equal."""
+    mated = rng.permutation(np.arange(trials) % people)
+    return ScoreMatrix(rng.integers(-50, 50, (trials, people)) + high * np.eye(people, dtype=int)[mated], mated)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(2, 9), st.floats(0.05, 20.0), st.floats(-30.0, 30.0))
+@settings(max_examples=repetitions(15, 200))
+def test_an_increasing_calibration_changes_no_search(seed, people, dev_people, scale, shift):
+    rng = np.random.default_rng(seed)
+    case, dev = search(rng, people, 24, high=60), search(rng, dev_people, 20, high=60)
+    others = Scores(*(scale * rng.normal(mean, 1.0, 99) + shift for mean in (2.0, 0.0)))
+    rows = [ze.evaluate(case, dev=dev, calibrate=calibrate, options=QUICK) for calibrate in (None, dev, others)]
+    for row in rows[1:]:
+        for name in RANKED:
+            assert float(row[name]) == pytest.approx(float(rows[0][name]), abs=1e-12), name
+        assert row.curves["singling_out_over_identities"] == rows[0].curves["singling_out_over_identities"]
+        assert row.trials.lid == pytest.approx(rows[0].trials.lid, abs=1e-9)
+
+
+@pytest.mark.parametrize("set_up", ["samegender_f0orig_retrained", pytest.param("samegender_f0mod", marks=slow)])
+def test_published_scores_single_out_as_many_after_calibration(shared, set_up):
+    home = shared / "scores" / "vpc2020"
+    case, dev = (read_scores(home / set_up / f"aa_{sex}.scores", home / f"trials_{sex}") for sex in "fm")
+    plain = ze.evaluate(case, dev=dev, options=QUICK)
+    row = ze.evaluate(case, dev=dev, calibrate=dev, options=QUICK)
+    for name in (*RANKED, "alid", "lid_max"):
+        assert float(row[name]) == pytest.approx(float(plain[name]), abs=1e-9), name
+    if set_up.endswith("retrained"):
+        assert float(row["singling_out"]) == pytest.approx(0.52, abs=0.005)
 
 
 def test_people_must_be_others():

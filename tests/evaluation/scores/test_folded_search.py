@@ -13,6 +13,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
+from zeroevidence.measure.search.named import join_names
 
 FAST = Options(intervals=0, null=199, linkability="pav")
 QUICK = Options(intervals=0, null=60, linkability="pav")
@@ -152,3 +153,31 @@ def test_people_in_two_folds_are_refused():
         FoldedScores((one, one), (fold(["c", "d"], 0), fold(["c", "d"], 0)))
     with pytest.raises(InputError, match="share 1 speaker"):
         ze.evaluate(FoldedScores((one, fold(["c", "d"], 0)), (fold(["b", "e"], 0), fold(["a", "b"], 0))))
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none", "auto"])
+def test_rows_of_folds_are_scaled_as_asked(scaling):
+    plain, row = (ze.evaluate(folded(separation=3.0, trials=4), options=QUICK.changed({"row_scaling": name, "null": 0}))
+                  for name in ("standardise", scaling))  # fmt: skip
+    assert row["top1"].value == plain["top1"].value
+    assert row.setup.search.row_scaling.startswith("auto:" if scaling == "auto" else scaling)
+    assert row.setup.search.folds == (3, 3, 3)
+    if scaling != "auto":
+        assert row["alid"].value != plain["alid"].value
+    for result in (plain, row):
+        curve = result.curves["alid_over_identities"]
+        assert curve.x == (2.0, 3.0)
+        assert curve.y[-1] == pytest.approx(result["alid"].value, abs=1e-9)
+    assert from_json(to_json([row])) == [row]
+
+
+@pytest.mark.parametrize("sizes", [(5, 4), (4, 3, 3)])
+def test_names_are_counted_in_the_null_as_in_the_search(sizes):
+    """The exchange that changes nothing gives what was observed."""
+    data, options = folded(2, separation=2.0, sizes=sizes, trials=4), Options(intervals=0, null=0)
+    task = FoldedSearch(data)
+    result = task.run(options)
+    by_hypothesis = join_names([fold.names(fold.mated) for fold in task.hypothetical(result, options)])
+    columns = [tuple(getattr(counts, name) for name in ("trials", "named", "compared", "falsely"))
+               for counts in (result.names, by_hypothesis)]  # fmt: skip
+    assert sorted(zip(*columns[0], strict=True)) == sorted(zip(*columns[1], strict=True))

@@ -1,6 +1,7 @@
 """One-to-N evaluation end to end: published matrices, what is left out, what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import zeroevidence as ze
 from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
+from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 
 QUICK = ze.Options(intervals=0, null=0)
@@ -283,3 +285,94 @@ def test_names_that_come_up_for_everybody_are_counted():
         {"a": 5 / 6, "b": 0.0, "c": 0.0, "d": 0.0}
     )
     assert dict(zip(people.speaker, people.linked, strict=True))["a"] == 1.0
+
+
+RANKS = ("top1", "identification_rate", "mean_rank_disclosure", "max_rank_disclosure", "link_probability",
+         "singling_out", "eer", "d_ece", "worst_case")  # fmt: skip
+
+
+@pytest.mark.parametrize("with_dev", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_row_scaling_changes_lid_and_no_measure_of_ranks(with_dev, seed):
+    dev = simulated(seed=seed + 10, prefix="d") if with_dev else None
+    plain, *others = (
+        evaluate(simulated(seed=seed), QUICK.changed({"row_scaling": scaling}), dev=dev)
+        for scaling in ("standardise", "centre", "none", "auto")
+    )
+    for row in others:
+        for name in RANKS:
+            assert row[name].value == plain[name].value, name
+        for curve in ("cmc", "rank_disclosure", "link_probability_over_identities", "singling_out_over_identities"):
+            assert row.curves[curve] == plain.curves[curve]
+        np.testing.assert_array_equal(row.trials.rank, plain.trials.rank)
+    assert len({row["alid"].value for row in (plain, *others[:2])}) == 3
+
+
+@pytest.mark.parametrize("scaling", ["standardise", "centre", "none"])
+def test_row_scaling_of_an_evaluation_is_that_of_its_calibration(scaling):
+    """Fitted on the development people by hand, and applied row by row."""
+    from zeroevidence.calibrate.rows import fit_rows
+
+    dev, data = simulated(seed=1, prefix="d"), simulated()
+    row = evaluate(data, QUICK.changed({"row_scaling": scaling}), dev=dev)
+    fit = fit_rows(dev.scores, dev.mated, scaling=scaling)
+    expected = {}
+    for trial, scores, true in zip(data.trials, data.scores, data.mated, strict=True):
+        z = {"standardise": (scores - scores.mean()) / scores.std(), "centre": scores - scores.mean(), "none": scores}
+        odds = np.exp(fit.weight * z[scaling])
+        expected[str(trial)] = np.log2(12 * odds[true] / odds.sum())
+    found = dict(zip(row.trials.trial.tolist(), row.trials.lid.tolist(), strict=True))
+    assert found == pytest.approx(expected, abs=1e-9)
+    named = f"row-scaling:{scaling}" in row.signature
+    assert named == (scaling != "standardise")  # the definition goes without saying
+    assert row["alid"].method == ("logistic" if scaling == "standardise" else f"logistic, row scaling {scaling}")
+    assert row.setup.search.row_scaling == scaling
+
+
+@pytest.mark.parametrize("with_dev", [False, True])
+def test_row_scaling_auto_is_chosen_on_other_people(with_dev):
+    """Rows whose spread is a nuisance, then rows whose spread says how sure they are."""
+    rng = np.random.default_rng(0)
+    sure = np.where(rng.random((120, 1)) < 0.5, 6.0, 0.0)
+
+    def nuisance(data):
+        true = np.eye(12)[data.mated]
+        spread = np.exp(rng.normal(size=(120, 1)))
+        return replace(data, scores=spread * data.scores), replace(data, scores=data.scores + (sure - 2.0) * true)
+
+    here, there = nuisance(simulated()), nuisance(simulated(seed=1, prefix="d"))
+    auto = QUICK.changed({"row_scaling": "auto"})
+    rows = [evaluate(data, auto, dev=dev if with_dev else None) for data, dev in zip(here, there, strict=True)]
+    assert rows[0].setup.search.row_scaling == "auto:standardise"
+    assert rows[1].setup.search.row_scaling in ("auto:none", "auto:centre", "auto:centre+none")
+    for row in rows:
+        assert f"|row-scaling:{row.setup.search.row_scaling}|" in row.signature
+        assert f"row scaling {row.setup.search.row_scaling}" in row["alid"].method
+    with_intervals = evaluate(here[0], auto.changed({"intervals": 20, "null": 20}), dev=there[0] if with_dev else None)
+    assert with_intervals["alid"].low < with_intervals["alid"].value < with_intervals["alid"].high
+    assert with_intervals["alid"].p_value == pytest.approx(1 / 21)
+    assert with_intervals["alid"].value == rows[0]["alid"].value
+
+
+def test_unknown_row_scalings_are_refused():
+    with pytest.raises(UsageError, match="row_scaling: expected one of standardise, centre, none, auto, got 'rows'"):
+        evaluate(simulated(), ze.Options(row_scaling="rows"))
+
+
+def test_one_far_identity_moves_the_posterior_of_standardised_rows_alone():
+    rng = np.random.default_rng(0)
+    mated = np.arange(400) % 20
+
+    def search(far):
+        rows = rng.normal(size=(400, 20)) + 2.0 * np.eye(20)[mated]
+        return ze.ScoreMatrix(np.hstack((rows, rng.normal(-8.0, 1.0, (400, far)))), mated)
+
+    data, dev = {far: search(far) for far in (0, 1)}, search(0)
+    data[1] = replace(data[1], scores=np.hstack((data[0].scores, data[1].scores[:, -1:])))
+    mean = {}
+    for scaling in ("standardise", "centre", "none"):
+        rows = [evaluate(data[far], QUICK.changed({"row_scaling": scaling}), dev=dev) for far in (0, 1)]
+        mean[scaling] = [np.mean(np.exp2(row.trials.lid) / row.counts["identities"]) for row in rows]
+    assert mean["standardise"][1] < 0.7 * mean["standardise"][0]
+    for scaling in ("centre", "none"):
+        assert mean[scaling][1] == pytest.approx(mean[scaling][0], abs=0.001)

@@ -7,8 +7,10 @@ import pytest
 from scipy import stats
 
 import zeroevidence as ze
+from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns, speaker_errors
+from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.trial_tables import differing_lines, speaker_table
 from zeroevidence.uncertainty.variation import variation_between_people
 
@@ -112,3 +114,52 @@ def test_lists_of_pairs_have_error_rates_alone():
     assert frame["eer"].null_count() == 0
     (line,) = differing_lines([row])
     assert "how many others pass for them" in line
+
+
+def by_hand(scores):
+    """The largest |LLR| of each speaker's comparisons, by the LLR of every score of the whole list."""
+    llrs = pav_llrs(scores.target, scores.nontarget, laplace=True)
+    worst = {}
+    for pairs, values in zip((scores.target_pairs, scores.nontarget_pairs), llrs, strict=True):
+        for enrolment, trial, llr in zip(pairs.enrolment, pairs.trial, values, strict=True):
+            for name in (str(scores.enrolment_speakers[enrolment]), str(scores.trial_speakers[trial])):
+                worst[name] = max(worst.get(name, 0.0), abs(llr) / np.log(10.0))
+    return worst
+
+
+def test_worst_case_and_tag_of_each_person():
+    """One person of eight stands out: the data have their worst case, and the others their own."""
+    data = matrix([6.0, *[0.5] * 7], trials=6)
+    row = ze.evaluate(data, intervals=0, null=0)
+    frame = speaker_table([row])
+    found = dict(zip(frame["speaker"], frame["worst_case"], strict=True))
+    assert found == pytest.approx(by_hand(data.to_scores()), abs=1e-12)
+    assert max(found.values()) == row["worst_case"].value
+    assert found["p00"] == row["worst_case"].value
+    assert min(found.values()) < 0.7 * found["p00"]
+    tags = dict(zip(frame["speaker"], frame["tag"], strict=True))
+    assert tags["p00"] == row["tag"].value
+    assert len(set(tags.values())) > 1
+    assert dict(zip(row.people.speaker, row.people.worst_case, strict=True)) == pytest.approx(found, abs=1e-12)
+
+
+def test_worst_cases_of_a_list_without_a_search():
+    whole = matrix([3.0, 1.0, 1.0, 1.0], trials=3).to_scores()
+    kept = np.arange(len(whole.nontarget)) % 3 != 0  # no trial was compared with everybody
+    pairs = whole.nontarget_pairs
+    scores = ze.Scores(whole.target, whole.nontarget[kept], whole.target_pairs,
+                       Pairs(pairs.enrolment[kept], pairs.trial[kept]), whole.enrolments, whole.trials,
+                       whole.enrolment_speakers, whole.trial_speakers)  # fmt: skip
+    row = ze.evaluate(scores, intervals=0, null=0)
+    assert row.people is None
+    columns = speaker_columns(row)
+    found = dict(zip(columns["speaker"], columns["worst_case"], strict=True))
+    assert found == pytest.approx(by_hand(scores), abs=1e-12)
+    assert columns["tag"] == [tag_of(worst) for worst in columns["worst_case"]]
+
+
+def test_people_without_names_have_no_worst_case():
+    named = matrix([2.0] * 4, trials=3)
+    row = ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), intervals=0, null=0)
+    assert row.people.worst_case is None
+    assert set(speaker_columns(row)["worst_case"]) == {None}

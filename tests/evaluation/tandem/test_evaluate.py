@@ -1,6 +1,7 @@
 """The one call for tandems: the functions it is made of, published figures, intervals that say what they resample."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -281,7 +282,10 @@ def test_thresholds_that_were_set_beforehand():
     by_hand = {"a": (1 - miss) * (1 - asv[0]), "b": (1 - miss) * asv[1], "c": passed * asv[2], "d": miss}
     assert row["tdcf_errors"].value == pytest.approx(by_hand)
     cost = 0.9 * (by_hand["a"] + by_hand["d"]) + 0.5 * by_hand["b"] + 0.5 * by_hand["c"]
-    assert row["tdcf_act"].value == pytest.approx(cost / 0.9)
+    verifier = 0.9 * (1 - asv[0]) + 0.5 * asv[1]
+    assert row["tdcf_act"].value == pytest.approx(cost / (verifier + min(0.9 - verifier, 0.5 * asv[2])))
+    assert row["tdcf_act"].value >= row["tdcf_min"].value
+    assert row["tdcf_act"].method.startswith("revised, CM at 1.5, ASV at 1")
     assert row["tdcf_act"].low < row["tdcf_act"].value < row["tdcf_act"].high
     assert "|asv-at:1|cm-at:1.5|" in row.signature
     assert row.curves["threshold_asv"].y == pytest.approx(asv)
@@ -290,6 +294,19 @@ def test_thresholds_that_were_set_beforehand():
     assert "tdcf_act" not in plain
     with pytest.raises(InputError, match="cm_threshold is NaN"):
         CostModel(pi_tar=0.9, pi_non=0.05, pi_spoof=0.05, cm_threshold=float("nan"))
+
+
+def test_actual_and_minimum_cost_have_the_same_verifier_and_scale():
+    """With `asvspoof5` the verifier is the organisers', whether scores of another are given or not."""
+    scores = tandem()
+    model = replace(CostModel.preset("asvspoof5"), cm_threshold=1.5)
+    (row,) = evaluate_tandem(scores, model=model, intervals=0)
+    cm_alone = TandemScores.of(cm_bonafide=scores.cm_bonafide.scores, cm_spoof=scores.cm_spoof.scores)
+    (alone,) = evaluate_tandem(cm_alone, model=model, intervals=0)
+    for name in ("tdcf_act", "tdcf_min"):
+        assert alone[name].value == row[name].value
+    assert row["tdcf_act"].value >= row["tdcf_min"].value
+    assert "ASV of the organisers" in row["tdcf_act"].method
 
 
 def test_people_are_left_out_also_where_they_are_heard():

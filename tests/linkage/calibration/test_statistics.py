@@ -65,3 +65,21 @@ def test_folds_merge_to_the_whole_and_know_the_threshold(monkeypatch, draw):
     rest = scores[folds[1]]
     assert parts[1].fit().weight == pytest.approx(fit_rows(rest, mated[folds[1]]).weight, abs=1e-9)
     assert parts[1].threshold(125) == pytest.approx(firing_threshold(rest, 300), abs=1e-12)
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+@pytest.mark.parametrize("options", [{}, {"l2": 1.0}, {"balanced": True}])
+@pytest.mark.parametrize(("factor", "binned"), [(1.0, False), (1.0, True), (1e-4, True), (1e4, True)])
+def test_rows_that_keep_their_spread_have_the_same_fit(scaling, options, factor, binned, monkeypatch, draw):
+    """Whatever the units of the scores are, also where they are binned."""
+    if binned:
+        monkeypatch.setattr(module, "_EXACT_BELOW", 0)
+    x, y, mated = draw(trials=80, identities=100)
+    x = factor * x
+    expected = fit_rows(x @ y.T, mated, scaling=scaling, **options)
+    found = fit_link(x, y, mated, row_scaling=scaling, **options)
+    assert found.weight == pytest.approx(expected.weight, rel=1e-5)
+    assert found.bias == pytest.approx(expected.bias, rel=1e-5)
+    folds = [np.arange(0, 80, 2), np.arange(1, 80, 2)]
+    together = PairStatistics.merge(pair_statistics(x, y, mated, row_scaling=scaling, folds=folds))
+    assert together.fit(**options).weight == pytest.approx(expected.weight, rel=1e-5)

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from zeroevidence.calibrate.rows import AffineCalibration, TabulatedCalibration, fit_rows, standardise
+from zeroevidence.calibrate.rows import (
+    ROW_SCALINGS,
+    AffineCalibration,
+    TabulatedCalibration,
+    fit_rows,
+    standardise,
+)
 from zeroevidence.errors import InputError
 from zeroevidence.measure.search.disclosure import by_speaker, ccdf, row_evidence, share_above, summarise
 
@@ -22,7 +28,8 @@ def direct_lid(scores, mated, calibration, prior=None):
         if row.max() == row.min():
             values.append(0.0)
             continue
-        llr = calibration.llr((row - row.mean()) / row.std())
+        z = {"standardise": (row - row.mean()) / row.std(), "centre": row - row.mean(), "none": row}
+        llr = calibration.llr(z[calibration.scaling])
         posterior = prior * np.exp(llr) / (prior * np.exp(llr)).sum()
         values.append(np.log2(posterior[true] / prior[true]))
     return np.array(values)
@@ -45,9 +52,14 @@ def test_worked_example():
 def test_equals_the_equations(scores, weight, random):
     mated = np.array([random.randrange(scores.shape[1]) for _ in scores])
     prior = np.random.default_rng(0).dirichlet(np.ones(scores.shape[1]))
-    calibration = AffineCalibration("a", weight, 0.3, 0.1)
-    table = TabulatedCalibration("t", np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0]))
-    for fit in (calibration, table):
+    fits = [
+        *(AffineCalibration("a", weight, 0.3, 0.1, scaling=scaling) for scaling in ROW_SCALINGS),
+        *(
+            TabulatedCalibration("t", np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0]), scaling)
+            for scaling in ROW_SCALINGS
+        ),
+    ]
+    for fit in fits:
         for given_prior in (None, prior):
             evidence = row_evidence(scores, mated, fit, prior=given_prior)
             np.testing.assert_allclose(evidence.lid, direct_lid(scores, mated, fit, given_prior), atol=1e-9)
@@ -173,3 +185,29 @@ def test_priors_are_checked():
         row_evidence(scores, mated, fit, prior=np.array([1.0]))
     with pytest.raises(InputError, match="positive probabilities that sum to 1"):
         row_evidence(scores, mated, fit, prior=np.array([0.0, 1.0]))
+
+
+def test_standardised_rows_cannot_tell_far_from_near_and_others_can():
+    """Softmax by hand: the true one stands 0.8 and 0.05 above two equal others."""
+    rows, mated = np.array([[0.90, 0.10, 0.10], [0.50, 0.45, 0.45]]), np.array([0, 0])
+    lid = {s: row_evidence(rows, mated, AffineCalibration("a", 2.0, 0.0, 0.0, scaling=s)).lid for s in ROW_SCALINGS}
+    assert lid["standardise"][0] == pytest.approx(lid["standardise"][1], abs=1e-12)
+    for scaling in ("centre", "none"):
+        expected = [np.log2(3.0 / (1.0 + 2.0 * np.exp(-2.0 * gap))) for gap in (0.8, 0.05)]
+        assert lid[scaling].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+def test_people_who_are_far_leave_posteriors_of_rows_that_keep_their_spread(scaling):
+    """Under one calibration; a standardised row shrinks, and with it what the others differ by."""
+    rng = np.random.default_rng(0)
+    mated = np.arange(200) % 20
+    near = rng.normal(size=(200, 20)) + 2.0 * np.eye(20)[mated]
+    both = np.hstack((near, np.full((200, 5), -30.0)))
+    kept, shrunk = (
+        [row_evidence(rows, mated, AffineCalibration("a", 2.0, 0.0, 0.0, scaling=name)).posterior.mean()
+         for rows in (near, both)]
+        for name in (scaling, "standardise")
+    )  # fmt: skip
+    assert kept[1] == pytest.approx(kept[0], abs=1e-9)
+    assert shrunk[1] < 0.5 * shrunk[0]

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -464,8 +464,25 @@ def test_actual_cost_by_hand():
     model = CostModel(pi_tar=0.8, pi_non=0.1, pi_spoof=0.1, c_miss=1.0, c_fa=4.0, c_fa_spoof=5.0)
     found = tdcf_act([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates, 0.0, model)
     assert (found.p_a, found.p_b, found.p_c, found.p_d) == (0.1875, 0.375, 0.25, 0.25)
-    # 0.8 (0.1875 + 0.25) + 0.4 * 0.375 + 0.5 * 0.25 = 0.625, over min(0.8, 0.9)
-    assert found.tdcf == pytest.approx(0.625 / 0.8, rel=1e-12)
+    # 0.8 (0.1875 + 0.25) + 0.4 * 0.375 + 0.5 * 0.25 = 0.625, over 0.8 * 0.25 + 0.4 * 0.5 + min(0.4, 0.5 * 0.5)
+    assert found.tdcf == pytest.approx(0.625 / 0.65, rel=1e-12)
+    # legacy: 0.4 * 0.25 + 0.25 * 0.5, over min(0.4, 0.25)
+    legacy = tdcf_act([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates, 0.0, dataclasses.replace(model, form="legacy"))
+    assert legacy.tdcf == pytest.approx(0.225 / 0.25, rel=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(PRESETS)), st.floats(-6.0, 8.0), st.floats(-6.0, 8.0))
+def test_actual_cost_is_never_below_the_minimum(seed, preset, cm_threshold, asv_threshold):
+    rng = np.random.default_rng(seed)
+    asv = [rng.normal(mean, 1.0, 20).round(1) for mean in (3.0, 0.0, 2.0)]
+    cm = [rng.normal(mean, 1.0, 20).round(1) for mean in (2.0, 0.0)]
+    rates = asv_rates(*asv, threshold=asv_threshold)
+    model = PRESETS[preset]
+    verifier = model.c_miss * model.pi_tar * rates.p_miss + model.c_fa * model.pi_non * rates.p_fa
+    assume(model.form == "revised" or verifier < model.c_miss_cm * model.pi_tar)  # else the legacy form is refused
+    best = tdcf_min(*cm, rates, preset)
+    assert tdcf_act(*cm, rates, cm_threshold, preset).tdcf >= best.tdcf_min - 1e-12
+    assert tdcf_act(*cm, rates, best.threshold, preset).tdcf == pytest.approx(best.tdcf_min, rel=1e-12)
 
 
 def test_actual_cost_at_the_best_thresholds_is_the_joint_minimum():
@@ -473,7 +490,11 @@ def test_actual_cost_at_the_best_thresholds_is_the_joint_minimum():
     asv = [rng.normal(mean, 1.0, 60) for mean in (3.0, 0.0, 2.0)]
     cm = [rng.normal(mean, 1.0, 60) for mean in (2.0, 0.0)]
     best = tdcf_joint_min(*asv, *cm)
-    found = tdcf_act(*cm, asv_rates(*asv, threshold=best.threshold_asv), best.threshold_cm)
-    assert found.tdcf == pytest.approx(best.tdcf_min, rel=1e-12)
+    rates = asv_rates(*asv, threshold=best.threshold_asv)
+    found = tdcf_act(*cm, rates, best.threshold_cm)
+    c0, c1, c2 = tdcf_weights(rates)
+    model = PRESETS["2021"]  # the same cost, which the two divide by different ones
+    blind = min(model.c_miss * model.pi_tar, model.c_fa * model.pi_non + model.c_fa_spoof * model.pi_spoof)
+    assert found.tdcf * (c0 + min(c1, c2)) == pytest.approx(best.tdcf_min * blind, rel=1e-12)
     with pytest.raises(InputError, match="NaN"):
         tdcf_act(*cm, asv_rates(*asv), float("nan"))

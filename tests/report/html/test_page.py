@@ -17,6 +17,7 @@ from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.html.numbers import headline_numbers, report_measures
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.html.tables import people_table, recordings_table
@@ -75,7 +76,7 @@ def test_sections_in_order_and_tags_nested(page):
     assert page.faults == []
     assert page.stack == []
     assert page.headings == [
-        "Protected voices are still recognised",
+        "Protected recordings are still recognised",
         "In short",
         "Who attacks",
         "The numbers behind it",
@@ -232,7 +233,7 @@ def test_one_person_has_one_number_in_all_rows(named_rows):
 def test_cards_of_an_audit(audit_rows, without_figures):
     cards = [{"name": f"attacker {i} (x)", "objective": f"aim {i}", "backend": "plda"} for i in range(4)]
     text = to_html(audit_rows, cards=cards)
-    assert "The strongest attacker: attacker 3 (x)" in text
+    assert "The attacker that counts: attacker 3 (x)" in text
     assert "aim 3" in text
     table = text[text.index('<table id="cards"') : text.index('id="numbers"')]
     names = re.findall('<th scope="row">([^<]*)</th>', table)
@@ -324,7 +325,7 @@ def attribute_page(pairs, search):
 
 def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "<h1>How much do voices give away? linear, flow</h1>" in attribute_page
-    assert "Protected voices still give away sex" in attribute_page
+    assert "Protected recordings still give away sex" in attribute_page
     assert "The people most at risk" not in attribute_page
     assert "Quixotic" not in attribute_page
     assert "what a recording reveals about the attribute" in attribute_page
@@ -335,7 +336,7 @@ def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
     assert "other class" in attribute_page
     assert "figure-posterior" not in attribute_page
     assert "Attributes: classifiers learned" in attribute_page
-    assert "Bounds: unprotected voices show that the attack works at all." in attribute_page
+    assert "Bounds: unprotected speech shows that the attack works at all." in attribute_page
 
 
 def test_bounds_are_told_of_where_they_are(audit_rows, text, without_figures):
@@ -412,6 +413,21 @@ def test_people_whose_names_come_up_for_everybody_are_marked(hub):
     assert float(notes["p000"].text) > 40
     assert not any(cell.note for name, cell in notes.items() if name != "p000")
     assert table.body[0][0].text != "p000"
+
+
+def test_people_have_their_worst_case_and_tag(hub):
+    table, _ = people_table([hub], verdict([hub]).finding)
+    assert table.headings[-1][0] == "worst case [log10 LR]"
+    worst = dict(zip(hub.people.speaker, hub.people.worst_case, strict=True))
+    for line in table.body:
+        strength = worst[line[0].text]
+        assert line[-1].text == f"{strength:.2f}"
+        assert line[-1].note == f"tag {tag_of(strength)}"
+        assert float(line[-1].order) == strength
+    assert max(float(line[-1].order) for line in table.body) == hub["worst_case"].value
+    unknown = replace(hub, people=replace(hub.people, worst_case=None))
+    table, _ = people_table([unknown], verdict([unknown]).finding)
+    assert "worst case [log10 LR]" not in [heading for heading, _ in table.headings]
 
 
 def test_what_nothing_leaked_looks_like_is_explained(audit_rows):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
-from zeroevidence.attack.fusion.weights import Fusion, held_out_fusion
-from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.attack.fusion.weights import fit_weights
+from zeroevidence.calibrate.rows import speaker_folds
+from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.comparing.same_trials import check_same_trials
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -26,34 +28,48 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 class FusedScores:
     """Fused scores of the evaluated people and, where there are any, of development people.
 
+    Scores are on one scale for all trials, as those of a single system are, so that the measures of both compare.
+
     Parameters
     ----------
     scores
-        Weighted sums of standardised rows.
+        Weighted sums of the scores of all systems.
     dev
         Development scores, those of each person by weights of the others, so that a calibration that is fitted on them
         is not optimistic.
+    calibrate
+        Scores of other people to calibrate on, by the weights below.
     weights
         Weight of each system, with sum 1. Without development people they are fitted on all evaluated people, and each
         person's scores are fused by weights of the others.
     """
 
-    scores: ScoreMatrix
-    dev: ScoreMatrix | None
+    scores: Scores | ScoreMatrix
+    dev: Scores | ScoreMatrix | None
+    calibrate: Scores | ScoreMatrix | None
     weights: tuple[float, ...]
 
 
 def fuse(
-    systems: Sequence[Scores | ScoreMatrix], dev: Sequence[Scores | ScoreMatrix] = (), *, seed: int = 0
+    systems: Sequence[Scores | ScoreMatrix],
+    dev: Sequence[Scores | ScoreMatrix] = (),
+    calibrate: Sequence[Scores | ScoreMatrix] = (),
+    *,
+    seed: int = 0,
 ) -> FusedScores:
-    """Fuse the scores of several systems on the same trials and identities.
+    """Fuse the scores of several systems on the same trials.
+
+    The scores of each system are brought to mean 0 and deviation 1, which uses no labels and is one map for all trials,
+    and added with weights that a logistic regression finds. So a system that is fused with itself stays what it is.
 
     Parameters
     ----------
     systems
-        Scores of each system; each trial was compared with every identity.
+        Scores of each system, which say who was compared with whom.
     dev
         Scores of other people by the same systems, to fit the weights on.
+    calibrate
+        Scores of other people by the same systems, which are to turn the fused scores into LLRs.
     seed
         Draws the folds of people.
 
@@ -68,22 +84,123 @@ def fuse(
     """
     if len(systems) < 2:
         raise UsageError(f"expected at least two systems to fuse, got {len(systems)}")
-    if dev and len(dev) != len(systems):
-        raise UsageError(f"expected development scores of each of the {len(systems)} systems, got {len(dev)}")
-    evaluated = _align(systems, "scores")
-    trials = [matrix.scores for matrix in evaluated]
-    if not dev:
-        mated = evaluated[0].mated
-        held_out = held_out_fusion(trials, mated, seed=seed)
-        return FusedScores(evaluated[0].with_scores(held_out), None, _shares(Fusion().fit(trials, mated).weights_))
-    development = _align(dev, "development scores")
-    dev_trials, mated = [matrix.scores for matrix in development], development[0].mated
-    fusion = Fusion().fit(dev_trials, mated)
+    for others in (dev, calibrate):
+        if others and len(others) != len(systems):
+            raise UsageError(f"expected development scores of each of the {len(systems)} systems, got {len(others)}")
+    evaluated = _SystemScores.of(systems, "scores")
+    development = _SystemScores.of(dev, "development scores") if dev else None
+    calibration = _SystemScores.of(calibrate, "calibration scores") if calibrate else None
+    learned_from = evaluated if development is None else development
+    scales = [_Scale.of(data) for data in learned_from.lists]
+    weights = learned_from.fit(scales)
+    by_trial = learned_from.held_out_weights(scales, weights, seed)
     return FusedScores(
-        evaluated[0].with_scores(fusion.fuse(trials)),
-        development[0].with_scores(held_out_fusion(dev_trials, mated, seed=seed)),
-        _shares(fusion.weights_),
+        evaluated.combine(scales, by_trial if development is None else weights),
+        None if development is None else development.combine(scales, by_trial),
+        None if calibration is None else calibration.combine(scales, weights),
+        tuple(weights.tolist()),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Mean and standard deviation of the scores of a system, targets and non-targets together."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, data: Scores) -> _Scale:
+        """The scale of these scores; that of equal scores is 1."""
+        scores = np.concatenate((data.target, data.nontarget)).astype(np.float64)
+        if not np.isfinite(scores).all():
+            raise InputError("fusion needs finite scores, got infinite ones")
+        return cls(float(scores.mean()), float(scores.std()) or 1.0)
+
+    def apply(self, scores: FloatArray) -> FloatArray:
+        """Return scores in deviations from the mean."""
+        return (scores.astype(np.float64) - self.mean) / self.deviation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SystemScores:
+    """Scores of all systems on the same trials, in the same order.
+
+    Parameters
+    ----------
+    systems
+        The scores of each: all of them matrices, or all of them lists.
+    lists
+        The same as lists.
+    """
+
+    systems: Sequence[Scores] | Sequence[ScoreMatrix]
+    lists: Sequence[Scores]
+
+    @classmethod
+    def of(cls, systems: Sequence[Scores | ScoreMatrix], title: str) -> _SystemScores:
+        """Bring the scores into one order; other trials are refused."""
+        matrices = [sort_by_name(data) for data in systems if isinstance(data, ScoreMatrix)]
+        lists = [sort_by_name(data.to_scores() if isinstance(data, ScoreMatrix) else data) for data in systems]
+        check_same_trials([(f"{title} of system {number}", data) for number, data in enumerate(lists, 1)])
+        if len(matrices) == len(systems):
+            return cls(matrices, [matrix.to_scores() for matrix in matrices])
+        return cls(lists, lists)
+
+    def fit(self, scales: Sequence[_Scale], people: IntArray | None = None) -> FloatArray:
+        """Return the weights of the systems, fitted on trials of enrolled people, or on those of some of them."""
+        used = self._people >= 0 if people is None else np.isin(self._people, people)
+        sides = []
+        for side in ("target", "nontarget"):
+            pairs = used[getattr(self.lists[0], f"{side}_pairs").trial]
+            columns = [scale.apply(getattr(data, side)) for data, scale in zip(self.lists, scales, strict=True)]
+            sides.append(np.column_stack(columns)[pairs])
+        return fit_weights(*sides)
+
+    def held_out_weights(self, scales: Sequence[_Scale], weights: FloatArray, seed: int) -> FloatArray:
+        """Return the weights for each trial, T x K: those of people without its own; `weights` for other trials."""
+        by_trial = np.tile(weights, (len(self._people), 1))
+        enrolled = np.flatnonzero(self._people >= 0)
+        for fold in speaker_folds(self._people[enrolled], seed=seed):
+            trials = enrolled[fold]
+            by_trial[trials] = self.fit(scales, np.setdiff1d(self._people[enrolled], self._people[trials]))
+        return by_trial
+
+    def combine(self, scales: Sequence[_Scale], weights: FloatArray) -> Scores | ScoreMatrix:
+        """Return the weighted sum of the scores; the weights are those of all trials, or of each."""
+        first = self.systems[0]
+
+        def weighted_sum(side: str, trials: IntArray | slice) -> FloatArray:
+            of_scores = np.atleast_2d(weights if weights.ndim == 1 else weights[trials])
+            total = 0.0
+            for data, scale, weight in zip(self.systems, scales, of_scores.T, strict=True):
+                scores = scale.apply(getattr(data, side))
+                total = total + weight.reshape(-1, *(1,) * (scores.ndim - 1)) * scores
+            return np.asarray(total)
+
+        if isinstance(first, ScoreMatrix):
+            return first.with_scores(weighted_sum("scores", slice(None)))
+        assert first.target_pairs is not None
+        assert first.nontarget_pairs is not None
+        return replace(
+            first,
+            target=weighted_sum("target", first.target_pairs.trial),
+            nontarget=weighted_sum("nontarget", first.nontarget_pairs.trial),
+        )
+
+    @property
+    def _people(self) -> IntArray:
+        """A number for the person of each trial that has a target: speaker, or else enrolment; -1 for other trials."""
+        data = self.lists[0]
+        assert data.trials is not None
+        assert data.enrolments is not None
+        assert data.target_pairs is not None
+        names = data.enrolments
+        if data.enrolment_speakers is not None:
+            names = np.where(data.enrolment_speakers == "", names, data.enrolment_speakers)
+        people = np.full(len(data.trials), -1)
+        people[data.target_pairs.trial] = np.unique(names, return_inverse=True)[1][data.target_pairs.enrolment]
+        return people
 
 
 def evaluate_fused(
@@ -110,7 +227,8 @@ def evaluate_fused(
         raise UsageError(f"{without[0]} has no development scores; expected them for all that are fused, or for none")
     loaded = [reading.read(file) for file in files]
     dev = [reading.read(file.dev).data for file in files if file.dev is not None]
-    fused = fuse([scores.data for scores in loaded], dev, seed=options.seed)
+    calibrate = [reading.read(file.calibrate).data for file in files if file.calibrate is not None]
+    fused = fuse([scores.data for scores in loaded], dev, calibrate, seed=options.seed)
     shared = {
         name: value for name, value in files[0].labels.items() if all(file.labels.get(name) == value for file in files)
     }
@@ -119,6 +237,7 @@ def evaluate_fused(
     row = evaluate(
         fused.scores,
         dev=fused.dev,
+        calibrate=fused.calibrate,
         prior=prior,
         labels={**shared, "system": " + ".join(names)},
         about=about,
@@ -130,36 +249,3 @@ def evaluate_fused(
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, fused.weights, strict=True))
     whom = "the other evaluated people" if fused.dev is None else "development people"
     return row.with_flags(flag("fused", number=len(files), weights=weights, whom=whom))
-
-
-def _align(systems: Sequence[Scores | ScoreMatrix], title: str) -> list[ScoreMatrix]:
-    """Return the rows of each system, with trials and identities in the same order."""
-    matrices = []
-    for number, data in enumerate(systems, 1):
-        rows, _ = closed_set_search(sort_by_name(data))
-        if rows is None:
-            raise InputError(
-                f"{title} of system {number} do not form rows: expected each trial against every enrolment"
-            )
-        matrices.append(rows)
-    first = matrices[0]
-    for number, matrix in enumerate(matrices[1:], 2):
-        for side, names, other_names in (
-            ("trial", first.trial_names, matrix.trial_names),
-            ("identity", first.enrolment_names, matrix.enrolment_names),
-        ):
-            different = np.setxor1d(names, other_names)
-            if len(different) or len(names) != len(other_names):
-                example = f", among them {str(different[0])!r}" if len(different) else ""
-                raise InputError(
-                    f"{title} of systems 1 and {number} differ in {len(different)} {side} name(s){example}; expected "
-                    "the same trials and identities"
-                )
-        if not np.array_equal(first.mated, matrix.mated):
-            raise InputError(f"{title} of systems 1 and {number} disagree on who spoke")
-    return matrices
-
-
-def _shares(weights: FloatArray) -> tuple[float, ...]:
-    total = float(weights.sum())
-    return tuple((weights / total).tolist()) if total > 0.0 else (1.0 / len(weights),) * len(weights)

@@ -14,10 +14,51 @@ from zeroevidence.errors import InputError, UsageError
 _PENALTY = 1.0
 
 
+def fit_weights(target: FloatArray, nontarget: FloatArray) -> FloatArray:
+    """Return a weight for each of K systems, with sum 1.
+
+    Weights are not negative: a system that points the wrong way on few development people does so by chance. Where all
+    do, they count alike.
+
+    Parameters
+    ----------
+    target
+        Targets x K, the scores of each system in units of their deviation.
+    nontarget
+        The same of non-targets.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> weights = fit_weights(rng.normal([2.0, 0.0], 1.0, (60, 2)), rng.normal(size=(600, 2)))
+    >>> bool(weights[0] > 0.8), round(float(weights.sum()), 12)
+    (True, 1.0)
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    n_systems = target.shape[1]
+    features = np.concatenate((target, nontarget))
+    # targets and non-targets count alike, so that the weights do not depend on the number of identities
+    counted = np.repeat((0.5 / len(target), 0.5 / len(nontarget)), (len(target), len(nontarget)))
+    sign = np.repeat((1.0, -1.0), (len(target), len(nontarget)))
+
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        w, b = parameters[:-1], parameters[-1]
+        margin = sign * (features @ w + b)
+        slope = -counted * sign * expit(-margin)
+        value = float(counted @ np.logaddexp(0.0, -margin)) + 0.5 * _PENALTY * float(w @ w) / len(target)
+        return value, np.append(features.T @ slope + _PENALTY * w / len(target), slope.sum())
+
+    start = np.append(np.full(n_systems, 1.0 / n_systems), 0.0)
+    bounds = [(0.0, None)] * n_systems + [(None, None)]
+    weights: FloatArray = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x[:-1]
+    total = float(weights.sum())
+    return weights / total if total > 0.0 else np.full(n_systems, 1.0 / n_systems)
+
+
 class Fusion:
     """A weighted sum of standardised rows, the weights fitted on development people.
-
-    Weights are not negative: an attacker who points the wrong way on few development people does so by chance.
 
     Examples
     --------
@@ -33,28 +74,10 @@ class Fusion:
         """Learn weights from development scores, T x N of each attacker."""
         if not scores or any(matrix.shape != scores[0].shape for matrix in scores):
             raise InputError("expected scores of the same trials and identities from each attacker")
-        from scipy.optimize import minimize
-        from scipy.special import expit
-
         x = np.stack([standardise(np.asarray(matrix, dtype=np.float64)) for matrix in scores], axis=-1)
         is_mated = np.zeros(x.shape[:2], dtype=bool)
         is_mated[np.arange(len(mated)), mated] = True
-        features, labels = x.reshape(-1, x.shape[-1]), is_mated.ravel()
-        # mated and other pairs count alike, so that the weights do not depend on the number of identities
-        weights = np.where(labels, 0.5 / labels.sum(), 0.5 / (~labels).sum())
-        sign = np.where(labels, 1.0, -1.0)
-
-        def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-            w, b = parameters[:-1], parameters[-1]
-            margin = sign * (features @ w + b)
-            slope = -weights * sign * expit(-margin)
-            value = float(weights @ np.logaddexp(0.0, -margin)) + 0.5 * _PENALTY * float(w @ w) / len(mated)
-            return value, np.append(features.T @ slope + _PENALTY * w / len(mated), slope.sum())
-
-        start = np.append(np.full(x.shape[-1], 1.0 / x.shape[-1]), 0.0)
-        bounds = [(0.0, None)] * x.shape[-1] + [(None, None)]
-        fit = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
-        self.weights_: FloatArray = fit.x[:-1]
+        self.weights_ = fit_weights(x[is_mated], x[~is_mated])
         return self
 
     def fuse(self, scores: Sequence[FloatArray]) -> FloatArray:

@@ -42,7 +42,7 @@ class _RunsCommand(click.Command):
     metavar="SCORES...",
     help="Scores of several trainings of one system; once for each system, instead of SCORES.",
 )
-@measuring_options("intervals", "level", "seed", null=0)
+@measuring_options("row_scaling", "intervals", "level", "seed", null=0)
 @shared.workers()
 @output_to(
     measure_option(f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]"),

@@ -47,6 +47,9 @@ def _parse_bits(_context: click.Context, _parameter: click.Parameter, value: str
     type=click.IntRange(0, 1),
     help="Standard deviation of a row of scores: 0 population, 1 sample.",
 )
+@derived_option(
+    LinkSettings, "row_scaling", help="Scale of each row of a search before calibration; `evaluate` has auto as well."
+)
 @derived_option(LinkSettings, "engine", choices=engine_names(), help="Engine that computes the search.")
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the engine dask [default: a local cluster].")
 @shared.device()

@@ -19,7 +19,7 @@ from zeroevidence.report.document import DOCUMENT_FORMATS
 
 @click.command("report")
 @score_inputs
-@measuring_options(*RESAMPLING)
+@measuring_options("row_scaling", *RESAMPLING)
 @shared.workers()
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 @shared.hide_ids()
@@ -34,7 +34,7 @@ def command(
     hide_ids: bool,
     output: Output,
 ) -> None:
-    """Write a report: what the strongest attacker learns in one paragraph, then all results and methods.
+    """Write a report: what the attacker that counts learns in one paragraph, then all results and methods.
 
     SCORES are finished results (a JSON file of `evaluate`, `tandem` or `compare`, a folder that `audit` or `link`
     wrote), or score files, which are evaluated first. The report is one HTML file that needs no network.

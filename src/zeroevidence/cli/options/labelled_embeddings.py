@@ -81,7 +81,7 @@ labelled_inputs = option_group(
 
 
 paper_option = click.option(
-    "--paper", is_flag=True, help="Train the flow as published: all dimensions, Adam with 1e-4, batches of 64."
+    "--paper", is_flag=True, help="Train the flow as published: all dimensions, Adam with 1e-4."
 )
 
 

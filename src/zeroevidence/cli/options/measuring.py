@@ -13,6 +13,7 @@ HELP = {
     "ddof": "Standard deviation of a row of scores: 0 population, 1 sample.",
     "l2": "L2 penalty of the logistic regression.",
     "balanced": "Give mated and non-mated pairs the same total weight in the logistic regression.",
+    "row_scaling": "Scale of each row of a search before calibration; auto: the best on other people.",
     "linkability": "Estimator of linkability.",
     "omega": "Ratio of the priors of mated and non-mated pairs that linkability assumes.",
     "dcf_prior": "Prior of a target in the detection cost.",

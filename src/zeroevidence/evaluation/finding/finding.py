@@ -8,15 +8,19 @@ from math import log2
 from typing import Literal, TypeAlias
 
 from zeroevidence.evaluation.finding.chance import Chance, chances
+from zeroevidence.evaluation.finding.weaker import learns_less
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.flags import Flag, flag
+from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half
 from zeroevidence.measure.measures import MEASURES, ordering_measures
 
 # recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
-# anything; not-found: no better than chance, though the same attack works without protection; inconclusive: that it
+# anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
+# only: there is no other attempt; development: it did best on other people; development-beyond-chance: the same, of
+# those that are more than chance; evaluated: it learned most of the evaluated people
+Choice: TypeAlias = Literal["only", "development", "development-beyond-chance", "evaluated"]
 
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
@@ -49,6 +53,10 @@ class Finding:
         The attribute in question.
     pooled
         Number of the row in which all recordings of a person were judged together, against the same system.
+    attempts
+        Numbers of all rows of the kind of `strongest`: against the same system, on the same people.
+    choice
+        How `strongest` was chosen among these.
 
     Examples
     --------
@@ -67,6 +75,8 @@ class Finding:
     chance: tuple[Chance, ...]
     attribute: str | None = None
     pooled: int | None = None
+    attempts: tuple[int, ...] = ()
+    choice: Choice = "only"
 
 
 def findings(rows: Sequence[Evaluation]) -> list[Finding]:
@@ -123,7 +133,25 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
     best = _learns_most(rows, by_system or numbers, chance)
     control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
     level = _level(rows[best], chance[best], None if control is None else chance[control])
-    return Finding("identity", level, best, by_system, control, floor, chance)
+    attempts = tuple(i for i in (attacks or numbers) if _same_attempt(rows[i], rows[best]))
+    choice = _choice(rows, attempts, best)
+    return Finding("identity", level, best, by_system, control, floor, chance, attempts=attempts, choice=choice)
+
+
+def _same_attempt(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows attack the same system on the same people, or are the same kind of bound."""
+    same_system = row.labels.get("system") == other.labels.get("system")
+    return same_system and row.about.role == other.about.role and _same_people(row, other)
+
+
+def _choice(rows: Sequence[Evaluation], attempts: Sequence[int], best: int) -> Choice:
+    """How a row was chosen among the attempts of its kind."""
+    if len(attempts) < 2:
+        return "only"
+    developed = [bits for i in attempts if (bits := rows[i].about.development) is not None]
+    if len(developed) < len(attempts):
+        return "evaluated"
+    return "development" if rows[best].about.development == max(developed) else "development-beyond-chance"
 
 
 def _about_attribute(
@@ -154,7 +182,15 @@ def _about_attribute(
         level = "leaks"
     together = [i for i in alike if rows[i].about.pooled and i not in numbers]
     pooled = chosen(rows, together, chance) if together else None
-    return Finding("attribute", level, best, tuple(protected), control, None, chance, attribute, pooled)
+    attempts = tuple(i for i in numbers if _same_target(rows[i], rows[best]) and _same_class(rows[i], rows[best]))
+    choice = _choice(rows, attempts, best)
+    return Finding(
+        "attribute", level, best, tuple(protected), control, None, chance, attribute, pooled, attempts, choice
+    )
+
+
+def _same_class(row: Evaluation, other: Evaluation) -> bool:
+    return row.about.of_class == other.about.of_class and row.about.role == other.about.role
 
 
 def _same_target(row: Evaluation, other: Evaluation) -> bool:
@@ -293,11 +329,16 @@ def _most(row: Evaluation, name: str) -> float:
 def alone(row: Evaluation) -> Evaluation:
     """A row with the warnings that follow from it alone."""
     flags = [flag for flag in row.flags if flag.code not in _OF_CHANCE]
-    eer = row.number("eer")
-    if eer is not None and eer > 0.5 and row.about.role != "floor":  # noise falls on either side of half
+    eer = row.metrics.get("eer")
+    if eer is not None and row.about.role != "floor" and is_above_half(eer, _independent(row)):
         kind = "the class" if row.about.question == "attribute" else "the same speaker"
         flags.insert(0, flag("eer-above-half", measure="EER", kind=kind))
     return replace(row, flags=(*flags, *_chance_flags(row, chances([row])[0])))
+
+
+def _independent(row: Evaluation) -> int:
+    """Number of people behind a row; of scores of the smaller class where people are not known."""
+    return row.counts.get("speakers", min(row.counts.get(name, 0) for name in ("target", "nontarget")))
 
 
 def together(rows: Sequence[Evaluation]) -> list[Evaluation]:
@@ -336,7 +377,6 @@ def _beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
     flags = []
     if not any(other.about.role == "control" for other in other_rows):
         flags.append(flag("no-positive-control"))
-    disclosure = row.number("d_ece")
     cheaper: Mapping[str, None] = dict.fromkeys(
         other.about.threat.name
         for other in other_rows
@@ -345,6 +385,6 @@ def _beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
         and same_setting(other, row)
         and other.about.threat.knowledge < threat.knowledge
         and other.labels.get("system") == row.labels.get("system")
-        and (other.number("d_ece") or 0.0) > (disclosure or 0.0)
+        and learns_less(row, other)
     )
     return [*flags, *(flag("weaker-than-cheaper", cheaper=name) for name in cheaper)]

@@ -69,6 +69,7 @@ def linked_evaluation(
         links.calibration.cross_fitted,
         links.ddof,
         scoring=links.scoring if isinstance(links.scoring, str) else "function",
+        row_scaling=links.row_scaling,
     )
     evidence = links.evidence
     singled = (links.fires == 1).astype(np.int64) if (links.fires >= 0).all() else None

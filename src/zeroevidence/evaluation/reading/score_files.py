@@ -22,6 +22,7 @@ from zeroevidence.evaluation.finding.finding import together
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.scores.development import sex_flags
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.scores.similarity import add_similarity
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -288,6 +289,8 @@ def evaluate_files(
             workers=workers,
             progress=progress(index),
         )
+        if file.dev is not None:
+            result = result.with_flags(*sex_flags(file.labels, file.dev.labels))
         return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
 
     return together(add_similarity([evaluated(index) for index in range(len(files))]))

@@ -8,7 +8,9 @@ from typing import Literal, TypeAlias, get_args
 
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import UsageError
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.uncertainty.exposure import upper_share_limit
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 
 # fault: the number does not mean what it seems to; warning: read it with care; note: good to know
 Severity: TypeAlias = Literal["fault", "warning", "note"]
@@ -43,8 +45,8 @@ not given; collect at least 10.')
 FLAGS: Mapping[str, tuple[Severity, str]] = {
     "eer-above-half": (
         "fault",
-        "the {measure} exceeds 50 %, so the scores point the wrong way; check that higher scores speak for {kind} "
-        "(--negate turns them round), and check the key, before reading this as privacy.",
+        "the {measure} exceeds 50 % by more than its interval, so the scores point the wrong way; check that higher "
+        "scores speak for {kind}, and check the key, before reading this as privacy.",
     ),
     "llr-base-suspected": (
         "warning",
@@ -69,8 +71,8 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "attacker-at-chance": (
         "warning",
-        "this attacker does no better than chance; a weak attack is not evidence of privacy, so show that it "
-        "recognises unprotected speech and try a stronger one.",
+        "on average this attacker is not told apart from guessing; a weak attack is not evidence of privacy, so show "
+        "that it recognises unprotected speech and try a stronger one.",
     ),
     "too-few-to-test": (
         "warning",
@@ -111,6 +113,27 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "{trials} trials were not compared with every enrolment and are left out of the search; score all pairs, or "
         "the search is over other trials than the rest.",
     ),
+    "not-enrolled": (
+        "note",
+        "{trials} trials are of people who are not enrolled: one-to-one measures count their comparisons, and the "
+        "search leaves them out; the EER over the comparisons of the search alone is {of_search:.1f} %, over all "
+        "{over_all:.1f} %.",
+    ),
+    "development-size": (
+        "warning",
+        "the search is through {here} identities, that of the development people through {there}; what they set for a "
+        "search of another size, the threshold of singling out above all, may not fit this one.",
+    ),
+    "development-spread": (
+        "warning",
+        "the scores of a trial spread by {here:.3g} here and by {there:.3g} among development people; what they set, "
+        "the threshold of singling out above all, may not fit scores of another spread.",
+    ),
+    "development-sex": (
+        "warning",
+        "the sex of the evaluated people is {here}, that of the development people {there}; what these set may not fit "
+        "the others, so develop on people of the same sex.",
+    ),
     "overlap-unchecked": (
         "warning",
         "speakers are not known on both sides, so nobody checked that development and evaluation are different people; "
@@ -140,8 +163,8 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "weaker-than-cheaper": (
         "warning",
-        "this attacker learns less than the {cheaper} one, who knows less; report the stronger of the two and look for "
-        "a fault in this one.",
+        "this attacker learns less than the {cheaper} one, who knows less, by more than the interval of the "
+        "difference; report the stronger of the two and look for a fault in this one.",
     ),
     "weaker-than-cheaper-step": (
         "warning",
@@ -228,6 +251,29 @@ def flag(code: str, **values: object) -> Flag:
     """The warning of that code with its numbers filled in."""
     severity, sentence = FLAGS[code]
     return Flag(code, severity, sentence.format(**values))
+
+
+def is_above_half(eer: MeasureResult, independent: int) -> bool:
+    """Return whether an EER is above one half beyond its interval, which a protection without any leak is not.
+
+    Without an interval, its lower limit is that of a rate over so many independent people or scores.
+
+    Examples
+    --------
+    >>> [is_above_half(MeasureResult(0.51, "rate", low=low, high=0.6), 30) for low in (0.4, 0.505)]
+    [False, True]
+    >>> [is_above_half(MeasureResult(value, "rate"), 30) for value in (0.51, 0.9)]
+    [False, True]
+    """
+    value = eer.number
+    if value is None or not value > 0.5:
+        return False
+    if eer.low is not None:
+        return eer.low > 0.5
+    if independent < 1:
+        return False
+    right = round((1.0 - value) * independent)
+    return 1.0 - float(upper_share_limit(right, independent, (1.0 + LEVEL) / 2.0)) > 0.5
 
 
 def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[Flag]:

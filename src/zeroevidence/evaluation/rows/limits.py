@@ -8,6 +8,7 @@ import numpy as np
 
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, Direction
+from zeroevidence.uncertainty.exposure import upper_share_limit
 from zeroevidence.uncertainty.spread import Spread
 
 
@@ -70,6 +71,25 @@ def with_limits(
         bound=limit,
         level=level,
         spread=spread,
+    )
+
+
+def with_share_limits(result: MeasureResult, people: int, level: float) -> MeasureResult:
+    """Return a share of people with the limits of Clopper and Pearson.
+
+    Examples
+    --------
+    >>> result = with_share_limits(MeasureResult(0.0, "rate"), 30, 0.95)
+    >>> [round(x, 3) for x in (result.low, result.high, result.bound)]
+    [0.0, 0.116, 0.095]
+    """
+    count, side = float(result) * people, (1.0 + level) / 2.0
+    return replace(
+        result,
+        low=1.0 - float(upper_share_limit(round(people - count), people, side)),
+        high=float(upper_share_limit(round(count), people, side)),
+        bound=float(upper_share_limit(round(count), people, level)),
+        level=level,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
-from zeroevidence.calibrate.rows import CalibrationMethod
+from zeroevidence.calibrate.rows import CalibrationMethod, RowScalingChoice
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
 from zeroevidence.uncertainty.level import LEVEL
@@ -32,6 +32,9 @@ class Options:
         Penalty of the logistic fit.
     balanced
         Whether classes have equal weight in the logistic fit.
+    row_scaling
+        What is done to each row of a search before it is calibrated: ``standardise``, ``centre`` or ``none``, or
+        ``auto`` for the one with the least log-loss on other people.
     intervals
         How many groups of people are left out in turn at most, 0 for no intervals. Fewer people are left out one by
         one.
@@ -59,6 +62,7 @@ class Options:
     ddof: int = 0
     l2: float = 0.0
     balanced: bool = False
+    row_scaling: RowScalingChoice = "standardise"
     intervals: int = 200
     level: float = LEVEL
     null: int = 200
@@ -70,6 +74,7 @@ class Options:
             ("calibration", get_args(CalibrationMethod)),
             ("ddof", (0, 1)),
             ("balanced", (False, True)),
+            ("row_scaling", get_args(RowScalingChoice)),
         ):
             if getattr(self, name) not in choices:
                 expected = ", ".join(map(str, choices))

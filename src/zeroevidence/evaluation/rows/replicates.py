@@ -79,6 +79,14 @@ class Replicates:
     search: SearchedTrials | None = None
 
     @property
+    def speakers(self) -> tuple[str | int, ...] | None:
+        """The people of the data, in the order of their names; None where nobody is named."""
+        if self.search is not None:
+            return tuple(np.unique(np.asarray(self.search.speakers)).tolist())
+        speakers = None if self.scores is None else self.scores.speakers
+        return None if speakers is None else tuple(speakers.tolist())
+
+    @property
     def groups(self) -> int:
         """How many groups were left out in turn."""
         return max(len(values) for values in self.left_out.values())

@@ -17,6 +17,7 @@ from zeroevidence.uncertainty.level import LEVEL
 
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
+_PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
 _ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled")
 
 
@@ -43,6 +44,9 @@ class SearchSetup:
     folds
         Where people were cross-validated, how many each fold has: people are searched, and exchanged under the null,
         within their fold.
+    row_scaling
+        What was done to each row before: ``standardise``, ``centre`` or ``none``; after ``auto:`` what other people
+        chose, of several folds all that were chosen with + between them.
     """
 
     calibration: str
@@ -53,17 +57,30 @@ class SearchSetup:
     scoring: str | None = None
     prior_given: bool = False
     folds: tuple[int, ...] = ()
+    row_scaling: str = "standardise"
 
     @classmethod
-    def fitted(cls, calibration: RowCalibration, options: Options, *, cross_fitted: bool, prior: bool) -> SearchSetup:
-        """The set-up of a calibration that was fitted with these options."""
-        return cls(calibration.name, cross_fitted, options.ddof, options.l2, options.balanced, prior_given=prior)
+    def fitted(
+        cls, calibrations: Sequence[RowCalibration], options: Options, *, cross_fitted: bool, prior: bool
+    ) -> SearchSetup:
+        """The set-up of calibrations, one or one per fold, that were fitted with these options."""
+        scaling = "+".join(sorted({calibration.scaling for calibration in calibrations}))
+        return cls(
+            calibrations[0].name,
+            cross_fitted,
+            options.ddof,
+            options.l2,
+            options.balanced,
+            prior_given=prior,
+            row_scaling=f"auto:{scaling}" if options.row_scaling == "auto" else scaling,
+        )
 
     def __str__(self) -> str:
         if self.calibration == "given":
-            return "weight given"
+            return "weight given" + ("" if self.row_scaling == _PUBLISHED else f", row scaling {self.row_scaling}")
         folds = f", {len(self.folds)} folds of people" if self.folds else ""
-        return self.calibration + (", cross-fitted by speaker" if self.cross_fitted else "") + folds
+        scaling = "" if self.row_scaling == _PUBLISHED else f", row scaling {self.row_scaling}"
+        return self.calibration + scaling + (", cross-fitted by speaker" if self.cross_fitted else "") + folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +220,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
 def _search_parts(search: SearchSetup) -> list[str]:
     parts = [] if search.scoring is None else [f"scoring:{search.scoring}"]
     parts += [f"rows:{search.calibration}{'+cross-fitted' if search.cross_fitted else ''}", f"ddof:{search.ddof}"]
+    parts += [f"row-scaling:{search.row_scaling}"] * (search.row_scaling != _PUBLISHED)
     parts += [f"l2:{exact_number(search.l2)}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
     if search.folds:  # the scores of each were brought to mean 0 and deviation 1
         parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:fold"]

@@ -27,6 +27,11 @@ class People:
         Share of the speaker's trials whose true identity scored strictly above all others.
     falsely
         Share of all other speakers' trials for which this name came first.
+    named
+        Whether the speaker counts as named: see the measure `people_named`.
+    worst_case
+        log10 of the strongest likelihood ratio in any comparison that involves the speaker; None where comparisons are
+        not known one by one.
     """
 
     speaker: tuple[str, ...]
@@ -35,6 +40,8 @@ class People:
     lid_max: tuple[float, ...]
     linked: tuple[float, ...]
     falsely: tuple[float, ...] | None = None
+    named: tuple[bool, ...] | None = None
+    worst_case: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

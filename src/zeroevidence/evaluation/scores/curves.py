@@ -10,9 +10,10 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.normal import normal_share
-from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows
+from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool_laplace
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, as_curve, histograms, thinned
 from zeroevidence.measure.pairs.linkability import local_linkability_of
+from zeroevidence.measure.pairs.norms import INVERSE_ORDERS, lp_disclosure_of
 from zeroevidence.measure.pairs.verification import roc
 from zeroevidence.measure.pairs.zebra import LLRS_LIMIT, LN10, LOG_ODDS_GRID, ece_actual, ece_default, ece_min_of
 from zeroevidence.measure.views import PairSettings
@@ -25,7 +26,8 @@ def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettin
 
     ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of the scores as LLRs, ``det``
     (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless the scores are
-    LLRs, share of scores whose LR is larger), ``pav`` (score from which on an LLR holds, natural-log LLR),
+    LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0, the worst case; the Lp
+    norm of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR holds, natural-log LLR),
     ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from which
     on a value holds, value).
     """
@@ -37,6 +39,7 @@ def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettin
         curves["ece_actual"] = as_curve(LOG_ODDS_GRID, actual, ece_default())
     curves["det"] = _det(ranked)
     curves |= _tippett_of_llrs(ranked) if settings.llr else _tippett(blocks)
+    curves["lp_disclosure"] = _norms(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
     local = local_linkability_of(ranked, blocks, method=settings.linkability, omega=settings.omega)
@@ -72,6 +75,13 @@ def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
         f"tippett_{name}": as_curve(levels / LN10, 1.0 - np.searchsorted(scores, levels, "right") / len(scores))
         for name, scores in classes.items()
     }
+
+
+def _norms(blocks: Blocks) -> Curve:
+    laplace = pool_laplace(blocks)
+    with np.errstate(divide="ignore"):
+        orders = 1.0 / INVERSE_ORDERS
+    return as_curve(INVERSE_ORDERS, np.array([lp_disclosure_of(laplace, float(p)) for p in orders]))
 
 
 def _pav(ranked: RankedScores, blocks: Blocks) -> Curve:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.calibrate.pav import rank
+from zeroevidence.calibrate.pav import count, rank
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
@@ -26,18 +26,19 @@ from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags
+from zeroevidence.evaluation.rows.limits import with_share_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Resampling, Setup
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
-from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, as_llrs
+from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, fit_calibration
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.digests import score_digest
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
-from zeroevidence.evaluation.scores.people import exposed_curves
+from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
@@ -50,8 +51,10 @@ from zeroevidence.evaluation.scores.resampling import (
     with_nulls,
 )
 from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
+from zeroevidence.evaluation.scores.speakers import with_worst_cases
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.search.named import countable_people
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.null import MatrixParts
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -147,6 +150,8 @@ class _Task:
         How the scores became LLRs, where they were calibrated on other data.
     left_out
         Trials that the search leaves out, by reason.
+    closed_set
+        The comparisons of the search, where it leaves out some.
     relaxed
         Rules that were relaxed to read the scores.
     """
@@ -159,6 +164,7 @@ class _Task:
     development: Scores | None
     llr: ScoreCalibration | None
     left_out: Mapping[str, int]
+    closed_set: Scores | None
     relaxed: tuple[RelaxedRule, ...]
 
     @np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
@@ -170,8 +176,8 @@ class _Task:
         curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
         people = recordings = None
         if self.search is not None and result is not None:
-            curves |= result.curves | exposed_curves(result.trials, self.options.level)
-            people = self.search.people(result)
+            curves |= self.search.curves(result, self.options) | exposed_curves(result.trials, self.options.level)
+            people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
             recordings = several_recordings(self.search, result, metrics, self.options)
         row = Evaluation(
             metrics=metrics,
@@ -179,7 +185,7 @@ class _Task:
             setup=self._setup(result, replicates, null),
             labels=labels,
             about=about,
-            flags=(*self._flags(replicates), *self._base_flags(metrics)),
+            flags=(*self._flags(replicates), *self._open_set_flags(metrics), *self._base_flags(metrics)),
             curves=curves,
             trials=None if result is None else result.trials,
             people=people,
@@ -211,9 +217,12 @@ class _Task:
                 prepared.prepare()
                 begun = executor.submit(copy_context().run, begun).result
             if options.intervals:
-                replicates = replicate(prepared, view, search, options, running)
+                replicates = replicate(prepared, view, search, self.closed_set, options, running)
                 used = {name: rule for name, rule in rules.items() if rule is not None}
                 metrics = with_intervals(metrics, used, replicates, options.level)
+                if result is not None and "people_named" in metrics:
+                    people = int(np.count_nonzero(countable_people(result.names)))
+                    metrics["people_named"] = with_share_limits(metrics["people_named"], people, options.level)
             if options.null:
                 metrics, null = with_nulls(metrics, begun(), search, options, running)
         return metrics, replicates, null
@@ -265,6 +274,14 @@ class _Task:
             flags.append(flag("overlap-unchecked"))
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
 
+    def _open_set_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+        """A note where one-to-one measures count trials of people who are not enrolled, and the search does not."""
+        if self.closed_set is None or not self.left_out.get("not_enrolled"):
+            return []
+        over_all, of_search = (float(metrics[name]) for name in ("eer", "eer_closed_set"))
+        trials = self.left_out["not_enrolled"]
+        return [flag("not-enrolled", trials=trials, over_all=100.0 * over_all, of_search=100.0 * of_search)]
+
     def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
         """A warning on the base of the logarithm, unless it was named."""
         if any(rule.rule == "llr-base" for rule in self.relaxed):
@@ -289,23 +306,31 @@ def _task(
         left_out = {"not_enrolled": lost} if lost else {}
         pairs = folds.to_scores()
         view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
-        return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, tuple(relaxed))
-    loaded, llr = _loaded(scores, nontarget, relaxed), None
-    if calibrate is not None:
-        loaded, llr = as_llrs(loaded, calibrate)
+        return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, None, tuple(relaxed))
+    loaded = _loaded(scores, nontarget, relaxed)
+    llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
     if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
-    pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
-    rows, development = _development(dev, matrix, pairs)
-    view = ScoreView(rank(pairs.target, pairs.nontarget), _settings(development, options, llr))
+    pairs = _as_pairs(data)
+    dev_matrix, development = _development(dev, matrix, pairs)
+    search: SearchTask | None = None
+    if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
+        # The search compares scores with each other and with those of development people: all stay as they came.
+        search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix))
+    if llr is not None:
+        data = llr.as_llrs(data)
+        pairs, matrix = _as_pairs(data), None if matrix is None else closed_set_search(data)[0]
+    closed_set = matrix.to_scores() if matrix is not None and search is not None and left_out else None
+    view = ScoreView(
+        rank(pairs.target, pairs.nontarget),
+        _settings(development, options, llr),
+        None if closed_set is None else count(closed_set.target, closed_set.nontarget),
+    )
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    search: SearchTask | None = None
-    if matrix is not None and (rows is not None or len(np.unique(matrix.mated)) > 1):
-        search = MatrixSearch(matrix, rows, _prior(prior, matrix))
-    return _Task(pairs, view, matrix, search, options, development, llr, left_out, loaded.relaxed)
+    return _Task(pairs, view, matrix, search, options, development, llr, left_out, closed_set, loaded.relaxed)
 
 
 def _loaded(
@@ -325,6 +350,11 @@ def _loaded(
     return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
 
 
+def _as_pairs(data: Scores | ScoreMatrix) -> Scores:
+    """All comparisons, one at a time."""
+    return data.to_scores() if isinstance(data, ScoreMatrix) else data
+
+
 def _in_order_of(trials: Trials, names: Any) -> Trials:
     """The table of trials in the caller's order."""
     order = order_of_appearance(names, trials.trial)
@@ -338,7 +368,7 @@ def _development(
     if dev is None:
         return None, None
     data = sort_by_name(dev.data if isinstance(dev, LoadedScores) else dev)
-    development = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    development = _as_pairs(data)
     check_disjoint(pairs, development)
     if rows is None:
         return None, development

@@ -7,29 +7,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.folded_scores import FoldedScores, column_speakers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.rows.curves import as_curve
+from zeroevidence.evaluation.rows.curves import Curve
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.rows.trials import People
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
-from zeroevidence.evaluation.scores.people import exposure_by_person
+from zeroevidence.evaluation.rows.setup import SearchSetup
+from zeroevidence.evaluation.rows.trials import Trials
+from zeroevidence.evaluation.scores.matrix_search import fit_folds
+from zeroevidence.evaluation.scores.people import count_by_person, first_names
 from zeroevidence.evaluation.scores.search import (
     Fold,
     SearchResult,
     SearchTask,
     check_disjoint,
+    mean_over_folds,
     name_codes,
     search_metrics,
-    singling_out_over_identities,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
+from zeroevidence.measure.search.named import first_identity
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
+from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.null import HypotheticalEvidence
 from zeroevidence.uncertainty.resampling.search import SearchResampler
 
@@ -62,36 +65,44 @@ class FoldedSearch(SearchTask):
 
     def run(self, options: Options) -> SearchResult:
         """Calibrate and measure the searches of all folds as one."""
-        results, folds, first = [], [], 0
+        folds, first = [], 0
         for part, dev in zip(self.parts, self.development, strict=True):
             check_disjoint(part, dev)
-            results.append(MatrixSearch(part, dev).run(options))
-            rows = np.arange(first, first + len(part.mated))
-            folds.append(replace(results[-1].folds[0], rows=rows))
-            first += len(rows)
+            (fold,) = fit_folds(part, dev, options)
+            folds.append(replace(fold, rows=first + fold.rows))
+            first += len(fold.rows)
         identities = self.scores.identities
         evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
         searched = self._searched_rows()
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
-        curves = [singling_out_curve(rows, fold.threshold_scores) for rows, fold in zip(searched, folds, strict=True)]
-        singling_out = [
-            (len(rows), as_curve(curve.x, curve.y, curve.baseline))
-            for rows, curve in zip(searched, curves, strict=True)
-        ]
-        setup = replace(results[0].setup, folds=self.scores.sizes)
-        speakers = np.concatenate([part.mated_names for part in self.parts])
+        calibrations = [fold.calibration for fold in folds]
+        fitted = SearchSetup.fitted(calibrations, options, cross_fitted=False, prior=False)
+        setup = replace(fitted, folds=self.scores.sizes)
+        trials = trial_table(self.scores.trials, np.concatenate([part.mated_names for part in self.parts]), evidence)
+        names = self._names(trials, searched)
         return SearchResult(
-            metrics=search_metrics(evidence, singled, setup),
-            curves={
-                **evidence_curves(evidence),
-                "singling_out_over_identities": singling_out_over_identities(singling_out),
-            },
-            trials=trial_table(self.scores.trials, speakers, evidence),
+            metrics=search_metrics(evidence, singled, setup, names),
+            trials=trials,
             evidence=evidence,
             singled=singled,
             folds=folds,
             setup=setup,
+            names=names,
         )
+
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        searched = list(zip(self._searched_rows(), result.folds, strict=True))
+        singling_out = [(len(rows), singling_out_curve(rows, fold.threshold_scores)) for rows, fold in searched]
+        parts = (
+            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
+            for (rows, fold), dev in zip(searched, self.development, strict=True)
+        )
+        return {
+            **evidence_curves(result.evidence),
+            **alid_over_identities(self.size, parts, options),
+            "singling_out_over_identities": mean_over_folds(singling_out),
+        }
 
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.
@@ -118,19 +129,24 @@ class FoldedSearch(SearchTask):
             lid, greater, equal = (
                 np.column_stack([getattr(column, name) for column in columns]) for name in ("lid", "greater", "equal")
             )
-            evidence.append(HypotheticalEvidence(part.mated, lid, greater, equal))
+            among = self.scores.candidates(number)
+            on_top = [first_identity(part.scores[:, candidates]) for candidates in among]
+            first_of_all = np.column_stack(
+                [np.where(top >= 0, candidates[top], -1) for top, candidates in zip(on_top, among, strict=True)]
+            )
+            evidence.append(HypotheticalEvidence(part.mated, lid, greater, equal, first_of_all, among))
         return evidence
 
-    def people(self, result: SearchResult) -> People:
-        """What was learned about each person; a name can only come first in searches that it is part of."""
-        first_names, compared_names = [], []
-        for fold, (part, rows) in enumerate(zip(self.parts, self._searched_rows(), strict=True)):
+    def _names(self, trials: Trials, searched: Sequence[FloatArray]) -> NameCounts:
+        """How often each name came first; it can only do so in searches that it is part of."""
+        on_top, compared_names = [], []
+        for fold, (part, rows) in enumerate(zip(self.parts, searched, strict=True)):
             names = column_speakers(part)[self.scores.candidates(fold)[part.mated]]
             compared_names.append(names[:, 1:].ravel())
-            first_names.append(_first_names(rows, names))
+            on_top.append(first_names(rows, names))
         names, times = np.unique(np.concatenate(compared_names), return_counts=True)
         compared = dict(zip(names.tolist(), times.tolist(), strict=True))
-        return exposure_by_person(result.trials, np.concatenate(first_names), compared)
+        return count_by_person(trials, np.concatenate(on_top), compared)
 
     def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
         """What an attacker learns who holds several recordings, for numbers that development people have too."""
@@ -172,13 +188,6 @@ def _singled_out(rows: FloatArray, fold: Fold) -> IntArray:
     fires = firing_counts(rows, firing_threshold(fold.threshold_scores, rows.shape[1]))
     singled: IntArray = (fires == 1).astype(np.int64)
     return singled
-
-
-def _first_names(rows: FloatArray, names: StrArray) -> StrArray:
-    """The name that scored strictly above all others, "" where none did."""
-    alone = np.count_nonzero(rows == rows.max(axis=1, keepdims=True), axis=1) == 1
-    best: StrArray = np.take_along_axis(names, rows.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(alone, best, "")
 
 
 def _trials_of_distinct_people(mated: IntArray, size: int) -> list[IntArray]:

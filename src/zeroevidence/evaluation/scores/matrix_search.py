@@ -10,20 +10,21 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
-from zeroevidence.evaluation.rows.curves import Curve, as_curve
+from zeroevidence.evaluation.rows.curves import Curve
+from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
-from zeroevidence.evaluation.rows.trials import People
-from zeroevidence.evaluation.scores.people import exposure_by_person, names_on_top
+from zeroevidence.evaluation.scores.development import development_flags
+from zeroevidence.evaluation.scores.people import count_by_person, names_on_top
 from zeroevidence.evaluation.scores.search import (
     Fold,
     SearchResult,
     SearchTask,
+    mean_over_folds,
     search_metrics,
-    singling_out_over_identities,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import RowEvidence, check_prior, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
@@ -61,6 +62,11 @@ class MatrixSearch(SearchTask):
         return () if self.dev is None else (self.dev,)
 
     @property
+    def flags(self) -> list[Flag]:
+        """Warnings where development people were searched in another way."""
+        return [] if self.dev is None else development_flags(self.matrix, self.dev)
+
+    @property
     def speaker_codes(self) -> IntArray:
         """The column of each trial's speaker."""
         return self.matrix.mated
@@ -69,7 +75,7 @@ class MatrixSearch(SearchTask):
         """Calibrate the scores and measure the search."""
         scores, mated, prior = self.matrix.scores, self.matrix.mated, self.prior
         check_searchable(scores, mated, ddof=options.ddof)
-        folds = _fit_folds(self.matrix, self.dev, options)
+        folds = fit_folds(self.matrix, self.dev, options)
         lid = np.empty(len(mated))
         greater, equal, singled = (np.empty(len(mated), dtype=np.int64) for _ in range(3))
         for fold in folds:
@@ -80,28 +86,36 @@ class MatrixSearch(SearchTask):
             singled[fold.rows] = fires == 1
         evidence = RowEvidence(lid, greater, equal, scores.shape[1])
         setup = SearchSetup.fitted(
-            folds[0].calibration, options, cross_fitted=self.dev is None, prior=prior is not None
+            [fold.calibration for fold in folds], options, cross_fitted=self.dev is None, prior=prior is not None
         )
+        trials = trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
+        names = count_by_person(trials, names_on_top(self.matrix))
         return SearchResult(
-            metrics=search_metrics(evidence, singled, setup),
-            curves=self._curves(folds, evidence),
-            trials=trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence),
+            metrics=search_metrics(evidence, singled, setup, names),
+            trials=trials,
             evidence=evidence,
             singled=singled,
             folds=folds,
             setup=setup,
+            names=names,
             prior=prior,
         )
 
-    def _curves(self, folds: list[Fold], evidence: RowEvidence) -> dict[str, Curve]:
-        prior = None if self.prior is None else check_prior(self.prior, evidence.identities)[self.matrix.mated]
-        parts = [
-            (len(fold.rows), singling_out_curve(self.matrix.scores[fold.rows], fold.threshold_scores)) for fold in folds
-        ]
-        singled = [(trials, as_curve(curve.x, curve.y, curve.baseline)) for trials, curve in parts]
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        folds, evidence = result.folds, result.evidence
+        prior = None if self.prior is None else check_prior(self.prior, evidence.identities)
+        scores, mated = self.matrix.scores, self.matrix.mated
+        singled = [(len(fold.rows), singling_out_curve(scores[fold.rows], fold.threshold_scores)) for fold in folds]
+        others = [mated[fold.rest] if self.dev is None else self.dev.mated for fold in folds]
+        parts = (  # one at a time: together they would be a second matrix
+            SearchedFold(scores[fold.rows], mated[fold.rows], fold, mated_elsewhere)
+            for fold, mated_elsewhere in zip(folds, others, strict=True)
+        )
         return {
-            **evidence_curves(evidence, prior),
-            "singling_out_over_identities": singling_out_over_identities(singled),
+            **evidence_curves(evidence, None if prior is None else prior[mated]),
+            **alid_over_identities(scores.size, parts, options, prior),
+            "singling_out_over_identities": mean_over_folds(singled),
         }
 
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
@@ -127,10 +141,6 @@ class MatrixSearch(SearchTask):
     def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker."""
         return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(result.folds, options))]
-
-    def people(self, result: SearchResult) -> People:
-        """What was learned about each person."""
-        return exposure_by_person(result.trials, names_on_top(self.matrix))
 
     def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
@@ -171,13 +181,13 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     """
     options, matrix = options or Options(), sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
-    for fold in _fit_folds(matrix, None, options):
+    for fold in fit_folds(matrix, None, options):
         rows = fold.rows
         lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration, ddof=options.ddof).lid
     return float(lid.mean())
 
 
-def _fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:
+def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:
     """One fold calibrated on development data, or several, each calibrated on the other speakers."""
 
     def fit(scores: FloatArray, mated: IntArray) -> RowCalibration:
@@ -185,6 +195,7 @@ def _fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -
             scores,
             mated,
             method=options.calibration,
+            scaling=options.row_scaling,
             ddof=options.ddof,
             l2=options.l2,
             balanced=options.balanced,

@@ -10,13 +10,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, StrArray
+from zeroevidence._typing import BoolArray, FloatArray, StrArray
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.names import row_numbers
 from zeroevidence.evaluation.rows.curves import Curve, as_curve, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.trials import People, Trials
+from zeroevidence.measure.search.named import count_names, first_identity, named_people
+from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.exposure import exposure_shares
 
 _MOST_PEOPLE = 1000
@@ -29,37 +31,56 @@ def names_on_top(matrix: ScoreMatrix) -> StrArray:
     names = matrix.enrolment_names if matrix.enrolment_speakers is None else matrix.enrolment_speakers
     best = np.zeros(len(matrix.mated), dtype=names.dtype)
     for rows in row_blocks(*matrix.scores.shape):
-        part = matrix.scores[rows]
-        alone = np.count_nonzero(part == part.max(axis=1, keepdims=True), axis=1) == 1
-        best[rows] = np.where(alone, names[part.argmax(axis=1)], "")
+        best[rows] = first_names(matrix.scores[rows], names)
     return best
 
 
-def exposure_by_person(
-    trials: Trials, on_top: StrArray | None = None, compared: Mapping[str, int] | None = None
-) -> People:
-    """What the search learned about each speaker, the most exposed first and at most a thousand of them.
+def first_names(rows: FloatArray, names: StrArray) -> StrArray:
+    """The name that scores strictly above all others in each row, "" where none does.
+
+    Parameters
+    ----------
+    rows
+        Scores, trials x identities.
+    names
+        The name of each column, or of each score.
+    """
+    first = first_identity(rows)
+    best = names[first] if names.ndim == 1 else np.take_along_axis(names, first[:, None], axis=1)[:, 0]
+    return np.where(first >= 0, best, "")
+
+
+def count_by_person(trials: Trials, on_top: StrArray, compared: Mapping[str, int] | None = None) -> NameCounts:
+    """How often the name of each speaker came first, in the order of `Trials.by_speaker`.
 
     Parameters
     ----------
     trials
         What each trial disclosed.
     on_top
-        Whose name came up for each trial, to count how often it was the wrong one.
+        Whose name came up for each trial, "" for nobody's.
     compared
         With how many trials of others each person was compared; with all of them unless given.
     """
     risk = trials.by_speaker
+    other_trials = None if compared is None else np.array([compared.get(str(name), 0) for name in risk.speaker])
+    people = np.arange(len(risk.speaker))
+    return count_names(risk.whose, row_numbers(risk.speaker, on_top), people, other_trials)
+
+
+def exposure_by_person(trials: Trials, names: NameCounts | None = None) -> People:
+    """What the search learned about each speaker, the most exposed first and at most a thousand of them.
+
+    Parameters
+    ----------
+    trials
+        What each trial disclosed.
+    names
+        How often the name of each speaker came first.
+    """
+    risk = trials.by_speaker
     linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
-    falsely = None
-    if on_top is not None:
-        named = row_numbers(risk.speaker, on_top)
-        wrong = named[(named >= 0) & (named != risk.whose)]
-        times = np.bincount(wrong, minlength=len(risk.speaker))
-        other_trials = len(trials.speaker) - risk.trials
-        if compared is not None:
-            other_trials = np.array([compared.get(str(name), 0) for name in risk.speaker])
-        falsely = times / np.maximum(other_trials, 1)
+    falsely = None if names is None else names.falsely / np.maximum(names.compared, 1)
     first = slice(_MOST_PEOPLE)
     return People(
         tuple(risk.speaker[first].tolist()),
@@ -68,6 +89,7 @@ def exposure_by_person(
         tuple(risk.max[first].tolist()),
         tuple(linked[first].tolist()),
         None if falsely is None else tuple(falsely[first].tolist()),
+        None if names is None else tuple(named_people(names)[first].tolist()),
     )
 
 

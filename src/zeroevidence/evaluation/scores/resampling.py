@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.pav import RankedScores
+from zeroevidence.calibrate.pav import RankedScores, rank
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
@@ -87,10 +87,27 @@ def replicate(
     prepared: PreparedScores,
     view: ScoreView,
     search: tuple[SearchTask, SearchResult] | None,
+    closed_set: Scores | None,
     options: Options,
     running: Running,
 ) -> Replicates:
-    """Values of all measures on fewer people: without each of them, and on halves of them."""
+    """Values of all measures on fewer people: without each of them, and on halves of them.
+
+    Parameters
+    ----------
+    prepared
+        All comparisons.
+    view
+        The same as the one-to-one measures see them.
+    search
+        The search, where there is one.
+    closed_set
+        The comparisons of the search, where it leaves out some.
+    options
+        How to measure.
+    running
+        How the work is carried out.
+    """
     pairs = PairResampler(
         prepared.scores,
         view.ranked,
@@ -103,6 +120,18 @@ def replicate(
     sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
     left_out = _gathered(pairs.left_out, groups.number, running)
     people, halves, unrecognised = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unrecognised()
+    if closed_set is not None:
+        ranked = rank(closed_set.target, closed_set.nontarget)
+        clusters = find_clusters(closed_set)
+        pairs = PairResampler(
+            closed_set, ranked, view.settings, most=options.intervals, clusters=clusters, closed_set=True
+        )
+        of_pairs = _gathered(pairs.left_out, pairs.groups.number)
+        people |= dict.fromkeys(
+            of_pairs, SampledPeople(pairs.groups.clusters, pairs.groups.people, pairs.groups.shares)
+        )
+        left_out, halves = left_out | of_pairs, halves | pairs.halves(_HALVES)
+        unrecognised |= pairs.unrecognised()
     if search is not None:
         task, result = search
         trials = task.resampler(result, options)

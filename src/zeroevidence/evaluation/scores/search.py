@@ -10,20 +10,22 @@ from math import nan
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import RowCalibration, standardise
+from zeroevidence.calibrate.rows import RowCalibration, row_llrs
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.rows.curves import Curve
+from zeroevidence.evaluation.rows.curves import Curve, as_curve
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
-from zeroevidence.evaluation.rows.trials import People, Trials
+from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
+from zeroevidence.measure.search.singling import SizeCurve
 from zeroevidence.measure.search.view import search_view
+from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.null import HypotheticalEvidence
 from zeroevidence.uncertainty.resampling.search import SearchResampler
 
@@ -56,7 +58,7 @@ class Fold:
 
     def llrs(self, scores: FloatArray, ddof: int) -> FloatArray:
         """LLRs of whole rows."""
-        return self.calibration.llr(standardise(scores.astype(np.float64), ddof=ddof))
+        return row_llrs(scores, self.calibration, ddof=ddof)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +69,6 @@ class SearchResult:
     ----------
     metrics
         The measures of the search.
-    curves
-        Curves of figures.
     trials
         What each trial discloses.
     evidence
@@ -79,17 +79,19 @@ class SearchResult:
         The calibrations.
     setup
         How scores became likelihood ratios.
+    names
+        How often each person's name came first, in the order of `Trials.by_speaker`.
     prior
         Probability of each identity beforehand; None where they are equal.
     """
 
     metrics: dict[str, MeasureResult]
-    curves: dict[str, Curve]
     trials: Trials
     evidence: RowEvidence
     singled: IntArray
     folds: list[Fold]
     setup: SearchSetup
+    names: NameCounts
     prior: FloatArray | None = None
 
 
@@ -126,16 +128,16 @@ class SearchTask(ABC):
         """Calibrate the scores and measure the search."""
 
     @abstractmethod
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+
+    @abstractmethod
     def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
         """The search on fewer people."""
 
     @abstractmethod
     def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker, by fold of people."""
-
-    @abstractmethod
-    def people(self, result: SearchResult) -> People:
-        """What was learned about each person."""
 
     @abstractmethod
     def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
@@ -162,9 +164,11 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> 
     return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked)
 
 
-def search_metrics(evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup) -> dict[str, MeasureResult]:
-    """The measures of per-trial evidence; `singled` is None where nobody counted."""
-    view = search_view(evidence, singled)
+def search_metrics(
+    evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup, names: NameCounts | None = None
+) -> dict[str, MeasureResult]:
+    """The measures of per-trial evidence; `singled` and `names` are None where nobody counted."""
+    view = search_view(evidence, singled, names)
     if setup.prior_given:  # LID is over that prior, and not over one in the number of identities
         view = replace(view, prior_free=None)
     results = {}
@@ -187,9 +191,8 @@ def name_codes(names: StrArray) -> IntArray:
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
-def singling_out_over_identities(curves: Sequence[tuple[int, Curve]]) -> Curve:
-    """The mean of singling-out curves on the same numbers of identities, each of so many trials."""
+def mean_over_folds(curves: Sequence[tuple[int, SizeCurve]]) -> Curve:
+    """The mean of curves over the same numbers of identities, each of so many trials."""
     _, first = curves[0]
     weights = [trials for trials, _ in curves]
-    share = np.average([curve.y for _, curve in curves], axis=0, weights=weights)
-    return replace(first, y=tuple(share.tolist()))
+    return as_curve(first.x, np.average([curve.y for _, curve in curves], axis=0, weights=weights), first.baseline)

@@ -1,16 +1,24 @@
-"""Curves of a search that follow from the evidence of each trial, without its scores."""
+"""Curves of a search: from the evidence of each trial alone, and over the number of identities from its scores."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.rows import METHODS, fit_rows
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, as_curve, bin_edges, binned, thinned
+from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.evaluation.scores.search import Fold, mean_over_folds
 from zeroevidence.measure.pairs.zebra import LOG_ODDS_GRID
 from zeroevidence.measure.search.disclosure import RowEvidence, ccdf
 from zeroevidence.measure.search.priors import log_ratio_from_lid, total_lid_at
 from zeroevidence.measure.search.rank import cmc, rank_disclosure
-from zeroevidence.measure.search.singling import link_curve
+from zeroevidence.measure.search.singling import SizeCurve, link_curve
+from zeroevidence.measure.search.sizes import MATRIX_LIMIT, alid_curve
 
 _LEAST_BITS = 0.2
 
@@ -36,6 +44,61 @@ def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> d
         "rank_disclosure": _rank_disclosure(evidence, ranks),
         "link_probability_over_identities": as_curve(link.x, link.y, link.baseline),
     }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchedFold:
+    """Trials that share one calibration, with their scores.
+
+    Parameters
+    ----------
+    scores
+        Scores of the trials against the identities that they are searched among.
+    mated
+        The column of each trial's true identity.
+    fold
+        Their calibration, and the scores of the people whom it was fitted on.
+    mated_elsewhere
+        The mated columns of those.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    fold: Fold
+    mated_elsewhere: IntArray
+
+
+def alid_over_identities(
+    size: int, parts: Iterable[SearchedFold], options: Options, prior: FloatArray | None = None
+) -> dict[str, Curve]:
+    """``alid_over_identities`` of so many scores, where they are few enough to draw smaller searches from."""
+    if size > MATRIX_LIMIT:
+        return {}
+    curves = [(len(part.mated), _sizes(part, options, prior)) for part in parts]
+    return {"alid_over_identities": mean_over_folds(curves)}
+
+
+def _sizes(part: SearchedFold, options: Options, prior: FloatArray | None) -> SizeCurve:
+    fold = part.fold
+    fit = partial(
+        fit_rows,
+        method=next(method for method in METHODS if fold.calibration.name.endswith(method)),  # also after "auto:"
+        scaling=fold.calibration.scaling,
+        ddof=options.ddof,
+        l2=options.l2,
+        balanced=options.balanced,
+        seed=options.seed,
+    )
+    return alid_curve(
+        part.scores,
+        part.mated,
+        fold.calibration,
+        (fold.threshold_scores, part.mated_elsewhere),
+        fit,
+        ddof=options.ddof,
+        prior=prior,
+        seed=options.seed,
+    )
 
 
 def _lid_histogram(lid: FloatArray) -> Curve:

@@ -1,24 +1,27 @@
-"""Every speaker's own disclosure and error rate, with intervals, and whether speakers differ more than chance."""
+"""Every speaker's own disclosure, worst case and error rate, and whether speakers differ more than chance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betaincinv, stdtrit
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import Blocks, RankedScores, pool, pool_laplace, rank
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.trials import People
 from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.pairs.zebra import strength_of, tag_of
 from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.resampling.clusters import find_clusters
 from zeroevidence.uncertainty.variation import VariationBetweenPeople, variation_between_people
 
 _COLUMNS = (
     *("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive"),
-    *("targets", "nontargets", "eer", "eer_low", "eer_high"),
+    *("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag"),
 )
 
 
@@ -99,8 +102,54 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     )
 
 
+def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[str, float] | None:
+    """Worst case of the comparisons that involve each speaker; None where nobody said who speaks.
+
+    The scores of all speakers were calibrated together, so the largest of these is the worst case of all. An LLR rises
+    with its score: a speaker's strongest evidence is at their highest or at their lowest score.
+
+    Parameters
+    ----------
+    scores
+        All comparisons.
+    ranked
+        The same, sorted.
+    laplace
+        Their PAV blocks, pooled with Laplace's rule.
+
+    Examples
+    --------
+    >>> from zeroevidence.calibrate.pav import pool, pool_laplace, rank
+    >>> from zeroevidence.data.scores import Pairs
+    >>> people, both = ["ann", "bob"], Pairs([0, 1], [0, 1])
+    >>> scores = Scores([9.0, 1.0], [0.0, 2.0], both, Pairs([0, 1], [1, 0]), people, ["x", "y"], people, people)
+    >>> ranked = rank(scores.target, scores.nontarget)
+    >>> worst_cases(scores, ranked, pool_laplace(pool(ranked.counts)))["ann"].__round__(3)
+    0.301
+    """
+    clusters = find_clusters(scores)
+    if clusters is None or clusters.unit != "speaker":
+        return None
+    lowest, highest = np.full(len(clusters.names), np.inf), np.full(len(clusters.names), -np.inf)
+    for pairs, values in ((clusters.target, scores.target), (clusters.nontarget, scores.nontarget)):
+        for side in (pairs.enrolment, pairs.trial):
+            np.minimum.at(lowest, side, values)
+            np.maximum.at(highest, side, values)
+    compared = np.flatnonzero(highest >= lowest)
+    worst = np.maximum(*(strength_of(ends[compared], ranked, laplace) for ends in (lowest, highest)))
+    return dict(zip(clusters.names[compared].tolist(), worst.tolist(), strict=True))
+
+
+def with_worst_cases(people: People, scores: Scores, view: ScoreView) -> People:
+    """People with the worst case of each, where all of them are known among the comparisons."""
+    worst = worst_cases(scores, view.ranked, view.laplace) or {}
+    if not all(name in worst for name in people.speaker):
+        return people
+    return replace(people, worst_case=tuple(worst[name] for name in people.speaker))
+
+
 def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
-    """One line per speaker, the most exposed first: disclosure in a search, and their own EER; None without names."""
+    """One line per speaker, the most exposed first: disclosure in a search, EER and worst case; None without names."""
     errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
     lines: dict[str, dict[str, object]] = {}
     if row.trials is not None:
@@ -126,6 +175,11 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
                 "eer": float(errors.eer[i]),
             }
             line |= {"eer_low": float(errors.low[i]), "eer_high": float(errors.high[i])}
+    if row.scores is not None and lines:
+        ranked = rank(row.scores.target, row.scores.nontarget)
+        worst = worst_cases(row.scores, ranked, pool_laplace(pool(ranked.counts))) or {}
+        for name in lines.keys() & worst.keys():
+            lines[name] |= {"worst_case": worst[name], "tag": tag_of(worst[name])}
     if not lines:
         return None
     return {"speaker": list(lines), **{name: [line.get(name) for line in lines.values()] for name in _COLUMNS}}
@@ -162,6 +216,8 @@ def _passed(values: FloatArray, whose: IntArray, speaker: int, nontarget: FloatA
 
 def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """Clopper and Pearson's limits of rates over numbers of trials."""
+    from scipy.special import betaincinv  # slow to import
+
     errors = rates * numbers
     with np.errstate(invalid="ignore"):
         low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail), 0.0)
@@ -172,6 +228,8 @@ def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArr
 
 def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[str, float | None]:
     """Half the width of the interval of each speaker's mean; None of a single trial."""
+    from scipy.special import stdtrit  # slow to import
+
     names, whose = np.unique(speakers, return_inverse=True)
     held = np.bincount(whose)
     mean = np.bincount(whose, weights=lid) / held

@@ -11,7 +11,7 @@ from zeroevidence.data.tandem import TandemScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags
+from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half, relaxed_flags
 from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest, exact_number
@@ -103,14 +103,15 @@ def _row(
     """The row of one attack, or of all together."""
     measured = compute_family("tandem", view)
     assert setup.tandem is not None
+    metrics = _metrics(measured, view, drawn, attack, setup.level)
     return Evaluation(
-        metrics=_metrics(measured, view, drawn, attack, setup.level),
+        metrics=metrics,
         counts=_counts(view.scores) | ({} if speakers is None else {"speakers": speakers}),
         setup=replace(setup, tandem=replace(setup.tandem, attack=attack)),
         labels=labels,
         about=About(question="spoofing", attack=attack),
         flags=(
-            *_flags(measured),
+            *_flags(metrics, speakers or min(map(len, view.scores.values()))),
             *(() if drawn is None else drawn.flags[attack]),
             *_scale_flags(measured, view.model),
             *relaxed_flags(setup.relaxed),
@@ -143,8 +144,8 @@ def _counts(part: Mapping[str, FloatArray]) -> dict[str, int]:
     return counts | rest
 
 
-def _flags(values: Mapping[str, float]) -> tuple[Flag, ...]:
-    """EERs that say that scores point the wrong way."""
+def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag, ...]:
+    """EERs that say that scores point the wrong way, beyond their intervals."""
     return tuple(
         flag("eer-above-half", measure=MEASURES[name].title, kind=kind)
         for name, kind in (
@@ -152,7 +153,7 @@ def _flags(values: Mapping[str, float]) -> tuple[Flag, ...]:
             ("sv_eer", "the claimed speaker"),
             ("cm_eer", "bona fide speech"),
         )
-        if values.get(name, 0.0) > 0.5
+        if name in metrics and is_above_half(metrics[name], independent)
     )
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.rows import RowScaling, speaker_folds
 from zeroevidence.data.preparing.name_order import name_ranks
 from zeroevidence.linkage.calibration.statistics import PairStatistics, pair_statistics
 from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
 from zeroevidence.linkage.inputs.scoring import Scoring
 from zeroevidence.linkage.result import CalibrationFacts
+
+_Statistics: TypeAlias = Callable[..., list[PairStatistics]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +52,7 @@ def calibrate_search(
     weight: float | None = None,
     scoring: Scoring = "cosine",
     ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
     seed: int = 0,
 ) -> SearchCalibration:
     """Return weight, bias and threshold of each trial.
@@ -65,25 +70,26 @@ def calibrate_search(
         Scoring of the search, as in `link`.
     ddof
         The divisor of the row variance is N - `ddof`.
+    row_scaling
+        Scaling of each row, as in `link`.
     seed
         Seed of the folds of speakers.
     """
     if weight is not None:
         trials = len(search.trial)
         return SearchCalibration(np.full(trials, weight), np.zeros(trials), None, CalibrationFacts("given"))
+    statistics = partial(pair_statistics, scoring=scoring, ddof=ddof, row_scaling=row_scaling)
     if development is None:
-        return _cross_fit(search, scoring, ddof, seed)
+        return _cross_fit(search, statistics, seed)
     check_other_people(search, development)
-    return _fit_development(search, development, scoring, ddof)
+    return _fit_development(search, development, statistics)
 
 
-def _fit_development(search: Pairing, development: Pairing, scoring: Scoring, ddof: int) -> SearchCalibration:
+def _fit_development(search: Pairing, development: Pairing, statistics: _Statistics) -> SearchCalibration:
     """Return one fit for all; one pair in N exceeds the threshold, N being the identities of the search."""
     trials, identities = len(search.trial), len(search.enrol)
     above = len(development.trial) * len(development.enrol) // identities  # pairs above the threshold
-    (part,) = pair_statistics(
-        development.trial, development.enrol, development.mated, scoring=scoring, ddof=ddof, top=above + 1
-    )
+    (part,) = statistics(development.trial, development.enrol, development.mated, top=above + 1)
     fit = part.fit()
     return SearchCalibration(
         np.full(trials, fit.weight),
@@ -93,17 +99,12 @@ def _fit_development(search: Pairing, development: Pairing, scoring: Scoring, dd
     )
 
 
-def _cross_fit(search: Pairing, scoring: Scoring, ddof: int, seed: int) -> SearchCalibration:
+def _cross_fit(search: Pairing, statistics: _Statistics, seed: int) -> SearchCalibration:
     """Return, for each fold of speakers, the fit and the threshold of the other folds."""
-    # needs SciPy, which this package is imported without
-    from zeroevidence.calibrate.rows import speaker_folds
-
     trials = len(search.trial)
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
     folds = speaker_folds(name_ranks(search.people)[search.mated], seed=seed)
-    parts = pair_statistics(
-        search.trial, search.enrol, search.mated, scoring=scoring, ddof=ddof, folds=folds, top=trials + 1
-    )
+    parts = statistics(search.trial, search.enrol, search.mated, folds=folds, top=trials + 1)
     for index, rows in enumerate(folds):
         above = trials - len(rows)
         rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)

@@ -1,33 +1,39 @@
 """Logistic calibration fitted by streaming: statistics of pairs that add up over blocks and folds, and the fit.
 
-Standardised scores of other identities are kept as counts and means of narrow bins once there are many; those of true
+Scaled scores of other identities are kept as counts and means of narrow bins once there are many; those of true
 identities are kept as they are. Up to a million pairs nothing is binned and the fit is exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic, newton
+from zeroevidence.calibrate.rows import RowScaling
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.evidence.plan import plan_search
+from zeroevidence.linkage.evidence.plan import SearchPlan, plan_search
 from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.inputs.scoring import Scoring
 
 _EXACT_BELOW = 1 << 20
 _PER_UNIT = 4096.0
 _INSIDE = 16.0
+_SAMPLE = 64  # rows that a scale is taken from
 _BINS = int(2 * _INSIDE * _PER_UNIT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairStatistics:
-    """Standardised scores of true identities and of others; `largest` are the highest raw scores, if asked for."""
+    """Scaled scores of true identities and of others; `largest` are the highest raw scores, if asked for.
+
+    Scores of rows that were not standardised have their `offset` taken off and are divided by their `unit`, so that
+    bins are as narrow for them.
+    """
 
     target: FloatArray
     others: FloatArray  # points: single scores, or means of bins
@@ -35,10 +41,12 @@ class PairStatistics:
     low: float
     high: float  # of the others
     largest: FloatArray
+    offset: float = 0.0
+    unit: float = 1.0
 
     @staticmethod
     def merge(parts: Sequence[PairStatistics], *, top: int = 0) -> PairStatistics:
-        """Return the statistics of all pairs of several parts."""
+        """Return the statistics of all pairs of several parts, which have offset and unit in common."""
         if not parts:
             raise InputError("no pairs to fit a calibration on")
         largest = np.concatenate([part.largest for part in parts])
@@ -49,6 +57,8 @@ class PairStatistics:
             min(part.low for part in parts),
             max(part.high for part in parts),
             np.sort(largest)[::-1][:top] if top else largest,
+            parts[0].offset,
+            parts[0].unit,
         )
 
     def threshold(self, count: int) -> float:
@@ -58,6 +68,12 @@ class PairStatistics:
 
     def fit(self, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
         """Maximum-likelihood weight and bias, as `calibrate.logistic.fit_logistic` of the single pairs."""
+        fit = self._fit(l2 / self.unit**2, balanced)
+        weight = fit.weight / self.unit
+        return replace(fit, weight=weight, bias=fit.bias - weight * self.offset)
+
+    def _fit(self, l2: float, balanced: bool) -> LogisticFit:
+        """The same of scores in their unit."""
         if (self.counts == 1.0).all():
             return fit_logistic(self.target, self.others, l2=l2, balanced=balanced)
         n_target, n_other = float(len(self.target)), float(self.counts.sum())
@@ -92,8 +108,8 @@ class PairStatistics:
 class _Collector:
     """Collects blocks of rows of one fold."""
 
-    def __init__(self, exact: bool, top: int) -> None:
-        self.exact, self.top = exact, top
+    def __init__(self, exact: bool, top: int, scale: tuple[float, float]) -> None:
+        self.exact, self.top, self.scale = exact, top, scale
         self.target: list[FloatArray] = []
         self.points: list[FloatArray] = []
         self.largest: list[FloatArray] = []
@@ -119,7 +135,7 @@ class _Collector:
         self.largest, self.pending = [together], len(together)
 
     def add(self, z: FloatArray, mated: IntArray) -> None:
-        """Collect standardised rows."""
+        """Collect scaled rows."""
         index = np.arange(len(z))
         self.target.append(z[index, mated])
         keep = np.ones(z.shape, bool)
@@ -150,6 +166,7 @@ class _Collector:
             self.low,
             self.high,
             np.concatenate(self.largest) if self.largest else np.zeros(0),
+            *self.scale,
         )
 
 
@@ -160,6 +177,7 @@ def pair_statistics(
     *,
     scoring: Scoring = "dot",
     ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
     folds: Sequence[IntArray] | None = None,
     top: int = 0,
 ) -> list[PairStatistics]:
@@ -176,19 +194,41 @@ def pair_statistics(
     ([1.4, -1.22, 1.34], 6, 0.5)
     """
     options: dict[str, Any] = {"scoring": scoring, "ddof": ddof, "dtype": np.float64, "moments": lambda _: None}
-    plan = plan_search(trial_vectors, enrol_vectors, mated, weight=1.0, **options)
+    plan = plan_search(trial_vectors, enrol_vectors, mated, weight=1.0, row_scaling=row_scaling, **options)
     folds = [np.arange(plan.trials)] if folds is None else folds
     exact = plan.trials * plan.identities < _EXACT_BELOW
     statistics = []
+    scale = _common_scale(plan)
     for fold in folds:
-        collector = _Collector(exact, top)
+        collector = _Collector(exact, top, scale)
         for part, scores in score_rows(plan, fold):
             collector.add_scores(scores)
-            _, deviation = centred(scores, ddof)
-            scores /= np.where(deviation > 0.0, deviation, np.inf)[:, None]
-            collector.add(scores, plan.mated[fold[part]])
+            scaled = _scaled(plan, scores)
+            if row_scaling != "standardise":
+                scaled -= scale[0]
+                scaled /= scale[1]
+            collector.add(scaled, plan.mated[fold[part]])
         statistics.append(collector.statistics())
     return statistics
+
+
+def _scaled(plan: SearchPlan, scores: FloatArray) -> FloatArray:
+    """Rows as the calibration takes them; `scores` may change in place."""
+    if plan.row_scaling == "none":
+        return scores
+    _, deviation = centred(scores, plan.ddof)
+    if plan.row_scaling == "standardise":
+        scores /= np.where(deviation > 0.0, deviation, np.inf)[:, None]
+    return scores
+
+
+def _common_scale(plan: SearchPlan) -> tuple[float, float]:
+    """Mean and deviation of scaled scores, by a few rows; 0 and 1 where every row has these."""
+    if plan.row_scaling == "standardise":
+        return 0.0, 1.0
+    rows = np.unique(np.linspace(0, plan.trials - 1, _SAMPLE).astype(np.int64))
+    scores = np.concatenate([_scaled(plan, scores) for _, scores in score_rows(plan, rows)])
+    return float(scores.mean()), float(scores.std()) or 1.0
 
 
 def fit_link(
@@ -198,10 +238,11 @@ def fit_link(
     *,
     scoring: Scoring = "dot",
     ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
     l2: float = 0.0,
     balanced: bool = False,
 ) -> LogisticFit:
-    """Logistic calibration of standardised rows, from development embeddings, without the matrix of their scores.
+    """Logistic calibration of scaled rows, from development embeddings, without the matrix of their scores.
 
     ``link(..., weight=fit.weight, bias=fit.bias - fit.prior_log_odds)`` uses it.
 
@@ -213,5 +254,7 @@ def fit_link(
     >>> round(fit.weight, 2), round(fit.bias - fit.prior_log_odds, 2)
     (0.78, -0.09)
     """
-    (statistics,) = pair_statistics(trial_vectors, enrol_vectors, mated, scoring=scoring, ddof=ddof)
+    (statistics,) = pair_statistics(
+        trial_vectors, enrol_vectors, mated, scoring=scoring, ddof=ddof, row_scaling=row_scaling
+    )
     return statistics.fit(l2=l2, balanced=balanced)

@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
 from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.row_terms import check_range
+from zeroevidence.linkage.evidence.row_terms import calibrated_slope, check_range, taken_off
 from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 from zeroevidence.linkage.inputs.vectors import VectorSet
@@ -43,13 +43,14 @@ class WholeRowLinker:
         best = scores.max(axis=1)
         scores[index, mated] = score
         mean, deviation = centred(scores, plan.ddof)
-        slope = np.where(deviation > 0.0, plan.weight[rows] / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        slope = calibrated_slope(plan, plan.weight[rows], deviation)
         scores *= slope[:, None]
         high = scores.max(axis=1)
         log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
         lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
+        log_sum += plan.bias[rows] + taken_off(plan, slope, mean)
         evidence = TrialEvidence(
-            plan.identities, score, mean, deviation, log_sum + plan.bias[rows], lid, greater, equal, best, top, fires
+            plan.identities, score, mean, deviation, log_sum, lid, greater, equal, best, top, fires
         )
         return check_range(plan, rows, evidence)
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments, enrolment_moments
 from zeroevidence.linkage.inputs.scoring import ScoreFunction, Scoring, check_scoring
 from zeroevidence.linkage.inputs.vectors import VectorSet, vector_sets
 
-LARGEST_WEIGHT = 1e6  # of either sign: beyond, the rounding of scores would decide the evidence
+LARGEST_WEIGHT = 1e6  # times the deviation of scaled rows: beyond, the rounding of scores would decide the evidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,7 @@ class SearchPlan:
     dtype: Any  # of the products
     function: ScoreFunction | None
     moments: EnrolmentMoments | None  # None with a scoring function, or where the engine does without
+    row_scaling: RowScaling = "standardise"
 
     @property
     def identities(self) -> int:
@@ -52,6 +54,7 @@ def plan_search(
     bias: float | FloatArray = 0.0,
     scoring: Scoring = "dot",
     ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
     threshold: float | FloatArray | None = None,
     dtype: Any = None,
     moments: Callable[[VectorSet], EnrolmentMoments | None] = enrolment_moments,
@@ -71,6 +74,8 @@ def plan_search(
         raise InputError(f"a search needs at least two enrolled identities, got {enrol.count}")
     if ddof not in (0, 1):
         raise UsageError(f"expected ddof 0 or 1, got {ddof}")
+    if row_scaling not in ROW_SCALINGS:
+        raise UsageError(f"row_scaling: expected one of {', '.join(ROW_SCALINGS)}, got {row_scaling!r}")
     if dtype is None:
         dtype = np.float32 if trial.single and enrol.single and not callable(scoring) else np.float64
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -79,13 +84,14 @@ def plan_search(
         trial,
         enrol,
         _check_mated(mated, trial.count, enrol.count),
-        check_weight(_per_trial("weight", weight, trial.count)),
+        check_weight(_per_trial("weight", weight, trial.count), row_scaling),
         _per_trial("bias", bias, trial.count),
         None if threshold is None else _per_trial("threshold", threshold, trial.count),
         ddof,
         np.dtype(dtype),
         scoring if callable(scoring) else None,
         None if callable(scoring) else moments(enrol),
+        row_scaling,
     )
 
 
@@ -100,10 +106,10 @@ def _check_mated(mated: Any, trials: int, identities: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def check_weight(weight: float | FloatArray) -> Any:
-    """Return one or several calibration weights; those out of range are refused."""
+def check_weight(weight: float | FloatArray, row_scaling: RowScaling) -> Any:
+    """Return one or several calibration weights; for standardised rows, those out of range are refused."""
     sizes = np.abs(np.atleast_1d(weight))
-    if not (sizes <= LARGEST_WEIGHT).all():
+    if row_scaling == "standardise" and not (sizes <= LARGEST_WEIGHT).all():
         wrong = np.atleast_1d(weight)[~(sizes <= LARGEST_WEIGHT)][0]
         raise InputError(f"weight: expected numbers from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}, got {wrong:g}")
     return weight

@@ -10,7 +10,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
-from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.plan import LARGEST_WEIGHT, SearchPlan
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 
 # Deviations of scores that products of a precision can show: beyond, slopes or products would not be finite.
@@ -26,12 +26,12 @@ class RowTerms:
     score: FloatArray  # of the true identity, in double precision
     mean: FloatArray
     deviation: FloatArray
-    slope: FloatArray  # weight over deviation, 0 for a row of equal scores
+    slope: FloatArray  # weight, over the deviation where rows are standardised; 0 for a row of equal scores
     doubtful: BoolArray  # rounding may have spoilt mean and deviation
 
     @property
     def exponent(self) -> FloatArray:
-        """Standardised, weighted score of the true identity."""
+        """Scaled, weighted score of the true identity, as though rows were centred."""
         exponent: FloatArray = self.slope * (self.score - self.mean)
         return exponent
 
@@ -53,13 +53,19 @@ class OtherIdentities:
 
 
 def calibrated_slope(plan: SearchPlan, weight: FloatArray, deviation: FloatArray, xp: Any = np) -> FloatArray:
-    """Weight over deviation, 0 for a row of equal scores; the arrays are those of the module `xp`."""
-    slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, deviation, 1.0), 0.0)
+    """Weight of a score in its row, 0 for a row of equal scores; the arrays are those of the module `xp`."""
+    divisor = deviation if plan.row_scaling == "standardise" else xp.ones_like(deviation)
+    slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, divisor, 1.0), 0.0)
     # As the products' precision has it, in powers of two: used for the true identity and for the others alike,
     # the rounding cancels.
     narrow = xp.asarray(slope / LN2, dtype=getattr(xp, plan.dtype.name))
     rounded: FloatArray = xp.asarray(narrow, dtype=xp.float64) * LN2
     return rounded
+
+
+def taken_off(plan: SearchPlan, slope: FloatArray, mean: FloatArray) -> FloatArray | float:
+    """What centring a row took off its LLRs, where they are those of rows as they are."""
+    return slope * mean if plan.row_scaling == "none" else 0.0
 
 
 def row_terms(plan: SearchPlan, rows: IntArray) -> tuple[RowTerms, FloatArray, FloatArray]:
@@ -116,7 +122,7 @@ def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdent
         score=terms.score + terms.offset,
         mean=terms.mean + terms.offset,
         deviation=terms.deviation,
-        log_sum=log_sum + plan.bias[rows],
+        log_sum=log_sum + plan.bias[rows] + taken_off(plan, terms.slope, terms.mean + terms.offset),
         lid=lid,
         greater=greater,
         equal=equal,
@@ -134,6 +140,14 @@ def check_range(plan: SearchPlan, rows: IntArray, evidence: TrialEvidence) -> Tr
     fine = (deviation == 0.0) | ((deviation >= low) & (deviation <= high))
     for values in (evidence.score, evidence.mean, evidence.log_sum, evidence.lid, evidence.best_other):
         fine &= np.isfinite(values)
+    if plan.row_scaling != "standardise":
+        reach = np.abs(plan.weight[rows]) * deviation
+        if not (reach[fine] <= LARGEST_WEIGHT).all():
+            at = int(np.argmax(reach))
+            raise InputError(
+                f"trial {rows[at]}: a weight of {plan.weight[rows][at]:.3g} times scores with deviation "
+                f"{deviation[at]:.3g} is out of range; expected at most {LARGEST_WEIGHT:g}"
+            )
     if not fine.all():
         at = int(np.argmin(fine))
         other = "; use 64 bits, or scale the vectors" if plan.dtype == np.float32 else "; scale the vectors"

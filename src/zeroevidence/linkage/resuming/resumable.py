@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from zeroevidence.calibrate.rows import RowScaling
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.errors import UsageError
@@ -41,6 +42,7 @@ class LinkSettings:
     scoring: ScoringName = "cosine"
     weight: float | None = None  # of the calibration, instead of fitting one
     ddof: Ddof = 0  # row deviation: 0 population, 1 sample
+    row_scaling: RowScaling = "standardise"  # of each row before calibration
     engine: EngineName = AUTO
     precision: Precision | None = None  # bits of the products' inputs
     block: int | None = None  # trials between two checkpoints
@@ -111,7 +113,7 @@ def link_resumable(
             raise UsageError("a weight and development embeddings exclude each other")
         check_other_people(search, development)
     if settings.weight is not None:
-        check_weight(settings.weight)
+        check_weight(settings.weight, settings.row_scaling)
     choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
     digests = _digests(search, development)
     manifest = {**asdict(settings), **(labels or {}), **digests}
@@ -129,6 +131,7 @@ def link_resumable(
             threshold=calibration.threshold,
             scoring=settings.scoring,
             ddof=settings.ddof,
+            row_scaling=settings.row_scaling,
             engine=settings.engine,
             settings=engine_settings,
         )
@@ -180,7 +183,7 @@ def _calibration(
     saved = checkpoints.load("calibration")
     if saved is not None:
         return SearchCalibration.from_arrays(saved)
-    options = {name: getattr(settings, name) for name in ("weight", "scoring", "ddof", "seed")}
+    options = {name: getattr(settings, name) for name in ("weight", "scoring", "ddof", "row_scaling", "seed")}
     calibration = calibrate_search(search, development, **options)
     checkpoints.save("calibration", calibration.to_arrays())
     return calibration

@@ -256,7 +256,7 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
     headline=10,
     strength=70,
     interval="smooth",
-    method="interpolated",
+    method=lambda view: "interpolated" if view.closed_set is None else "interpolated, all pairs",
     references=("vanleeuwen2007",),
     meaning_of_attribute="Error rate of an attacker who guesses the class of single recordings; 50 % is guessing.",
 )

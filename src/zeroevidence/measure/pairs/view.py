@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zeroevidence.calibrate.pav import RankedScores
+from zeroevidence.calibrate.pav import Counts, RankedScores
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import linkability_of, nonmated_linkability_of
 from zeroevidence.measure.views import PairSettings, PairView
@@ -13,8 +13,10 @@ from zeroevidence.measure.views import PairSettings, PairView
 class ScoreView(PairView):
     """All scores of both classes."""
 
-    def __init__(self, ranked: RankedScores, settings: PairSettings | None = None) -> None:
-        super().__init__(ranked.counts, settings or PairSettings())
+    def __init__(
+        self, ranked: RankedScores, settings: PairSettings | None = None, closed_set: Counts | None = None
+    ) -> None:
+        super().__init__(ranked.counts, settings or PairSettings(), closed_set)
         self.ranked = ranked
 
     def class_means(self, name: str) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.pav import Blocks, count, pool, pool_laplace
+from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, count, pool, pool_laplace
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
@@ -169,6 +169,17 @@ def worst_case(target: FloatArray, nontarget: FloatArray) -> float:
 def worst_case_of(laplace: Blocks) -> float:
     """Worst case of blocks pooled with Laplace's rule."""
     return float(np.abs(laplace.llr).max() / LN10)
+
+
+def strength_of(scores: FloatArray, ranked: RankedScores, laplace: Blocks) -> FloatArray:
+    """Strength of the evidence of some of the ranked scores: log10 of their likelihood ratio, for or against.
+
+    `laplace` are the blocks of the ranked scores, pooled with Laplace's rule.
+    """
+    lows = block_lows(ranked, laplace)
+    block = np.clip(np.searchsorted(lows, scores, "right") - 1, 0, len(lows) - 1)
+    strength: FloatArray = np.abs(laplace.llr[block]) / LN10
+    return strength
 
 
 @takes_scores

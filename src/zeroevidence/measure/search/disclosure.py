@@ -17,9 +17,11 @@ from zeroevidence.calibrate.rows import (
     AffineCalibration,
     RowCalibration,
     check_finite,
+    check_scale,
     check_searchable,
     rescale_extreme_rows,
     row_blocks,
+    row_llrs,
 )
 from zeroevidence.data.names import rank_names
 from zeroevidence.errors import InputError
@@ -96,6 +98,7 @@ def row_evidence(
     `prior` is over identities, uniform unless given. A row of equal scores has LID 0.
     """
     check_searchable(scores, mated, ddof=ddof)
+    check_scale(scores, calibration.scaling)
     n_rows, n_columns = scores.shape
     log_prior = None if prior is None else np.log(check_prior(prior, n_columns))
     lid = np.empty(n_rows)
@@ -110,7 +113,8 @@ def row_evidence(
         greater[rows] = [np.count_nonzero(row) for row in above]
         equal[rows] = [np.count_nonzero(row) - 1 for row in not_below]
         equal[rows] -= greater[rows]
-        x = rescale_extreme_rows(x)
+        if calibration.scaling == "standardise":
+            x = rescale_extreme_rows(x)
         with np.errstate(all="ignore"):
             mean = x.mean(axis=1)
         check_finite(x, mean, rows.start)
@@ -131,12 +135,13 @@ def _lid(
     n_columns = x.shape[1]
     high, low = x.max(axis=1), x.min(axis=1)
     flat = high == low
-    z = x - mean[:, None]
-    spread = np.sqrt(np.einsum("ij,ij->i", z, z) / (n_columns - ddof))
-    spread = np.where(flat, np.inf, spread)
     if isinstance(calibration, AffineCalibration) and log_prior is None:
-        # Affine: scale, exponent and shift without a second array
-        slope = calibration.weight / spread
+        # Affine: scale, exponent and shift without a second array; the mean of a row cancels whatever the scaling is
+        z = x - mean[:, None]
+        spread = np.ones(len(x), dtype=z.dtype)
+        if calibration.scaling == "standardise":
+            spread = np.sqrt(np.einsum("ij,ij->i", z, z) / (n_columns - ddof))
+        slope = calibration.weight / np.where(flat, np.inf, spread)
         true = slope * z[at, mated]
         top = slope * (np.where(slope >= 0.0, high, low) - mean)
         z *= slope[:, None].astype(z.dtype)
@@ -145,8 +150,7 @@ def _lid(
         log_mean = top.astype(np.float64) + np.log(z.sum(axis=1).astype(np.float64) / n_columns)
         value = true - log_mean
     else:
-        z /= spread[:, None].astype(z.dtype)
-        llr = calibration.llr(z.astype(np.float64))
+        llr = row_llrs(x, calibration, ddof=ddof)
         weighed = llr - np.log(n_columns) if log_prior is None else llr + log_prior
         top = weighed.max(axis=1)
         value = llr[at, mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1))

@@ -8,15 +8,15 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.priors import log_ratio_from_lid, prior_free
 from zeroevidence.measure.search.rank import rank_distribution
-from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.views import NameCounts, SearchView
 
 
-def search_view(evidence: RowEvidence, singled: IntArray | None = None) -> SearchView:
-    """Return the view of all trials of a search; `singled` is None where these were not counted."""
+def search_view(evidence: RowEvidence, singled: IntArray | None = None, names: NameCounts | None = None) -> SearchView:
+    """Return the view of all trials of a search; `singled` and `names` are None where these were not counted."""
     columns = trial_columns(evidence, singled)
     sums = {name: np.array([column.sum()], dtype=np.float64) for name, column in columns.items()}
     ranks = rank_distribution(evidence.greater, evidence.equal, evidence.identities)[None, :]
-    return SearchView(evidence.identities, highest=np.array([evidence.lid.max()]), ranks=ranks, **sums)
+    return SearchView(evidence.identities, highest=np.array([evidence.lid.max()]), ranks=ranks, names=names, **sums)
 
 
 def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> dict[str, FloatArray]:

@@ -17,15 +17,15 @@ from numpy.typing import ArrayLike
 
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import tandem_measure
-from zeroevidence.measure.tandem.cost import CostModel, as_model, cost_weights, relative_cost
-from zeroevidence.measure.tandem.tdcf import AsvRates, view_rates
+from zeroevidence.measure.tandem.cost import CostModel, relative_cost
+from zeroevidence.measure.tandem.tdcf import AsvRates, constrained_rates, describe_verifier, tdcf_weights
 from zeroevidence.measure.tandem.thresholds import accepted_share, rejected_share, sorted_scores
 from zeroevidence.measure.tandem.view import TandemView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActualCost:
-    """Normalised t-DCF at given thresholds, and the rates of the four errors it is made of."""
+    """Normalised t-DCF at given thresholds, and the rates of the four errors there."""
 
     tdcf: float
     p_a: float
@@ -43,11 +43,12 @@ def tdcf_act(
 ) -> ActualCost:
     r"""Normalised t-DCF of a countermeasure at its threshold, before a verifier with these error rates.
 
-    .. math::
-        \frac{C_{miss} \pi_{tar} (P_a + P_d) + C_{fa} \pi_{non} P_b + C_{fa,spoof} \pi_{spoof} P_c}
-        {\min(C_{miss} \pi_{tar}, C_{fa} \pi_{non} + C_{fa,spoof} \pi_{spoof})}
+    .. math:: \frac{C_0 + C_1 P_{miss}^{cm}(\tau) + C_2 P_{fa}^{cm}(\tau)}{C_0 + \min(C_1, C_2)}
 
-    The scale is that of `tdcf_joint_min`: 1 is deciding blindly, and more is worse than that.
+    with the weights of `tdcf_weights`. The scale is that of `tdcf_min`, which is the least that any threshold of the
+    countermeasure would cost; above 1, accepting all or rejecting all would cost less. In the revised
+    form the numerator is
+    :math:`C_{miss} \pi_{tar} (P_a + P_d) + C_{fa} \pi_{non} P_b + C_{fa,spoof} \pi_{spoof} P_c`.
 
     Examples
     --------
@@ -63,22 +64,21 @@ def tdcf_act(
         accepted_share(sorted_scores(spoof, "spoof"), threshold),
     )
     p_a, p_b, p_c, p_d = (1.0 - miss) * rates.p_miss, (1.0 - miss) * rates.p_fa, fa * rates.p_fa_spoof, miss
-    w_miss, w_fa, w_spoof = cost_weights(as_model(model))
-    cost = relative_cost(w_miss * (p_a + p_d) + w_fa * p_b + w_spoof * p_c, min(w_miss, w_fa + w_spoof))
+    c0, c1, c2 = tdcf_weights(rates, model)
+    cost = relative_cost(c0 + c1 * miss + c2 * fa, c0 + min(c1, c2))
     return ActualCost(tdcf=float(cost), p_a=p_a, p_b=p_b, p_c=p_c, p_d=p_d)
 
 
 def _actual_cost(view: TandemView) -> ActualCost | None:
     """The cost at the thresholds of the model; None where it sets none for the countermeasure."""
-    rates, threshold, cm = view_rates(view), view.model.cm_threshold, view.cm
+    rates, threshold, cm = constrained_rates(view), view.model.cm_threshold, view.cm
     if rates is None or cm is None or threshold is None:
         return None
     return view.cached("tdcf_act", lambda: tdcf_act(*cm, rates, threshold, view.model))
 
 
-def _thresholds(view: TandemView) -> str:
-    asv = view.model.asv_threshold
-    return f"CM at {view.model.cm_threshold:g}, ASV at {'its equal-error point' if asv is None else f'{asv:g}'}"
+def _describe_thresholds(view: TandemView) -> str:
+    return f"CM at {view.model.cm_threshold:g}, {describe_verifier(view)}"
 
 
 @tandem_measure(
@@ -87,11 +87,11 @@ def _thresholds(view: TandemView) -> str:
     unit="relative cost",
     place=12,
     headline=152,
-    method=_thresholds,
+    method=lambda view: f"{view.model.form}, {_describe_thresholds(view)}",
     references=("kinnunen2020",),
 )
 def _tdcf_act(view: TandemView) -> float | None:
-    """Cost of verifier and countermeasure at thresholds that were set beforehand; 1 is deciding blindly."""
+    """Cost of a fixed verifier with the countermeasure at its threshold; 1 or more means that it does not help."""
     cost = _actual_cost(view)
     return None if cost is None else cost.tdcf
 
@@ -103,7 +103,7 @@ def _tdcf_act(view: TandemView) -> float | None:
     discloses="none",
     place=14,
     interval=None,
-    method=_thresholds,
+    method=_describe_thresholds,
     references=("kinnunen2020",),
     several=True,
 )

@@ -278,7 +278,8 @@ def _describe_threshold(view: TandemView) -> str:
     return f"ASV at its equal-error point ({view.model.convention})"
 
 
-def _describe_verifier(view: TandemView) -> str:
+def describe_verifier(view: TandemView) -> str:
+    """The verifier behind the countermeasure: its threshold, or whose it is."""
     return _describe_threshold(view) if view.model.asv is None else "ASV of the organisers"
 
 
@@ -290,7 +291,7 @@ def _describe_verifier(view: TandemView) -> str:
     place=10,
     headline=150,
     strength=30,
-    method=lambda view: f"{view.model.form}, {_describe_verifier(view)}",
+    method=lambda view: f"{view.model.form}, {describe_verifier(view)}",
     references=("kinnunen2020",),
 )
 def _tdcf_min(view: TandemView) -> float | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NEEDS = "target and non-target scores"
 _MOST_BITS = 3.0  # of a profile that misleads
+_NORM_TICKS = (1.0, 2.0, 4.0, 10.0, np.inf)
 _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 
 
@@ -256,6 +257,35 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     ax.axhline(0.0, color=GREY, lw=0.6, ls=":")
     ax.set(xlabel="score", ylabel="LLR after PAV (natural log)", ylim=(-reach, reach))
     legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
+
+
+@figure(
+    "From mean to worst case",
+    place=155,
+    needs=_NEEDS,
+    caption="How strong the evidence is, from its mean on the left to the strongest single comparison on the right: a "
+    "steep line means that few comparisons disclose far more than most.",
+    has=has_curves("lp_disclosure"),
+    from_scores=True,
+)
+def lp_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Lp norm of the evidence over its order p, on an axis that is even in 1 / p.
+
+    Examples
+    --------
+    >>> import zeroevidence as ze
+    >>> ax = ze.plot.lp_disclosure([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
+    >>> ax.get_xlabel()
+    'order p of the norm'
+    """
+    for row, name, look in named_looks(rows):
+        label = join_parts(name, measure_text(row, "worst_case"))
+        ax.plot(*curve_arrays(row.curves["lp_disclosure"]), **look.curve, label=label)
+    ax.set_xlim(1.0, 0.0)
+    ax.set_xticks([1.0 / order for order in _NORM_TICKS], labels=["1", "2", "4", "10", "∞"])
+    ax.set(xlabel="order p of the norm", ylabel="evidence (log10 LR)")
+    ax.set_ylim(bottom=0.0)
+    legend(ax, most_inside=2, inside="upper left")
 
 
 @figure(

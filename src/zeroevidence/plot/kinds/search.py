@@ -214,6 +214,40 @@ def over_identities(
 
 
 @figure(
+    "Disclosure over the number of people",
+    place=265,
+    needs=_NEEDS + ", with a matrix of scores that is not too large",
+    caption="What a recording discloses on average when the attacker searches through fewer people, drawn at random "
+    "from those enrolled; the thin line is all that there is to learn.",
+    has=has_curves("alid_over_identities"),
+)
+def alid_over_identities(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """ALID over the number of enrolled identities, each smaller search scaled and calibrated anew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.alid_over_identities(result)
+    >>> ax.get_ylabel()
+    'ALID (bits)'
+    """
+    for row, name, look in named_looks(rows):
+        curve = row.curves["alid_over_identities"]
+        label = join_parts(name, measure_text(row, "alid"))
+        ax.plot(*curve_arrays(curve), **look.marked_curve, label=label)
+    sizes = sorted({size for row in rows for size in row.curves["alid_over_identities"].x})
+    if not any(row.setup.search is not None and row.setup.search.prior_given for row in rows):
+        ax.plot(sizes, np.log2(sizes), color=GREY, lw=0.6, label="everything (log2 n)")
+    ax.axhline(0.0, color=VERMILION, ls=":", lw=1.0, label="nothing")
+    ax.set_xscale("log", base=2)
+    plain_ticks(ax.xaxis)
+    ax.set(xlabel="enrolled identities", ylabel="ALID (bits)")
+    legend(ax, most_inside=3)
+
+
+@figure(
     "Risk over the number of recordings",
     place=270,
     needs="a search with several recordings of the same person",

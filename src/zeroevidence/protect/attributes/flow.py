@@ -171,7 +171,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """Return the published configuration: all dimensions, Adam 1e-4, batches of 64, mu from 10, nobody held out."""
+        """Return the published configuration: all dimensions, Adam 1e-4, mu from 10; batch size and passes are ours."""
         return cls(**(PAPER | changes))
 
     def fit(

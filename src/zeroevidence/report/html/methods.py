@@ -45,7 +45,7 @@ _NULL = (  # with the level and how often a test may be wrong
     "at most {alpha}."
 )
 _BOUNDS = {
-    "control": "unprotected voices show that the attack works at all",
+    "control": "unprotected speech shows that the attack works at all",
     "floor": "noise in the place of voices shows the result of the same search where there is nothing to find",
 }
 _OUTSIDE = (

@@ -11,6 +11,7 @@ from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.scores.people import hubs
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.html.numbers import measure_title
 from zeroevidence.report.layout.formatting import bounds, size, unit_sign, value
 from zeroevidence.report.layout.labels import RowLabels, row_labels, without_implied
@@ -18,6 +19,7 @@ from zeroevidence.report.tables.several_recordings import MEASURES_SHOWN, places
 
 MOST_PEOPLE = 200
 _ROW = ("row", "Number of the row")
+_WORST_CASE = "Strongest evidence in any comparison with this person, for or against, as a power of ten, and its tag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,10 @@ def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[HtmlTabl
     several = len(chosen) > 1
     exposures = [rows[i].people for i in chosen]
     counted = any(people is not None and people.falsely is not None for people in exposures)
+    compared = any(people is not None and people.worst_case is not None for people in exposures)
     lines: list[PersonLine] = []
     for i in chosen:
-        lines += _person_lines(rows[i], several=several, counted=counted)
+        lines += _person_lines(rows[i], several=several, counted=counted, compared=compared)
     if not lines:
         return None, 0
     lines.sort(key=lambda line: line[0])
@@ -128,17 +131,19 @@ def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[HtmlTabl
         ),
         ("mean [bit]", "What one recording discloses on average"),
         ("largest [bit]", "What the most disclosing recording discloses; each bit doubles the attacker's odds"),
+        *([("worst case [log10 LR]", _WORST_CASE)] if compared else []),
     ]
     body = tuple(cells for _, cells in lines[:MOST_PEOPLE])
     return HtmlTable(tuple(headings), body, 2 if several else 1), len(lines) - len(body)
 
 
-def _person_lines(row: Evaluation, *, several: bool, counted: bool) -> list[PersonLine]:
+def _person_lines(row: Evaluation, *, several: bool, counted: bool, compared: bool) -> list[PersonLine]:
     """A line for each person, with its sort key: exposure beyond the rate at which the name comes up falsely."""
     people = row.people
     lines: list[PersonLine] = []
     assert people is not None
     falsely = people.falsely or (nan,) * len(people.speaker)
+    strongest = people.worst_case or (nan,) * len(people.speaker)
     is_hub = hubs(people, row.counts.get("identities", len(people.speaker)))
     for place, speaker in enumerate(people.speaker):
         linked, wrong = people.linked[place], falsely[place]
@@ -154,9 +159,15 @@ def _person_lines(row: Evaluation, *, several: bool, counted: bool) -> list[Pers
                 )
             )
         cells += [number_cell(alid, f"{alid:.2f}"), number_cell(worst, f"{worst:.2f}")]
+        if compared:
+            cells.append(_worst_case_cell(strongest[place]))
         exposure = linked if isnan(wrong) else linked - wrong
         lines.append(((-exposure, -alid, -worst), tuple(cells)))
     return lines
+
+
+def _worst_case_cell(strength: float) -> Cell:
+    return Cell("") if isnan(strength) else Cell(f"{strength:.2f}", f"tag {tag_of(strength)}", repr(strength))
 
 
 def _system_name(row: Evaluation) -> str:
@@ -222,7 +233,7 @@ def effort_table(rows: Sequence[Evaluation]) -> HtmlTable | None:
         ("settings", "Settings tried, of which the best on development people was taken"),
         ("epochs", "Passes of the encoder's training over anonymised recordings"),
         ("recordings", "Recordings in each pass"),
-        ("development [bit]", "Disclosure by development people; the strongest attacker is chosen by this"),
+        ("development [bit]", "Disclosure by development people; the attacker that counts is chosen by this"),
         (_heading(rows, "alid"), MEASURES["alid"].meaning),
     )
     return HtmlTable(headings, tuple(body), 4)

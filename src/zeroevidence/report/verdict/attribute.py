@@ -10,11 +10,15 @@ from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.phrases import (
+    Statement,
     Verdict,
     capitalise,
     caution_sentence,
     chance_sentence,
+    chosen_attacker,
+    is_limited,
     limited_value,
+    paragraph,
     percent,
     removed_share,
     unbroken,
@@ -26,23 +30,22 @@ from zeroevidence.report.verdict.summary import summary
 def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Sequence[Finding] = ()) -> Verdict:
     """Return the verdict on an attribute; `further` are findings on attributes that were not to be concealed."""
     row = rows[finding.strongest]
-    paragraph = " ".join(
-        (
-            _subject(rows, finding),
-            _removed(rows, finding),
+    removed = _removed(rows, finding)
+    text = paragraph(
+        [
+            Statement(f"{_subject(rows, finding)} {removed.text}", removed.limits),
             chance_sentence(row, finding.chance[finding.strongest]),
             *_other_attackers(rows, finding),
             *_together(rows, finding),
             *_utility(rows, row),
             _caution(rows, finding),
-        )
+        ],
+        row.setup.level,
     )
     others = [_short(rows[i], finding, i) for i in finding.by_system if i != finding.strongest]
     others += [_other_attribute(rows, row, other) for other in further]
     short = summary(rows, finding)
-    return Verdict(
-        finding.level, _headline(row, finding), unbroken(paragraph), tuple(map(unbroken, others)), finding, short
-    )
+    return Verdict(finding.level, _headline(row, finding), text, tuple(map(unbroken, others)), finding, short)
 
 
 def _share(row: Evaluation) -> str:
@@ -72,25 +75,22 @@ def _amount(row: Evaluation) -> str:
 def _headline(row: Evaluation, finding: Finding) -> str:
     attribute, level = finding.attribute, finding.level
     if level == "too-few":
-        return f"Too few people to say whether the voices conceal {attribute}"
+        return f"Too few people to say whether the recordings conceal {attribute}"
     if level == "inconclusive":
-        return f"This test cannot say whether the voices conceal {attribute}"
+        return f"This test cannot say whether the recordings conceal {attribute}"
     if level == "not-found":
         return f"No trace of {attribute} was found, which does not prove that there is none"
     if row.about.is_bound:
         away = "may give away" if level == "untested" else "give away"
-        return f"Unprotected voices {away} {attribute}; no protection was measured"
-    return f"Protected voices {'may still' if level == 'untested' else 'still'} give away {attribute}"
+        return f"Unprotected recordings {away} {attribute}; no protection was measured"
+    return f"Protected recordings {'may still' if level == 'untested' else 'still'} give away {attribute}"
 
 
 def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
     """The protection and the strongest attacker against it."""
     row = rows[finding.strongest]
-    attackers = {other.labels.get("attacker") for other in rows if other.about.question == "attribute"}
     name = row.labels.get("attacker", "")
-    who = f"the strongest of {len(attackers)} attackers" if len(attackers) > 1 else "the attacker"
-    chosen = ", chosen on people that were not tested" if len(attackers) > 1 and _developed(row) else ""
-    who += f" ({name}{chosen})" if name else ""
+    who = chosen_attacker(finding) + (f" ({name})" if name else "")
     if row.about.is_bound:
         return f"{capitalise(who)}, who learned from recordings of other people,"
     system = row.labels.get("system", "the protection")
@@ -99,7 +99,7 @@ def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
     return f"With {system}{choice}, {who}, who learned from recordings of other people protected in the same way,"
 
 
-def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
+def _removed(rows: Sequence[Evaluation], finding: Finding) -> Statement:
     row = rows[finding.strongest]
     of_class = row.about.of_class
     about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
@@ -107,14 +107,11 @@ def _removed(rows: Sequence[Evaluation], finding: Finding) -> str:
     before = "" if finding.control is None else f"; without protection it is {amount(rows[finding.control])}"
     if amount is _bits:
         learned = f"learns at least {_bits(row)}{_between(row)} about {about}{before}."
-        return f"{learned} Nothing learned would be perfect privacy."
-    limited = limited_value(row, "d_ece", D_ECE_MAX)
+        return Statement(f"{learned} Nothing learned would be perfect privacy.")
+    limited = limited_value(rows, finding, "d_ece", D_ECE_MAX)
     removed = f"removes {removed_share(limited)} of the uncertainty about {about}, averaged over all prior beliefs"
-    return " ".join([f"{removed}{before}.", *vacuous_limit(limited), "Nothing removed would be perfect privacy."])
-
-
-def _developed(row: Evaluation) -> bool:
-    return row.about.development is not None
+    sentences = [f"{removed}{before}.", *vacuous_limit(limited), "Nothing removed would be perfect privacy."]
+    return Statement(" ".join(sentences), int(is_limited(limited)))
 
 
 def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
@@ -166,10 +163,10 @@ def _caution(rows: Sequence[Evaluation], finding: Finding) -> str:
 
 
 def _short(row: Evaluation, finding: Finding, number: int) -> str:
-    weak = ", no better than chance" if finding.chance[number].beaten is False else ""
+    weak = ", on average not told apart from guessing" if finding.chance[number].beaten is False else ""
     system, name = row.labels.get("system", "unnamed"), row.labels.get("attacker", "")
     by = f" ({name})" if name else ""
-    return f"{system}: its strongest attacker{by} {_learned(row, finding.attribute)}{weak}."
+    return f"{system}: the attacker that counts{by} {_learned(row, finding.attribute)}{weak}."
 
 
 def _other_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:

@@ -1,8 +1,12 @@
 """The verdict on how well people are recognised.
 
-Three rules keep it honest. It rests on the strongest attacker. An attacker who fails proves no privacy: without a
-control on unprotected voices nothing follows from the failure, and with one no more than that this attacker failed. And
-nothing is claimed that was not computed (a null, an interval, a search).
+Four rules keep it honest. It rests on the attacker who did best on other people, and its limits on all attackers that
+were tried. An attacker who fails proves no privacy: without a control on unprotected speech nothing follows from the
+failure, and with one no more than that this attacker failed. Nothing is claimed that was not computed (a null, an
+interval, a search). And single people who are named are counted, whatever the average says.
+
+It speaks of recordings. That voices are recognised, and not rooms or microphones, would follow only if enrolment and
+trials were known to be of different sessions.
 """
 
 from __future__ import annotations
@@ -10,25 +14,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, log2
 
-import numpy as np
-
 from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.evaluation.rows.evaluation import number_or_none
-from zeroevidence.evaluation.scores.people import hubs, most_people_above
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
 from zeroevidence.report.verdict.groups import group_labels, group_text
 from zeroevidence.report.verdict.learning_curves import rising_sentences
+from zeroevidence.report.verdict.people import (
+    exposed_share,
+    most_exposed,
+    named_count,
+    named_for_everybody,
+    named_people,
+)
 from zeroevidence.report.verdict.phrases import (
+    LimitedValue,
+    Statement,
     Verdict,
     capitalise,
     caution_sentence,
     chance_sentence,
+    chosen_attempt,
+    is_limited,
     limited_value,
     named_share,
+    paragraph,
     percent,
     removed_share,
     rounded_power,
@@ -36,55 +49,64 @@ from zeroevidence.report.verdict.phrases import (
     vacuous_limit,
 )
 from zeroevidence.report.verdict.summary import summary
-from zeroevidence.uncertainty.exposure import upper_share_limit
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.level import percent as level_text
-
-_LEVEL = 1.0  # bit
 
 _UNPROTECTED: dict[Level, str] = {
-    "recognised": "Unprotected voices are recognised; no protection was measured",
-    "leaks": "Unprotected voices give something away; no protection was measured",
-    "untested": "Unprotected voices may give something away; chance was not ruled out, and no protection was measured",
+    "recognised": "Unprotected recordings are recognised; no protection was measured",
+    "leaks": "Unprotected recordings give something away; no protection was measured",
+    "untested": (
+        "Unprotected recordings may give something away; chance was not ruled out, and no protection was measured"
+    ),
 }
 _PROTECTED: dict[Level, str] = {
-    "recognised": "Protected voices are still recognised",
-    "leaks": "Protected voices still give something away",
-    "untested": "Protected voices may still give something away; chance was not ruled out",
+    "recognised": "Protected recordings are still recognised",
+    "leaks": "Protected recordings still give something away",
+    "untested": "Protected recordings may still give something away; chance was not ruled out",
 }
 _ANY: dict[Level, str] = {
-    "recognised": "The voices are recognised",
-    "leaks": "The voices give something away",
-    "untested": "The voices may give something away; chance was not ruled out",
-    "too-few": "Too few people to say how private the voices are",
+    "recognised": "The recordings are recognised",
+    "leaks": "The recordings give something away",
+    "untested": "The recordings may give something away; chance was not ruled out",
+    "too-few": "Too few people to say how private the recordings are",
     "not-found": "No leak was found, which does not prove that there is none",
-    "inconclusive": "This test cannot say how private the voices are",
+    "inconclusive": "This test cannot say how private the recordings are",
 }
+_ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
+_ROOM = "Whether it is the voice or the room and the microphone that gives people away was not tested."
 
 
 def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
     """Return the verdict on how well people are recognised."""
     row = rows[finding.strongest]
     chance = finding.chance[finding.strongest]
-    measured = _searched(rows, finding) if row.is_search else _compared(rows, finding)
-    tested = "what is given away on average" if row.is_search else "this"
-    sentences = [
-        f"{_who(rows, finding)} {measured}",
+    who = f"{_who(rows, finding)} "
+    first, *rest = _searched(rows, finding) if row.is_search else _compared(rows, finding)
+    tested = "these results" if row.is_search else "this"
+    statements: list[Statement | str] = [
+        Statement(who + first.text, first.limits),
+        *([named_people(row)] if row.is_search else []),
+        *rest,
+        *([] if not row.is_search else exposed_share(row)),
         chance_sentence(row, chance, tested),
         *_several_recordings(row, chance),
+        *([] if not row.is_search else most_exposed(row, finding)),
+        *named_for_everybody(row),
+        *([_ROOM] if finding.level in ("recognised", "leaks") else []),
+        *_cautions(rows, finding),
     ]
-    sentences += [*_most_exposed(row, finding), *_named_for_everybody(row), *_cautions(rows, finding)]
     named = group_labels(rows, finding)
     others = tuple(
         _short(rows[i], finding.chance[i].beaten, named) for i in finding.by_system if i != finding.strongest
     )
-    paragraph = unbroken(" ".join(sentences))
+    text = paragraph(statements, row.setup.level)
     headline, short = _headline(row, finding.level), summary(rows, finding)
-    return Verdict(finding.level, headline, paragraph, tuple(map(unbroken, others)), finding, short)
+    return Verdict(finding.level, headline, text, tuple(map(unbroken, others)), finding, short)
 
 
 def _headline(row: Evaluation, level: Level) -> str:
-    threat = row.about.threat
+    threat, named = row.about.threat, named_count(row)
+    if named and level in _ON_AVERAGE:
+        people = "1 person is" if named == 1 else f"{named} people are"
+        return f"On average no leak was found, but {people} named in nearly all of their recordings"
     by_level = _ANY
     if row.about.is_bound:
         by_level = _ANY | _UNPROTECTED
@@ -96,26 +118,18 @@ def _headline(row: Evaluation, level: Level) -> str:
 def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     """The attacker as the subject of the first sentence."""
     row = rows[finding.strongest]
-    attacks = {
-        tuple(sorted(other.labels.items()))
-        for other in rows
-        if other.about.question == "identity" and other.about.role == "attack"
-    }
     system, backend = row.labels.get("system"), row.labels.get("backend")
-    several = len(attacks) > 1 and not row.about.is_bound
-    threat = row.about.threat
     group = group_text(row, group_labels(rows, finding))
-    if threat is None and several and system:
-        share = _comparable(rows, finding, " ({})")
-        return f"Of {len(attacks)} results, {system}{group} gives most away{share}: the attacker behind its scores"
-    attacker, details = _attacker(row)
+    attacker, details = _attacker(row, several=len(finding.by_system) > 1 and system is not None)
     details += [f"{backend} scores"] if backend else []
-    if system and several:
-        details += [f"against {system}{group}", *filter(None, [_comparable(rows, finding, "{}")])]
     attacker += f" ({', '.join(details)})" if details else ""
-    if several:
-        return f"The strongest of {len(attacks)} attacks, {'by ' if threat is not None else ''}{attacker},"
-    return capitalise(attacker)
+    most = ""
+    if len(finding.by_system) > 1 and system:
+        share = _comparable(rows, finding, " ({})")
+        most = f"Of {len(finding.by_system)} results, {system}{group} gives most away{share}: "
+    if len(finding.attempts) > 1:
+        attacker = f"{chosen_attempt(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
+    return f"{most}{attacker}" if most else capitalise(attacker)
 
 
 def _comparable(rows: Sequence[Evaluation], finding: Finding, template: str) -> str:
@@ -128,15 +142,15 @@ def _comparable(rows: Sequence[Evaluation], finding: Finding, template: str) -> 
     )
 
 
-def _attacker(row: Evaluation) -> tuple[str, list[str]]:
-    """The attacker as a noun phrase, and details for the brackets behind it."""
+def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
+    """The attacker as a noun phrase, and details for the brackets behind it; `several` systems were named before."""
     threat = row.about.threat
     if threat is None:
-        return "the attacker behind these scores", []
+        return f"the attacker behind {'its' if several else 'these'} scores", []
     if row.about.role == "control":
-        return "an attacker on unprotected voices", []
+        return "an attacker on unprotected speech", []
     if row.about.role == "floor":
-        return "an attacker who hears noise instead of voices", []
+        return "an attacker who hears noise instead of speech", []
     if threat.name in ATTACKERS:
         adapter = ["adapter network"] if threat.adapter else []
         return f"an attacker who {ATTACKERS[threat.name].title}", [threat.name, *adapter]
@@ -146,33 +160,39 @@ def _attacker(row: Evaluation) -> tuple[str, list[str]]:
     return f"the attacker {threat.name!r}", sides
 
 
-def _searched(rows: Sequence[Evaluation], finding: Finding) -> str:
+def _searched(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
     row = rows[finding.strongest]
     people = row.counts["identities"]
-    top = limited_value(row, "top1", 1.0)
+    top = limited_value(rows, finding, "top1", 1.0)
     plain = None if finding.control is None else rows[finding.control].number("top1")
     against = [f"guessing would do so for {percent(1.0 / people)}"]
     if plain is not None:
         against.append(f"without protection it is {percent(plain)}")
-    sentences = [
-        f"puts the right name to {named_share(row, finding.level, top)}, choosing among {people} known people; "
-        f"{', and '.join(against)}.",
-        *vacuous_limit(top),
+    named = f"puts the right name to {named_share(row, finding.level, top)}, choosing among {people} known people"
+    statements = [
+        Statement(f"{named}; {', and '.join(against)}.", int(is_limited(top))),
+        *map(Statement, vacuous_limit(top)),
     ]
     if row.number("alid") is not None:
-        sentences.append(f"On average a recording {_bits(row, people)}.")
-    return " ".join([*sentences, *_exposed(row, finding)])
+        statements.append(_bits(rows, finding, people))
+    return statements
 
 
-def _bits(row: Evaluation, people: int) -> str:
-    alid = row.number("alid") or 0.0
+def _bits(rows: Sequence[Evaluation], finding: Finding, people: int) -> Statement:
+    """What a recording discloses on average."""
+    row = rows[finding.strongest]
+    limited = limited_value(rows, finding, "alid", log2(people))
+    return Statement(f"On average a recording {_disclosed(row, people, limited)}.", int(is_limited(limited)))
+
+
+def _disclosed(row: Evaluation, people: int, limited: LimitedValue) -> str:
+    alid = limited.value
     if alid == -inf:
         return "misleads: at least once the attacker ruled out the right person"
     if alid <= -0.005:
         return f"misleads the attacker, by {-alid:.2f} bits"
     least = "at least " if rising_sentences(row) else ""
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
-    limited = limited_value(row, "alid", log2(people))
     if limited.bound is None or limited.vacuous or f"{limited.bound:.2f}" == f"{alid:.2f}":
         disclosed, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
     else:
@@ -185,40 +205,20 @@ def _bits(row: Evaluation, people: int) -> str:
     return f"{disclosed}: it makes the right person {upto}{likely} times as likely as before"
 
 
-def _exposed(row: Evaluation, finding: Finding) -> list[str]:
-    """Limits on how many people like these are exposed, and on how many have a recording worse than any here."""
-    people, highest = row.counts.get("speakers", 0), row.number("lid_max")
-    share = most_people_above(row, _LEVEL)
-    if people < LEAST_PEOPLE or share is None or finding.chance[finding.strongest].beaten is False:
-        return []
-    sentences, level = [], level_text(row.setup.level)
-    if share < 1.0:
-        sentences.append(
-            f"With {level} confidence at most {percent(share)} of people like these give away more than one bit on "
-            "average, which makes them twice as likely as before."
-        )
-    if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
-        few = percent(float(upper_share_limit(0, people, row.setup.level)))
-        sentences.append(
-            f"The most telling recording gives away {highest:.2f} bits; with {level} confidence at most {few} of "
-            "people have one that gives away more."
-        )
-    return sentences
-
-
-def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
+def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
     """One comparison at a time: how much of an attacker's uncertainty it removes."""
     row = rows[finding.strongest]
     eer, worst, supported = (row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
     without = number_or_none(None if finding.control is None else rows[finding.control], "d_ece")
-    removed = limited_value(row, "d_ece", D_ECE_MAX)
-    sentences = [
+    removed = limited_value(rows, finding, "d_ece", D_ECE_MAX)
+    first = Statement(
         f"removes {removed_share(removed)} of the "
         "uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
         + ("" if without is None else f"; without protection it is {percent(without / D_ECE_MAX)}")
         + ".",
-        *vacuous_limit(removed),
-    ]
+        int(is_limited(removed)),
+    )
+    sentences = vacuous_limit(removed)
     if eer is not None:
         sentences.append(
             f"Deciding whether two recordings share a speaker, the attacker errs in {percent(eer)} of the cases, where "
@@ -230,55 +230,7 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> str:
         odds = tag_odds()[tag_of(worst)]
         sentences.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
     sentences.append("How well one person is found among many was not measured.")
-    return " ".join(sentences)
-
-
-def _most_exposed(row: Evaluation, finding: Finding) -> list[str]:
-    """Who is named most often; somebody always is by chance, so for an attacker no better than chance nobody is."""
-    people = row.people
-    if people is None or not len(people.speaker) or finding.chance[finding.strongest].beaten is False:
-        return []
-    everywhere = hubs(people, row.counts["identities"])
-    always = sum(share >= 1.0 for share, hub in zip(people.linked, everywhere, strict=True) if not hub)
-    if always > 1:
-        # Of very many people a result names the most exposed only, so their number is no total.
-        least = "At least " if len(people.speaker) < row.counts.get("speakers", 0) else ""
-        named = f"all {always}" if always == len(people.speaker) and not least else str(always)
-        return [capitalise(f"{least}{named} people are named in every one of their recordings.")]
-    if not any(people.linked):
-        return ["Nobody is named outright."]
-    falsely = people.falsely or (0.0,) * len(people.speaker)
-    worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i] - falsely[i], people.alid[i]))
-    if people.linked[worst] <= falsely[worst]:
-        return ["Nobody is named more often in their own recordings than in those of others."]
-    count = people.trials[worst]
-    others = f", and falsely in {percent(falsely[worst])} of those of others" if people.falsely is not None else ""
-    return [
-        f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
-        f"{count} recording{'s' if count != 1 else ''}{others}."
-    ]
-
-
-def _named_for_everybody(row: Evaluation) -> list[str]:
-    """People whose names come up whoever speaks: a false accusation, and little evidence where it is right."""
-    people = row.people
-    if people is None or people.falsely is None:
-        return []
-    falsely = people.falsely
-    places = np.flatnonzero(hubs(people, row.counts["identities"])).tolist()
-    if not places:
-        return []
-    worst = max(places, key=lambda i: falsely[i])
-    name, linked = people.speaker[worst], people.linked[worst]
-    several = f"The names of {len(places)} people come up for everybody, most often that of {name}: it"
-    first = several if len(places) > 1 else f"The name of {name} comes up for everybody: it"
-    rightly = "none of the person's own"
-    if linked > 0.0:
-        rightly = f"{percent(linked)} of the person's own, which therefore says less than it seems to"
-    return [
-        f"{first} is put to {percent(falsely[worst])} of other people's recordings, which accuses the wrong person, "
-        f"and to {rightly}."
-    ]
+    return [first, *map(Statement, sentences)]
 
 
 def _several_recordings(row: Evaluation, chance: Chance) -> list[str]:
@@ -302,7 +254,7 @@ def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     control = None if finding.control is None else finding.chance[finding.control]
     sentences = [*rising_sentences(rows[finding.strongest]), caution_sentence(chance, control)]
     if control is None and chance.beaten is not False:
-        sentences.insert(0, "There is no test on unprotected voices to compare with.")
+        sentences.insert(0, "There is no test on unprotected speech to compare with.")
     return sentences
 
 
@@ -310,14 +262,15 @@ def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
     """One sentence on a further system, or on a further group of people."""
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
     system = row.labels.get("system", "unnamed") + group_text(row, named)
-    weak = ", no better than chance" if beaten is False else ""
+    weak = ", on average not told apart from guessing" if beaten is False else ""
     if row.is_search:
+        named = named_people(row).text if named_count(row) else ""
         return (
-            f"{system}: its strongest attacker{by} names the right person of {row.counts['identities']} for "
+            f"{system}: the attacker that counts{by} names the right person of {row.counts['identities']} for "
             f"{percent(row.number('top1') or 0.0)} of the recordings and learns {row.number('alid') or 0.0:.2f} bits "
-            f"on average{weak}."
-        )
+            f"on average{weak}. {named}"
+        ).rstrip()
     d_ece = row.number("d_ece")
     if d_ece is None:
         return f"{system}: see the table."
-    return f"{system}: its strongest attacker{by} removes {percent(d_ece / D_ECE_MAX)} of the uncertainty{weak}."
+    return f"{system}: the attacker that counts{by} removes {percent(d_ece / D_ECE_MAX)} of the uncertainty{weak}."

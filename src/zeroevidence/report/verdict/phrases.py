@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
-from zeroevidence.evaluation.finding.finding import Level
+from zeroevidence.evaluation.finding.finding import Choice, Level
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.learning_curves import rising_sentences
@@ -15,6 +17,7 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.level import percent as level_text
 
 _HAIR = 1e-6
+NOT_TOLD_APART = "On average this is not told apart from guessing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,23 @@ class Verdict:
     others: tuple[str, ...] = ()
     finding: Finding | None = None
     summary: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One or several sentences, and how many limits at the confidence level they give."""
+
+    text: str
+    limits: int = 0
+
+
+def paragraph(statements: Sequence[Statement | str], level: float) -> str:
+    """The statements as one text; several limits hold each by itself and not all at once."""
+    given = [part if isinstance(part, Statement) else Statement(part) for part in statements]
+    text = " ".join(part.text for part in given)
+    if sum(part.limits for part in given) > 1:
+        text += f" Each limit holds with {level_text(level)} confidence by itself, not all of them together."
+    return unbroken(text)
 
 
 def percent(share: float) -> str:
@@ -77,6 +97,8 @@ class LimitedValue:
         How many people would bring the limit half-way from the value to the end of the scale; None where not known.
     level
         Confidence level of the limit.
+    attempts
+        Number of attempts whose limits it is the largest of.
     """
 
     value: float
@@ -84,25 +106,66 @@ class LimitedValue:
     vacuous: bool = False
     people: int | None = None
     level: float = LEVEL
+    attempts: int = 1
 
     @property
     def confidence(self) -> str:
-        """The level in words."""
-        return f"{level_text(self.level)} confidence"
+        """The level in words, and how many attempts the limit is for."""
+        largest = f", the largest limit of {self.attempts} attempts" if self.attempts > 1 else ""
+        return f"{level_text(self.level)} confidence{largest}"
 
 
-def limited_value(row: Evaluation, name: str, most: float) -> LimitedValue:
-    """The value and limit of a measure; `most` is the end of its scale.
+def limited_value(rows: Sequence[Evaluation], finding: Finding, name: str, most: float) -> LimitedValue:
+    """The value of the chosen attempt, and the limit of all attempts on the same system and people.
 
     An attacker who was still learning has no limit: it would be that of a weaker one than there is.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    finding
+        The finding about them.
+    name
+        The measure.
+    most
+        The end of its scale where the attacker learns everything.
     """
+    row = rows[finding.strongest]
     result = row.metrics[name]
     value, level = float(result), row.setup.level
+    attempts = [rows[i] for i in finding.attempts if name in rows[i].metrics] or [row]
+    bounds = [bound for attempt in attempts if (bound := attempt.metrics[name].bound) is not None]
     if result.bound is None or rising_sentences(row):
         return LimitedValue(value, None, level=level)
-    vacuous = result.bound >= most * (1.0 - _HAIR) and value < most * (1.0 - _HAIR)
-    people = result.spread.people_for((most - value) / 2.0) if vacuous and result.spread is not None else None
-    return LimitedValue(value, result.bound, vacuous, people, level)
+    worst = min(bounds) if MEASURES[name].discloses == "down" else max(bounds)
+    vacuous = abs(worst - most) <= _HAIR * max(1.0, most) < abs(value - most)
+    people = result.spread.people_for(abs(most - value) / 2.0) if vacuous and result.spread is not None else None
+    return LimitedValue(value, worst, vacuous, people, level, len(bounds))
+
+
+def is_limited(limited: LimitedValue) -> bool:
+    """Whether sentences give the limit: there is one, and it rules something out."""
+    return limited.bound is not None and not limited.vacuous
+
+
+_CHOSEN: dict[Choice, str] = {
+    "development": "that did best on other people",
+    "development-beyond-chance": "that did best on other people, of those that are more than chance",
+    "evaluated": "that learns most on average",
+}
+
+
+def chosen_attempt(finding: Finding, against: str = "") -> str:
+    """The attempt that counts among several on the same system, by how it was chosen."""
+    return f"of {len(finding.attempts)} attempts{against}, the one {_CHOSEN[finding.choice]}"
+
+
+def chosen_attacker(finding: Finding) -> str:
+    """The attacker that counts, by how it was chosen among several on the same system."""
+    if len(finding.attempts) < 2:
+        return "the attacker"
+    return f"the attacker of {len(finding.attempts)} {_CHOSEN[finding.choice]}"
 
 
 def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
@@ -114,7 +177,10 @@ def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
     if level == "recognised" and low is not None and high is not None and percent(low) != percent(high):
         # People are recognised, so the lower end matters more than an upper limit.
         between = f"{percent(low)} to {percent(high)}"
-        return f"{percent(top.value)} of the recordings ({top.confidence}, for people like these: {between})"
+        if top.bound is not None and top.attempts > 1 and top.bound > high:
+            between += f", and up to {percent(top.bound)} in the largest limit of {top.attempts} attempts"
+        confidence = f"{level_text(top.level)} confidence"
+        return f"{percent(top.value)} of the recordings ({confidence}, for people like these: {between})"
     if top.bound is None or top.vacuous or percent(top.bound) == percent(top.value):
         return f"{percent(top.value)} of the recordings"
     return (
@@ -177,13 +243,17 @@ def chance_sentence(row: Evaluation, chance: Chance, tested: str = "this") -> st
     if chance.beaten is None:
         return "Tested alone this is more than chance; for all these results together the test is too coarse to say."
     if not chance.beaten:
-        return "This is no better than chance."
+        return NOT_TOLD_APART
     if chance.p_value is None:
         return f"By its {interval_title(row.setup.level)} this is more than chance."
-    return (
-        f"Chance does not explain {tested}: if nothing leaked, any of these results would show as much in at most "
-        f"{100 * chance.p_value:.2g} % of such tests."
-    )
+    return f"Chance does not explain {tested} ({p_value_text(row, chance.p_value)})."
+
+
+def p_value_text(row: Evaluation, p_value: float) -> str:
+    """A p-value, and what it was counted from."""
+    null = row.setup.null
+    permuted = null is not None and null.unit != "list"
+    return f"p = {p_value:.2g}" + (f", {null.times} permutations" if null is not None and permuted else "")
 
 
 def caution_sentence(chance: Chance, control: Chance | None) -> str:
@@ -191,7 +261,10 @@ def caution_sentence(chance: Chance, control: Chance | None) -> str:
     if chance.beaten is None and chance.too_few:
         return "Neither privacy nor a leak follows from so few people."
     if chance.beaten is not False:
-        return "Other attackers may learn more, so read this as the least that is given away."
+        return (
+            "Limits are for the attackers that were tried; others may learn more, so what was measured is the least "
+            "that is given away."
+        )
     if control is None or control.beaten is None:
         return "Nobody showed that the attack works without protection, and a weak attack is not evidence of privacy."
     if control.beaten:

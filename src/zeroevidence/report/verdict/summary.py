@@ -1,7 +1,7 @@
-"""Five sentences for a reader who knows none of the measures.
+"""A few sentences for a reader who knows none of the measures.
 
-They say what was tried, by whom, what the attacker learned, how sure that is, and what to do next. They use no bits and
-no names of measures, and claim nothing beyond the numbers.
+They say what was tried, by whom, what the attacker learned, which people are named, how sure that is, and what to do
+next. They use no bits and no names of measures, and claim nothing beyond the numbers.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_text
+from zeroevidence.report.verdict.people import named_people
 from zeroevidence.report.verdict.phrases import (
+    NOT_TOLD_APART,
     LimitedValue,
+    capitalise,
+    chosen_attempt,
     limited_value,
     named_share,
+    p_value_text,
     percent,
     removed_share,
     unbroken,
@@ -29,11 +34,12 @@ _MORE_PEOPLE = f"Measure again with more people: at least {LEAST_PEOPLE}, better
 
 
 def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
-    """Return the five sentences on a finding about people or an attribute."""
+    """Return the sentences on a finding about people or an attribute; people who are named are counted."""
     row, chance = rows[finding.strongest], finding.chance[finding.strongest]
     control = None if finding.control is None else finding.chance[finding.control]
-    sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), _sure(row, chance, control))
-    return tuple(map(unbroken, (*sentences, _next(row, finding))))
+    people = [named_people(row).text] if row.is_search and finding.question == "identity" else []
+    sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), *people)
+    return tuple(map(unbroken, (*sentences, _sure(row, chance, control), _next(row, finding))))
 
 
 def _voices(row: Evaluation) -> str:
@@ -68,16 +74,12 @@ def _tried(row: Evaluation, finding: Finding) -> str:
 
 def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
-    attempts = {
-        tuple(sorted(other.labels.items()))
-        for other in rows
-        if other.about.question == finding.question and other.about.role == row.about.role
-    }
-    if len(attempts) == 1:
-        return f"The attempt is {_attacker(row, finding)}."
     system = row.labels.get("system")
     against = f" against {system}{group_text(row, group_labels(rows, finding))}" if system else ""
-    return f"The strongest of {len(attempts)} attempts{against}, which counts here, is {_attacker(row, finding)}."
+    if len(finding.attempts) < 2:
+        several = len(finding.by_system) > 1
+        return f"The attempt{against if several else ''} is {_attacker(row, finding)}."
+    return capitalise(f"{chosen_attempt(finding, against)}, counts here: {_attacker(row, finding)}.")
 
 
 def _attacker(row: Evaluation, finding: Finding) -> str:
@@ -90,7 +92,7 @@ def _attacker(row: Evaluation, finding: Finding) -> str:
     if threat is not None and threat.name in ATTACKERS:
         return f"that of somebody who {ATTACKERS[threat.name].title}"
     if row.about.role == "control":
-        return "one on voices without protection"
+        return "one on speech without protection"
     if threat is not None:
         return f"called {threat.name!r}"
     return "one of which the files do not say what its attacker knows"
@@ -100,32 +102,32 @@ def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     plain = None if finding.control is None else rows[finding.control]
     if finding.question == "attribute":
-        return _learned_of_attribute(row, plain, finding.attribute or "")
+        return _learned_of_attribute(rows, finding, plain)
     if row.is_search:
         guess = f"guessing does so for {percent(1.0 / row.counts['identities'])}"
         top = number_or_none(plain, "top1")
         before = "" if top is None else f", and without protection it is {percent(top)}"
-        named = named_share(row, finding.level, limited_value(row, "top1", 1.0))
+        named = named_share(row, finding.level, limited_value(rows, finding, "top1", 1.0))
         return f"It puts the right name to {named}; {guess}{before}."
     error, plain_error = row.metrics.get("eer"), number_or_none(plain, "eer")
     if error is None:
-        return f"This removes {removed_share(limited_value(row, 'd_ece', D_ECE_MAX))} of the doubt."
+        return f"This removes {removed_share(limited_value(rows, finding, 'd_ece', D_ECE_MAX))} of the doubt."
     before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
-    wrong = _errors(LimitedValue(float(error), error.bound, level=row.setup.level))
+    wrong = _errors(limited_value(rows, finding, "eer", 0.0))
     return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
 
 
-def _learned_of_attribute(row: Evaluation, plain: Evaluation | None, attribute: str) -> str:
+def _learned_of_attribute(rows: Sequence[Evaluation], finding: Finding, plain: Evaluation | None) -> str:
     """The share of the doubt about classes that is removed, or how far guesses of a number are off."""
+    row, attribute = rows[finding.strongest], finding.attribute
     if evidence_measure(row) == "attribute_bits":
         off, before = row.number("attribute_error") or 0.0, number_or_none(plain, "attribute_error")
         without = "" if before is None else f", and without protection by {before:.3g}"
         return f"Its guesses of {attribute} are off by {off:.3g} on average{without}."
     share = number_or_none(plain, "d_ece")
     without = "" if share is None else f"; without protection it is {percent(share / D_ECE_MAX)}"
-    return (
-        f"This removes {removed_share(limited_value(row, 'd_ece', D_ECE_MAX))} of the doubt about {attribute}{without}."
-    )
+    removed = removed_share(limited_value(rows, finding, "d_ece", D_ECE_MAX))
+    return f"This removes {removed} of the doubt about {attribute}{without}."
 
 
 def _errors(error: LimitedValue) -> str:
@@ -143,17 +145,16 @@ def _sure(row: Evaluation, chance: Chance, control: Chance | None) -> str:
     if chance.beaten is None:
         return "Whether chance alone could do as well was not tested."
     if chance.beaten:
-        least = (
-            "" if chance.p_value is None else f": it does as well in at most {100 * chance.p_value:.2g} % of such tests"
-        )
-        return f"Chance does not explain this{least}."
+        tested = "" if chance.p_value is None else f" ({p_value_text(row, chance.p_value)})"
+        return f"Chance does not explain this{tested}."
     if row.about.is_bound:
-        return "Guessing does as well."
+        return NOT_TOLD_APART
+    alike = NOT_TOLD_APART.rstrip(".")
     if control is None or control.beaten is None:
-        return "Guessing does as well, but nobody showed that this attempt works even without protection."
+        return f"{alike}, but nobody showed that this attempt works even without protection."
     if control.beaten:
-        return "Guessing does as well, while the same attempt does work without protection."
-    return "Guessing does as well, but the attempt fails even without protection, so nothing follows from that."
+        return f"{alike}, while the same attempt does work without protection."
+    return f"{alike}, but the attempt fails even without protection, so nothing follows from that."
 
 
 def _next(row: Evaluation, finding: Finding) -> str:
@@ -165,11 +166,11 @@ def _next(row: Evaluation, finding: Finding) -> str:
     if level in ("recognised", "leaks") and row.about.is_bound:
         return "Next, measure a protection against the same attacker."
     if level == "recognised":
-        return "Do not treat these voices as anonymous; a stronger protection is needed, measured in the same way."
+        return "Do not treat these recordings as anonymous; a stronger protection is needed, measured in the same way."
     if level == "leaks":
         return (
             "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more strongly."
         )
     if level == "not-found":
         return "Before release, try stronger attackers and more people: that this one failed is no proof."
-    return "First show that the attack works on unprotected voices; without that its failure means nothing."
+    return "First show that the attack works on unprotected speech; without that its failure means nothing."

@@ -171,7 +171,8 @@ class _Subset(PairView):
 
     def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, *, refit: bool = False) -> None:
         keep = (target.cells + nontarget.cells) > 0
-        super().__init__(Counts(target.cells[keep], nontarget.cells[keep]), source.settings)
+        counts = Counts(target.cells[keep], nontarget.cells[keep])
+        super().__init__(counts, source.settings, counts if source.closed_set else None)
         self.source, self.target, self.nontarget, self.refit = source, target, nontarget, refit
 
     def class_means(self, name: str) -> tuple[float, float] | None:
@@ -195,6 +196,12 @@ class _Subset(PairView):
         return histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
 
 
+def _with_rules(view: ScoreView) -> list[tuple[Measure, IntervalRule]]:
+    """Return the measures that have an interval, and how it is made."""
+    rules = ((measure, measure.interval_of(view)) for measure in measures_of("one-to-one"))
+    return [(measure, rule) for measure, rule in rules if rule is not None]
+
+
 class PairResampler:
     """Values of the one-to-one measures on fewer people, from tables that are computed once."""
 
@@ -207,19 +214,25 @@ class PairResampler:
         most: int = 200,
         clusters: Clusters | None = None,
         placed: ScoreCells | None = None,
+        closed_set: bool = False,
     ) -> None:
-        """Leave out at most `most` groups of `clusters`, or of single scores without these."""
-        self.settings = settings or PairSettings()
+        """Leave out at most `most` groups of `clusters`, or of single scores without these.
+
+        With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone.
+        """
+        self.settings, self.closed_set = settings or PairSettings(), closed_set
         self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
-        view = ScoreView(ranked, self.settings)
-        rules = ((measure, measure.interval_of(view)) for measure in measures_of("one-to-one"))
-        self.measures: list[tuple[Measure, IntervalRule]] = [(entry, rule) for entry, rule in rules if rule is not None]
+        self.measures = _with_rules(ScoreView(ranked, self.settings))
+        if closed_set:
+            everywhere = {entry.name for entry, _ in self.measures}
+            of_search = _with_rules(ScoreView(ranked, self.settings, ranked.counts))
+            self.measures = [(entry, rule) for entry, rule in of_search if entry.name not in everywhere]
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
         self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
         self.terms: tuple[FloatArray, FloatArray] | None = None
-        if self.settings.linkability == "density":
+        if self.settings.linkability == "density" and not closed_set:
             self.terms = linkability_terms(ranked, omega=self.settings.omega, seed=self.settings.seed)
-        binned = self.settings.linkability == "histogram"
+        binned = self.settings.linkability == "histogram" and not closed_set
         self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
         self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")

@@ -21,7 +21,8 @@ MANY = 200_000  # vectors from which training takes large batches
 _ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
 _FEW_COMPONENTS = 64
 FEW_PEOPLE = 100
-# as published: all dimensions, Adam 1e-4 in batches of 64, mu from 10, vectors have equal weight, nobody held out
+# as published: all dimensions, Adam 1e-4, mu from 10, vectors have equal weight; the paper gives no batch size, number
+# of passes or held-out people
 PAPER: dict[str, Any] = {
     "linear_map": "none",
     "weights": "none",

@@ -1,0 +1,137 @@
+"""Sentences on single people: an average over recordings hides who is recognised every time."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+
+from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.scores.people import hubs, most_people_above
+from zeroevidence.measure.search.named import LEAST_RECORDINGS, NAMED_SHARE, named_by_guessing
+from zeroevidence.report.verdict.phrases import Statement, capitalise, percent
+from zeroevidence.uncertainty.exposure import upper_share_limit
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.level import percent as level_text
+
+_LEVEL = 1.0  # bit
+_LISTED = 5  # people
+
+
+def named_count(row: Evaluation) -> int | None:
+    """Number of people who count as named; None where that is not known."""
+    people = row.people
+    return None if people is None or people.named is None else sum(people.named)
+
+
+def named_people(row: Evaluation) -> Statement:
+    """How many people are named in nearly all of their recordings, at most how many like them, and by chance."""
+    people, result = row.people, row.metrics.get("people_named")
+    if people is None:
+        return Statement("Whether single people are named in nearly all of their recordings was not counted.")
+    counted = [place for place, trials in enumerate(people.trials) if trials >= LEAST_RECORDINGS]
+    often = f"named in at least {percent(NAMED_SHARE)} of their recordings"
+    if not counted:
+        return Statement("Nobody has two recordings, so nobody can be counted as named in nearly all of them.")
+    if result is None or people.named is None:
+        linked = sum(people.linked[place] >= NAMED_SHARE for place in counted)
+        are = f"{linked} of {len(counted)} people {'is' if linked == 1 else 'are'}" if linked else "Nobody is"
+        return Statement(f"{are} {often}; whether their names come up for everybody was not counted.")
+    named = sum(people.named)
+    if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
+        who = f"{percent(float(result))} of people are"
+    elif not named:
+        who = f"None of {len(counted)} people is"
+    else:
+        who = f"{named} of {len(counted)} people {'is' if named == 1 else 'are'}"
+    limit = ""
+    if result.bound is not None:
+        limit = f" ({level_text(row.setup.level)} confidence: at most {percent(result.bound)} of people like these)"
+    if result.null is not None:
+        chance = f"; with names exchanged at random it would be {percent(result.null.mean)} of them"
+    else:
+        guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
+        chance = f"; guessing would do so to {percent(guessing)} of them"
+    return Statement(f"{who} {often}{limit}{chance}.", int(result.bound is not None))
+
+
+def exposed_share(row: Evaluation) -> list[Statement]:
+    """Limits on how many people like these are exposed, and on how many have a recording worse than any here."""
+    speakers, highest = row.counts.get("speakers", 0), row.number("lid_max")
+    share = most_people_above(row, _LEVEL)
+    if speakers < LEAST_PEOPLE or share is None:
+        return []
+    statements, level = [], level_text(row.setup.level)
+    if share < 1.0 and not _is_missed(row):
+        statements.append(
+            Statement(
+                f"With {level} confidence at most {percent(share)} of people like these give away more than one bit "
+                "on average, which makes them twice as likely as before.",
+                1,
+            )
+        )
+    if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
+        most = f"The most telling recording gives away {highest:.2f} bits"
+        if row.setup.search is not None and not (row.setup.search.cross_fitted or row.setup.search.folds):
+            few = percent(float(upper_share_limit(0, speakers, row.setup.level)))
+            rest = f"; with {level} confidence at most {few} of people have one that gives away more."
+            statements.append(Statement(f"{most}{rest}", 1))
+        else:  # calibrations that differ by fold do not order the recordings of all people
+            statements.append(Statement(f"{most}."))
+    return statements
+
+
+def _is_missed(row: Evaluation) -> bool:
+    """Whether somebody is named whose mean disclosure does not show it: a calibration on protected people may not."""
+    people = row.people
+    if people is None or people.named is None:
+        return False
+    return any(named and bits <= _LEVEL for named, bits in zip(people.named, people.alid, strict=True))
+
+
+def most_exposed(row: Evaluation, finding: Finding) -> list[str]:
+    """Who is named; where nobody is, who is named most often, unless the attacker is not told apart from chance."""
+    people = row.people
+    if people is None or not len(people.speaker):
+        return []
+    named = [name for name, counts in zip(people.speaker, people.named or (), strict=False) if counts]
+    if named:
+        more = "" if len(named) <= _LISTED else f" and {len(named) - _LISTED} more"
+        return [f"Those who are named: {', '.join(named[:_LISTED])}{more}."]
+    if finding.chance[finding.strongest].beaten is False:  # somebody always is, by chance
+        return []
+    if not any(people.linked):
+        return ["Nobody is named outright."]
+    falsely = people.falsely or (0.0,) * len(people.speaker)
+    worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i] - falsely[i], people.alid[i]))
+    if people.linked[worst] <= falsely[worst]:
+        return ["Nobody is named more often in their own recordings than in those of others."]
+    count = people.trials[worst]
+    others = f", and falsely in {percent(falsely[worst])} of those of others" if people.falsely is not None else ""
+    return [
+        f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
+        f"{count} recording{'s' if count != 1 else ''}{others}."
+    ]
+
+
+def named_for_everybody(row: Evaluation) -> list[str]:
+    """People whose names come up whoever speaks: a false accusation, and little evidence where it is right."""
+    people = row.people
+    if people is None or people.falsely is None:
+        return []
+    falsely = people.falsely
+    places = np.flatnonzero(hubs(people, row.counts["identities"])).tolist()
+    if not places:
+        return []
+    worst = max(places, key=lambda i: falsely[i])
+    name, linked = people.speaker[worst], people.linked[worst]
+    several = f"The names of {len(places)} people come up for everybody, most often that of {name}: it"
+    first = several if len(places) > 1 else f"The name of {name} comes up for everybody: it"
+    rightly = "none of the person's own"
+    if linked > 0.0:
+        rightly = f"{percent(linked)} of the person's own, which therefore says less than it seems to"
+    sentence = (
+        f"{first} is put to {percent(falsely[worst])} of other people's recordings, which accuses the wrong person, "
+        f"and to {rightly}."
+    )
+    return [capitalise(sentence)]
