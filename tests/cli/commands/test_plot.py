@@ -133,10 +133,9 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
     assert not target.exists()
 
 
-def test_a_home_that_cannot_be_written_is_not_mentioned(tmp_path):
-    (tmp_path / "scores").write_text("".join(f"{i % 7} {'target' if i % 3 else 'nontarget'}\n" for i in range(30)))
+def test_a_home_that_cannot_be_written_is_not_mentioned(result, tmp_path):
     nowhere = {"HOME": "/dev/null/home", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
-    for arguments in (("plot", "det", "scores", "-o", "det.svg"), ("report", "scores", "-o", "report.html")):
+    for arguments in (("plot", "det", result, "-o", "det.svg"), ("report", result, "-o", "report.html")):
         ended = subprocess.run(
             [sys.executable, "-m", "zeroevidence", *arguments],
             cwd=tmp_path,
