@@ -96,8 +96,7 @@ def all_cells(simulations):
         for design in ("equal", "zipf", "heavy", "zoo")
     ]
     cells += [
-        Cell("exposure", design, "none", people, simulations, exposed)
-        for people in (30, 60)
+        Cell("exposure", design, "none", 30, simulations, exposed)
         for design in ("equal", "zipf", "zoo")
         for exposed in (0, 1, 2, 3)
     ]

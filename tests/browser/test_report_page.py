@@ -16,7 +16,7 @@ def column(page, table, number):
 
 def test_it_renders_and_asks_for_nothing(report, visit):
     page, seen = visit(report)
-    assert page.locator("h1").inner_text().startswith("How much do voices give away?")
+    assert page.locator("h1").inner_text().startswith("How much do recordings give away?")
     page.locator("#verdict p").first.wait_for()
     assert page.locator("figure svg").count() > 10
     assert all(box["height"] > 50 for box in (svg.bounding_box() for svg in page.locator("figure svg").all()))

@@ -51,19 +51,21 @@ def test_measures_are_chosen_by_name(run, files, form):
     assert "unknown measure 'eerie'" in err
 
 
-def test_scores_that_point_the_wrong_way_are_turned_round(run, files, tmp_path):
-    lines = [line.split() for line in files[0].read_text().splitlines()]
-    turned = tmp_path / "turned.scores"
-    turned.write_text("".join(f"{' '.join(line[:-1])} {-float(line[-1])}\n" for line in lines))
-    few = ("--key", files[1], "--intervals", 0, "--null", 0, "-f", "json")
-    wrong, right, plain = (
-        json.loads(run("evaluate", path, *few, *more)[1])["rows"][0]
-        for path, more in ((turned, ()), (turned, ("--negate",)), (files[0], ()))
-    )
-    (flag,) = (flag for flag in wrong["flags"] if flag["code"] == "eer-above-half")
-    assert "--negate turns them round" in flag["sentence"]
-    assert right["metrics"]["eer"]["value"] == plain["metrics"]["eer"]["value"]
-    assert f"negated:{len(lines)}" in right["signature"]
+def test_scores_that_point_the_wrong_way_are_turned_round(run, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = [(f"s{i}", f"s{j}-u", rng.normal() + 3.0 * (i == j)) for i in range(12) for j in range(12)]
+    right, turned, key = (tmp_path / name for name in ("right.scores", "turned.scores", "trials"))
+    right.write_text("".join(f"{a} {b} {score}\n" for a, b, score in pairs))
+    turned.write_text("".join(f"{a} {b} {-score}\n" for a, b, score in pairs))
+    key.write_text("".join(f"{a} {b} {'target' if b == f'{a}-u' else 'nontarget'}\n" for a, b, _ in pairs))
+    few = ("--key", key, "--intervals", 0, "--null", 0, "-f", "json")
+    code, out, err = run("evaluate", turned, *few)
+    assert (code, out) == (3, "")
+    assert "--negate to turn the scores round" in err
+    outputs = [run("evaluate", *args) for args in ((turned, *few, "--negate"), (right, *few))]
+    negated, plain = (json.loads(out)["rows"][0] for _, out, _ in outputs)
+    assert negated["metrics"]["eer"]["value"] == plain["metrics"]["eer"]["value"]
+    assert f"negated:{len(pairs)}" in negated["signature"]
     assert "negated" not in plain["signature"]
 
 

@@ -18,12 +18,14 @@ from zeroevidence.attack.speech.protection import cached_transform
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
+from zeroevidence.auditing.attacks.row_flags import with_pair_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.inputs.further_encoders import encode_further, other_encoders
 from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
@@ -34,6 +36,8 @@ from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.card import protector_card, unknown_protector_card
 from zeroevidence.uncertainty.resampling.draws import Progress
+
+_NOTES = 5  # about the speech, that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ def audit_corpora(
         attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
     )
     originals = _split(corpus, folds, options.seed, cutting)
+    compared = _check_speech(corpus, anonymised, progress, say)
     pairs = tuple((fold, fold if anonymised is None else fold.replaced(anonymised)) for fold in originals)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
@@ -136,9 +141,11 @@ def audit_corpora(
                 if effort == "standard" and untried:
                     left_out.append(f"encoders {', '.join(untried)}: --effort full")
             encoded.append(speech)
-    result = audit_folds(encoded, settings, progress("attackers", "rows"))
+    recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
+    result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
+    rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
     card = unknown_protector_card(system) if protect is None else protector_card(protect)
-    return replace(result, left_out=(*result.left_out, *left_out), protector=card)
+    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
 
 
 def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None) -> tuple[Corpus, ...]:
@@ -154,6 +161,24 @@ def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegment
         return corpora
     segments = read_segments(cutting.segments)
     return tuple(fold.cut(segments, cutting.pieces) for fold in corpora)
+
+
+def _check_speech(
+    corpus: str | Path,
+    anonymised: str | Path | None,
+    progress: Callable[[str, str], Progress | None],
+    say: Callable[[str], None],
+) -> PairReport | None:
+    """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
+    lister = "zeroevidence doctor --corpus"
+    report = examine_speech(corpus, anonymised, workers=cores(), progress=progress)
+    if report.problems:
+        raise InputError.of(list(report.problems), lister)
+    for note in report.notes[:_NOTES]:
+        say(f"note: {note}")
+    if len(report.notes) > _NOTES:
+        say(f"note: {len(report.notes) - _NOTES} more notes, which `{lister}` lists")
+    return report.pairs
 
 
 def _load_retrained(name: str | Path, extraction: _Extraction) -> Extractor:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from types import MappingProxyType
 
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
@@ -14,7 +14,8 @@ from zeroevidence.auditing.attacks.attack_plan import AttackPlan
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
 from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people, shared_change
+from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
+from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
@@ -171,16 +172,24 @@ def _sides(
     return draw_sets(original, anonymised, folds, seed)
 
 
-def audit_folds(folds: list[list[EncodedSpeech]], settings: AttackSettings, progress: Progress | None) -> Audit:
-    """`audit` for each fold of people, with the same encoders in each."""
+def audit_folds(
+    folds: list[list[EncodedSpeech]],
+    settings: AttackSettings,
+    progress: Progress | None,
+    recordings: Mapping[str, str] = MappingProxyType({}),
+) -> Audit:
+    """`audit` for each fold of people, with the same encoders in each.
+
+    `recordings` holds, by name, the recordings of trials that are parts of one.
+    """
     for encoders in folds:
         check_same_people(encoders)
     steps, left_out = settings.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
     plan = AttackPlan(folds, steps, settings.threat_models(), settings)
     results = plan.run(progress)
     costs = {step.name: step.cost for step in steps}
-    share = fmean(shared_change(encoders[0]) for encoders in folds)
-    rows = with_draw_flags(with_step_flags(together(results.rows), costs), share)
+    change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
+    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change)
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)

@@ -11,8 +11,7 @@ import click
 
 from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
-from zeroevidence.cli.printing import echo, prepare_streams
-from zeroevidence.data.printable import printable
+from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
 from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
 from zeroevidence.interruption import Interrupted, interruptible
 
@@ -53,8 +52,7 @@ def main(args: list[str] | None = None) -> Any:
         echo(error, err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.message = printable(error.message)
-        error.show()
+        echo_usage(error)
         sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
     except (click.Abort, KeyboardInterrupt) as error:
         interruption = error if isinstance(error, Interrupted) else Interrupted()

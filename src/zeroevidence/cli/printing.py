@@ -41,6 +41,13 @@ def echo_lines(text: str, *, rendered: bool = False) -> None:
     click.echo(text if as_it_is else printable(text), nl=False)
 
 
+def echo_usage(error: click.ClickException) -> None:
+    """Print what click says about wrong arguments."""
+    text = io.StringIO()
+    error.show(text)
+    click.echo(printable(text.getvalue()), err=True, nl=False)
+
+
 def echo_progress(text: str, *, last: bool) -> None:
     """Print a line of the terminal that the next one replaces; the last one vanishes."""
     end = "\r\033[K" if last else "\r"

@@ -95,6 +95,11 @@ class ThreatModel:
         return not self.is_bound and self.name in _NAMES.values()
 
     @property
+    def knows_protection(self) -> bool:
+        """Whether the attacker has more anonymised speech than the trials, which it takes the protection to make."""
+        return "anonymised" in (self.enrolment, self.trained_on, self.extractor, self.calibration)
+
+    @property
     def knowledge(self) -> int:
         """How informed the attacker is: 0 ignorant, 1 anonymises the enrolment, 2 also trains on anonymised speech."""
         return (self.enrolment == "anonymised") + (self.trained_on == "anonymised")

@@ -1,7 +1,7 @@
 """Voice similarity matrices: de-identification and voice distinctiveness [Noé et al. 2020].
 
 An entry is the posterior probability, at even odds, that two speakers are one, from the mean calibrated LLR of their
-utterance pairs. A dominant diagonal means that voices can be told apart.
+utterance pairs. A dominant diagonal means that recordings of different people can be told apart.
 """
 
 from __future__ import annotations

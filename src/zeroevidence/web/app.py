@@ -103,7 +103,7 @@ class _Page:
 
     async def index(self, _: Request) -> Response:
         """The form."""
-        return self._render("index.html", title="How much do these voices disclose?")
+        return self._render("index.html", title="How much do these recordings disclose?")
 
     async def upload(self, request: Request) -> Response:
         """Take the files and begin a job."""

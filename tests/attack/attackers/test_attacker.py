@@ -70,17 +70,30 @@ def test_cards_say_everything(model):
         card.name = "x"
 
 
-def test_only_the_informed_know_the_system():
-    def told(name):
-        return attacker_card(MODELS[name], **SETTING).to_text()
+INFORMED = ["lazy-informed", "semi-informed", "semi-informed-adapter"]
 
-    def knows(name):
-        return "Knowledge of the anonymisation system" in told(name)
 
-    assert [name for name in MODELS if knows(name)] == ["lazy-informed", "semi-informed", "semi-informed-adapter"]
-    assert "Computing power" not in told("lazy-informed")
-    assert "Computing power to train the back-end" in told("semi-informed")
-    assert "adapter network" in told("semi-informed-adapter")
+@pytest.mark.parametrize("calibration", ["own", "matched"])
+def test_only_the_informed_know_the_system(calibration):
+    """Whatever the evaluation calibrates on: an audit matches the evaluated sides, which the ignorant cannot make."""
+    own = calibration == "own"
+    models = {name: model if own else replace(model, calibration="matched") for name, model in MODELS.items()}
+    cards = {name: attacker_card(model, **SETTING).to_text() for name, model in models.items()}
+    knows = [name for name, card in cards.items() if "Knowledge of the anonymisation system" in card]
+    assert knows == [name for name, model in models.items() if model.knows_protection] == INFORMED
+    assert [name for name, card in cards.items() if "No knowledge of the anonymisation" in card] == ["ignorant"]
+    lent = [name for name, card in cards.items() if "which the evaluation has and the attacker has not" in card]
+    assert lent == ([] if own else ["ignorant"])
+    assert "Computing power" not in cards["lazy-informed"]
+    assert "Computing power to train the back-end" in cards["semi-informed"]
+    assert "adapter network" in cards["semi-informed-adapter"]
+
+
+@pytest.mark.parametrize("side", ["enrolment", "trained_on", "extractor", "calibration"])
+def test_who_has_anonymised_speech_beside_the_trials_knows_the_system(side):
+    model = replace(find_attacker("ignorant"), **{side: "anonymised"})
+    assert model.knows_protection
+    assert "Knowledge of the anonymisation system" in attacker_card(model, **SETTING).to_text()
 
 
 def test_an_unknown_name_is_refused():

@@ -1,11 +1,11 @@
 """`zeroevidence audit` from audio to a folder of results, with a stand-in for the speaker encoder."""
 
 import json
-import shutil
 import sys
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from tests.effort import slow
 from zeroevidence.attack.training.settings import TrainingSettings
@@ -212,7 +212,12 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
     (tmp_path / "text").write_text("".join(f"{name} ONE TWO\n" for name in names))
     (tmp_path / "hear.py").write_text("import sys\nfor line in open(sys.argv[1]):\n    print(line.split()[0], 'ONE')\n")
-    shutil.copytree(corpus, tmp_path / "anonymised")
+    for path in corpus.rglob("*.wav"):  # another waveform with the same pitch and length
+        wave, rate = soundfile.read(path)
+        for _ in range(20):
+            wave = lfilter([0.9, 1.0], [1.0, 0.9], wave)
+        (tmp_path / "anonymised" / path.parent.name).mkdir(parents=True, exist_ok=True)
+        soundfile.write(tmp_path / "anonymised" / path.parent.name / path.name, wave, rate)
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
     code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
@@ -220,7 +225,7 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
     useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
     assert float(useful["wer"]) == 0.5
     assert float(useful["length_difference"]) == 0.0
-    assert float(useful["pitch_correlation"]) == pytest.approx(1.0)
+    assert float(useful["pitch_correlation"]) == pytest.approx(1.0, abs=0.02)
     code, _, err = run("audit", corpus, "--protect", "pitch:2", "--pitch", "-o", tmp_path / "b")
     assert code == 2
     assert "expected --anonymised" in err

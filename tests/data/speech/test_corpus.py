@@ -9,14 +9,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.corpora.read import (
-    diagnose_corpus,
-    examine_corpus,
-    examine_pairs,
-    read_corpus,
-    read_segments,
-)
-from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.formats.corpora.checks import diagnose_corpus, examine_corpus
+from zeroevidence.data.formats.corpora.pairs import examine_pairs, examine_speech
+from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.speech.audio import load_audio, write_audio
 from zeroevidence.data.speech.corpus import Corpus, Utterance
 from zeroevidence.errors import InputError
 
@@ -273,8 +269,33 @@ def test_doctor_on_audio(tmp_path):
     assert "brief.wav: 0.10 s of sound; expected at least 0.2 s to hear a voice in" in found
     assert "empty.wav: empty: no samples" in found
     assert "text.wav: cannot be read as audio" in found
-    assert "speaker 'lone' has one utterance ('lone')" in found
-    assert len(found.splitlines()) == 5
+    assert len(found.splitlines()) == 4
+    assert "speaker 'lone' has one utterance ('lone')" in reasons(examine_corpus(folder).notes)
+    assert examine_corpus(folder, workers=3) == examine_corpus(folder)
+
+
+def test_silence_is_heard_as_extraction_hears_it(tmp_path):
+    """Parts of files are heard by themselves, and channels that cancel each other leave nothing."""
+    loud = np.concatenate((np.zeros(8000), np.random.default_rng(0).normal(0, 0.1, 8000)))
+    write_audio(tmp_path / "half.wav", loud)
+    write_audio(tmp_path / "opposed.wav", np.stack((loud, -loud), axis=1))
+    rows = [
+        f"{name}\ta\t{file}\t{span}"
+        for name, file, span in (
+            ("quiet", "half.wav", "0\t8000"),
+            ("brief", "half.wav", "9000\t9100"),
+            ("heard", "half.wav", "8000\t16000"),
+            ("late", "half.wav", "8000\t20000"),
+            ("opposed", "opposed.wav", "\t"),
+        )
+    ]
+    table = tmp_path / "parts.tsv"
+    table.write_text("utterance\tspeaker\tpath\tstart\tend\n" + "\n".join(rows) + "\n")
+    found = reasons(diagnose_corpus(table)).splitlines()
+    assert [line.split(": ", 2)[0].rsplit(":", 1)[-1] for line in found] == ["2", "3", "5", "6"]
+    assert all(
+        words in line for words, line in zip(("silent", "0.01 s", "16000 samples", "silent"), found, strict=True)
+    )
 
 
 def kaldi(folder, names, *, gender="", trials=None, enrolls=None, each=2):
@@ -409,13 +430,82 @@ def test_pairs_that_do_not_match_are_listed(tmp_path):
         write_audio(file, rng.normal(0, 0.1, 5000))
     assert not examine_pairs(home, other).problems
     write_audio(other / "anna" / "anna0.wav", rng.normal(0, 0.1, 9000))
+    write_audio(other / "dora" / "dora0.wav", np.zeros(4800))
     (other / "bert" / "bert1.wav").unlink()
     (other / "cleo" / "cleo0.wav").write_bytes((home / "cleo" / "cleo0.wav").read_bytes())
     write_audio(other / "bert" / "someone.wav", rng.normal(0, 0.1, 4800))
     report = examine_pairs(home, other)
     found = reasons(report.problems)
-    assert "0.56 s, but the original of 'anna0' has 0.30 s; are they the same utterance?" in found
     assert "no audio for utterance 'bert1'" in found
     assert "is the original of 'cleo0', sample by sample" in found
+    assert "dora0.wav: silent" in found
     assert len(report.problems) == 3
-    assert "someone.wav: belongs to no original utterance" in reasons(report.notes)
+    notes = reasons(report.notes)
+    assert "0.56 s, but the original of 'anna0' has 0.30 s; are they the same utterance?" in notes
+    assert "someone.wav: belongs to no original utterance" in notes
+    assert len(report.notes) == 2
+    assert examine_pairs(home, other, workers=3) == report
+    both = examine_speech(home, other)
+    assert (both.problems, both.notes) == (report.problems, report.notes)
+    assert both.pairs == report
+    assert examine_speech(home).pairs is None
+    (missing,) = examine_speech(home, tmp_path / "nowhere").problems
+    assert missing.reason == "no such folder; expected anonymised speech"
+    (once,) = examine_speech(tmp_path / "nothing", other).problems
+    assert once.reason == "no such file"
+
+
+SPEECH = sum(0.1 / k * np.sin(2 * np.pi * 130 * k * np.arange(24_000) / 16_000 + k * k) for k in range(1, 20))
+
+
+@pytest.mark.parametrize(
+    ("change", "suffix", "copied"),
+    [
+        (lambda wave: wave, "flac", True),
+        (lambda wave: -0.3 * wave, "wav", True),
+        (lambda wave: np.concatenate((np.zeros(500), wave)), "wav", True),
+        (lambda wave: wave, "mp3", False),
+        (lambda wave: wave, "ogg", False),
+        (lambda wave: wave + 0.1 * np.random.default_rng(3).normal(0, wave.std(), len(wave)), "wav", False),
+    ],
+    ids=["flac", "gain", "delay", "mp3", "ogg", "noise"],
+)
+def test_copies_are_known_in_another_encoding(tmp_path, change, suffix, copied):
+    """Without loss they are the original, which is a problem; with loss they are nearly so, which is good to know."""
+    for home in ("original", "other"):
+        (tmp_path / home / "anna").mkdir(parents=True)
+    write_audio(tmp_path / "original" / "anna" / "a.wav", SPEECH)
+    write_audio(tmp_path / "other" / "anna" / f"a.{suffix}", change(SPEECH))
+    report = examine_pairs(tmp_path / "original", tmp_path / "other")
+    (said,) = report.problems if copied else report.notes
+    assert said.reason.startswith("is the original of 'a' (" if copied else "has nearly the waveform of the original")
+    assert (len(report.problems), len(report.notes)) == ((1, 0) if copied else (0, 1))
+    assert (report.compared, report.kept_waveform) == (1, int(not copied))
+
+
+@pytest.mark.parametrize("name", ["mcadams:0.9", "pitch:1", "formant:1.2"])
+def test_protected_speech_is_no_copy(tmp_path, name):
+    from zeroevidence.protect import load_protector
+
+    home, other = tree(tmp_path / "original", speakers=("anna", "bert")), tmp_path / "other"
+    for utterance in read_corpus(home, draw=False):
+        wave = load_audio(utterance)
+        (other / utterance.speaker).mkdir(parents=True, exist_ok=True)
+        write_audio(other / utterance.speaker / utterance.path.name, load_protector(name)(wave, 16_000, utterance))
+    report = examine_pairs(home, other)
+    assert (report.problems, report.kept_waveform) == ((), 0)
+
+
+def test_the_same_audio_for_several_people_is_noted(tmp_path):
+    home, other = tree(tmp_path / "original"), tree(tmp_path / "other")
+    rng = np.random.default_rng(4)
+    for file in home.rglob("*.wav"):
+        write_audio(file, rng.normal(0, 0.1, 4800))
+    report = examine_pairs(home, other)
+    assert (report.problems, report.compared, report.same_audio) == ((), 12, 12)
+    (note,) = report.notes
+    assert note.reason == "the same audio stands for 12 utterances of 6 speakers, among them 'anna1'"
+    for file in other.rglob("*.wav"):  # the same for all recordings of one person alone
+        write_audio(file, np.random.default_rng(ord(file.parent.name[0])).normal(0, 0.1, 4800))
+    report = examine_pairs(home, other)
+    assert (report.problems, report.notes, report.same_audio) == ((), (), 0)

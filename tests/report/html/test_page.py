@@ -324,7 +324,7 @@ def attribute_page(pairs, search):
 
 
 def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
-    assert "<h1>How much do voices give away? linear, flow</h1>" in attribute_page
+    assert "<h1>How much do recordings give away? linear, flow</h1>" in attribute_page
     assert "Protected recordings still give away sex" in attribute_page
     assert "The people most at risk" not in attribute_page
     assert "Quixotic" not in attribute_page

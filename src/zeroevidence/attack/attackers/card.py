@@ -89,7 +89,6 @@ def attacker_card(
         *_training_resources(model, spent),
     )
     trained_on = extractor_trained_on or model.extractor
-    enrolled, tried = model.development
     return AttackerCard(
         name=str(model),
         objective=objective,
@@ -100,7 +99,7 @@ def attacker_card(
         extractor=f"{extractor}, trained on {trained_on} speech",
         backend=f"adapter network + {backend}" if model.adapter else backend,
         trained_on=f"{_SPEECH[model.trained_on]} of {train_speakers} training speakers",
-        calibrated_on=f"{enrolled} enrolment against {tried} trials of {dev_speakers} development speakers",
+        calibrated_on=_calibration(model, dev_speakers),
     )
 
 
@@ -116,9 +115,19 @@ def _objective(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...
         f"Trial utterances, intercepted as {_SPEECH[model.trial]}.",
         f"A database of {identities} identities with {_SPEECH['original']} of each, the target among them.",
     )
-    if "anonymised" in (model.enrolment, model.trained_on, *model.development):
+    if model.knows_protection:
         opportunity += ("Knowledge of the anonymisation system, which the attacker can run.",)
+    elif model.trial == "anonymised":
+        opportunity += ("No knowledge of the anonymisation: trial utterances are taken for original speech.",)
     return objective, opportunity
+
+
+def _calibration(model: ThreatModel, speakers: int) -> str:
+    """Return what the scores were calibrated on, and whether the attacker could have done it."""
+    enrolled, tried = model.development
+    lent = "anonymised" in model.development and not model.knows_protection
+    whose = ", which the evaluation has and the attacker has not" if lent else ""
+    return f"{enrolled} enrolment against {tried} trials of {speakers} development speakers{whose}"
 
 
 def _training_resources(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
+from zeroevidence.auditing.inputs.speaker_draws import SharedChange
+from zeroevidence.data.formats.corpora.pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import clearly_stronger
 from zeroevidence.evaluation.rows.flags import flag
-
-_PER_SPEAKER = 0.5  # share of the change that recordings of one person have in common
 
 
 def with_step_flags(rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Evaluation]:
@@ -51,9 +50,16 @@ def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Eval
     ]
 
 
-def with_draw_flags(rows: Sequence[Evaluation], share: float) -> list[Evaluation]:
+def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evaluation]:
+    """Return the rows, attacks with a warning where protected audio is that of other people, or nearly the original."""
+    counts = {"same-audio": pairs.same_audio, "waveform-kept": pairs.kept_waveform}
+    warnings = [flag(code, count=count, total=pairs.compared) for code, count in counts.items() if count]
+    return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
+
+
+def with_draw_flags(rows: Sequence[Evaluation], change: SharedChange) -> list[Evaluation]:
     """Return the rows, attacks with a note where the protection seems to be drawn once for each speaker."""
-    if share < _PER_SPEAKER:
+    if not change.drawn_per_speaker:
         return list(rows)
-    note = flag("drawn-per-speaker", share=share)
-    return [replace(row, flags=(*row.flags, note)) if row.about.role == "attack" else row for row in rows]
+    note = flag("drawn-per-speaker", share=change.share)
+    return [row.with_flags(note) if row.about.role == "attack" else row for row in rows]

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_pair
 from zeroevidence.auditing.learning_curve import LearningCurve
-from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
 
@@ -96,36 +94,3 @@ def check_same_people(encoders: list[EncodedSpeech]) -> None:
                 here = first.sides()[side].parts()[name]
                 if not np.array_equal(np.sort(here.ids), np.sort(part.ids)):
                     raise InputError(f"{other.name} and {first.name} embed other utterances ({side}, {name})")
-
-
-def shared_change(encoded: EncodedSpeech) -> float:
-    """Return the share of what the protection changes that is common to one person's recordings, above chance.
-
-    Near 0 where each recording is changed by itself, near 1 where a person's recordings are all changed alike. It is
-    the intraclass correlation of the differences between protected and original embeddings of the evaluated trials.
-    """
-    if encoded.original is None:
-        return 0.0
-    before, after = encoded.original.eval_trial, encoded.anonymised.eval_trial
-    difference, who = _paired(before, after)
-    _, index, counts = np.unique(who, return_inverse=True, return_counts=True)
-    if len(counts) < 2 or len(who) == len(counts):
-        return 0.0
-    difference = difference - difference.mean(axis=0)
-    means = np.zeros((len(counts), difference.shape[1]))
-    np.add.at(means, index, difference)
-    means /= counts[:, None]
-    within = float(((difference - means[index]) ** 2).sum()) / (len(who) - len(counts))
-    between = float((counts[:, None] * means**2).sum()) / (len(counts) - 1)
-    size = (len(who) - (counts**2).sum() / len(who)) / (len(counts) - 1)
-    spread = max((between - within) / size, 0.0)
-    return spread / (spread + within) if spread + within > 0.0 else 0.0
-
-
-def _paired(before: Embeddings, after: Embeddings) -> tuple[FloatArray, StrArray]:
-    common, here, there = np.intersect1d(before.ids, after.ids, return_indices=True)
-    if not len(common):
-        return np.empty((0, before.vectors.shape[1])), np.empty(0, dtype=np.str_)
-    x, y = (np.asarray(part.vectors, dtype=np.float64) for part in (before, after))
-    x, y = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y))
-    return y[there] - x[here], require_speakers(before)[here]

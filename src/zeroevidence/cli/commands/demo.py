@@ -45,7 +45,7 @@ def command(files: str | None, report: str | None, output: Output) -> None:
     for audit in audits:
         content.add_audit(audit)
     if report is not None:
-        title = "The bundled audit: how much do protected voices disclose?"
+        title = "The bundled audit: how much do protected recordings disclose?"
         write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
     if output.format == "text" and output.path is None:
         for audit in audits:

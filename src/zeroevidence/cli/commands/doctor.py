@@ -13,7 +13,7 @@ from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
 from zeroevidence.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from zeroevidence.data.formats.corpora.read import CorpusReport
+    from zeroevidence.data.formats.corpora.checks import CorpusReport
 
 
 @click.command("doctor")
@@ -49,16 +49,15 @@ def _check_scores(inputs: ScoreInputs, limit: int) -> int:
 
 def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
     """Print the problems of a corpus, and of its anonymised utterances, and return how many there are."""
-    from zeroevidence.data.formats.corpora.read import examine_corpus, examine_pairs
+    from zeroevidence.attack.speech.batches import cores
+    from zeroevidence.data.formats.corpora.pairs import examine_speech
 
-    count = _print_report(examine_corpus(corpus, progress=terminal_progress(corpus, "files")), limit, corpus)
-    if anonymised is not None:
-        progress = terminal_progress(anonymised, "pairs")
-        count += _print_report(examine_pairs(corpus, anonymised, progress=progress), limit, anonymised)
-    return count
+    report = examine_speech(corpus, anonymised, workers=cores(), progress=terminal_progress)
+    count = _print_report(report.corpus, limit, corpus)
+    return count if report.pairs is None else count + _print_report(report.pairs, limit, anonymised)
 
 
-def _print_report(report: CorpusReport, limit: int, path: str) -> int:
+def _print_report(report: CorpusReport, limit: int, path: str | None) -> int:
     count = print_problems(report.problems, limit, path)
     print_problems([f"note: {note}" for note in report.notes], limit, noun=" notes")
     return count

@@ -49,9 +49,9 @@ class AudioFacts:
     samples
         Samples per channel.
     silent
-        Whether no sample is further than 1e-4 from the mean.
+        Whether no sample of the channels' average is further than 1e-4 from the mean.
     cancelled
-        Whether the mean of the channels is silent, though not all of them are.
+        Whether it is silent because the channels cancel each other out.
     clipped
         Whether three samples in a row are at full scale.
     """
@@ -194,15 +194,15 @@ def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = S
 def inspect_audio(path: str | Path) -> AudioFacts:
     """Return the facts of a file, of which all samples are read.
 
-    Silent: no sample is further than 1e-4 (-80 dB) from the mean. Clipped: three samples in a row at full scale
-    (0.999 or more) in one channel.
+    Silent: no sample of the channels' average is further than 1e-4 (-80 dB) from the mean. Clipped: three samples in a
+    row at full scale (0.999 or more) in one channel.
     """
     with _open_audio(Path(path)) as file:
         rate = int(file.samplerate)
         samples = np.concatenate(list(_pieces(file, Path(path), None, None)))
     _check_peak(float(np.abs(samples).max()), Path(path))
-    silent = bool(np.abs(samples - samples.mean(axis=0)).max() < SILENCE)
-    cancelled = not silent and is_silent(samples.mean(axis=1, dtype=np.float32))
+    silent = is_silent(samples.mean(axis=1, dtype=np.float32))
+    cancelled = silent and bool(np.abs(samples - samples.mean(axis=0)).max() >= SILENCE)
     full = np.abs(samples) >= _FULL
     runs = full[2:] & full[1:-1] & full[:-2] if len(full) >= _CLIPPED_RUN else full[:0]
     return AudioFacts(rate, samples.shape[1], len(samples), silent, cancelled, bool(runs.any()))
@@ -297,7 +297,9 @@ def _open_audio(path: Path) -> Iterator[Any]:
             if file.frames < _UNKNOWN:
                 check_size(4 * int(file.frames) * int(file.channels), path)
             yield file
-    except (OSError, RuntimeError, TypeError, OverflowError) as error:
+    except InputError:  # a ValueError too, but with a message of its own
+        raise
+    except (OSError, RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None
 
 

@@ -24,6 +24,7 @@ Choice: TypeAlias = Literal["only", "development", "development-beyond-chance", 
 
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
+_COMPARISONS_EACH = 4  # of one person; scores of people who are not told apart vary about as much
 _OF_CHANCE = ("attacker-at-chance", "control-failed", "too-few-to-test")
 _OF_OTHERS = ("no-positive-control", "weaker-than-cheaper")
 
@@ -337,8 +338,9 @@ def alone(row: Evaluation) -> Evaluation:
 
 
 def _independent(row: Evaluation) -> int:
-    """Number of people behind a row; of scores of the smaller class where people are not known."""
-    return row.counts.get("speakers", min(row.counts.get(name, 0) for name in ("target", "nontarget")))
+    """Number of comparisons that count as independent where there is no interval: a few of each person."""
+    fewest = min(row.counts.get(name, 0) for name in ("target", "nontarget"))
+    return min(fewest, _COMPARISONS_EACH * row.counts.get("speakers", fewest))
 
 
 def together(rows: Sequence[Evaluation]) -> list[Evaluation]:

@@ -45,7 +45,7 @@ not given; collect at least 10.')
 FLAGS: Mapping[str, tuple[Severity, str]] = {
     "eer-above-half": (
         "fault",
-        "the {measure} exceeds 50 % by more than its interval, so the scores point the wrong way; check that higher "
+        "the {measure} exceeds 50 % by more than chance explains, so the scores point the wrong way; check that higher "
         "scores speak for {kind}, and check the key, before reading this as privacy.",
     ),
     "llr-base-suspected": (
@@ -115,9 +115,8 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "not-enrolled": (
         "note",
-        "{trials} trials are of people who are not enrolled: one-to-one measures count their comparisons, and the "
-        "search leaves them out; the EER over the comparisons of the search alone is {of_search:.1f} %, over all "
-        "{over_all:.1f} %.",
+        "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
+        "comparisons, and the search leaves them out; eer_closed_set is the EER over the comparisons of the search.",
     ),
     "development-size": (
         "warning",
@@ -226,8 +225,19 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "drawn-per-speaker": (
         "note",
-        "recordings of one person were changed alike ({share:.0%} of the change is shared), so the protection seems to "
-        "be drawn per speaker; two recordings of one person then stay linkable.",
+        "protected recordings of one person are more alike than their originals explain ({share:.0%} of what they have "
+        "in common beyond other people's), so the protection seems to be drawn per speaker; two recordings of one "
+        "person then stay linkable.",
+    ),
+    "same-audio": (
+        "warning",
+        "{count} of {total} protected recordings are the same audio for several people, so they cannot tell who "
+        "of them spoke; check the files before reading this as privacy.",
+    ),
+    "waveform-kept": (
+        "warning",
+        "{count} of {total} protected recordings have nearly the waveform of the original: they were encoded again or "
+        "hardly changed; check that these are the protected files.",
     ),
     "calibration-misled": (
         "warning",
@@ -256,7 +266,7 @@ def flag(code: str, **values: object) -> Flag:
 def is_above_half(eer: MeasureResult, independent: int) -> bool:
     """Return whether an EER is above one half beyond its interval, which a protection without any leak is not.
 
-    Without an interval, its lower limit is that of a rate over so many independent people or scores.
+    Without an interval, its lower limit is that of a rate over so many independent comparisons.
 
     Examples
     --------

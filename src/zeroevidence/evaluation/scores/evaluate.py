@@ -185,7 +185,7 @@ class _Task:
             setup=self._setup(result, replicates, null),
             labels=labels,
             about=about,
-            flags=(*self._flags(replicates), *self._open_set_flags(metrics), *self._base_flags(metrics)),
+            flags=(*self._flags(replicates), *self._base_flags(metrics)),
             curves=curves,
             trials=None if result is None else result.trials,
             people=people,
@@ -268,19 +268,13 @@ class _Task:
             flags += repetition_flags(self.scores.target, self.scores.nontarget)
         if self.search is not None and self.left_out.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
+        if self.closed_set is not None and self.left_out.get("not_enrolled"):
+            flags.append(flag("not-enrolled", trials=self.left_out["not_enrolled"]))
         development, scores = self.development, self.scores
         unknown = development is not None and (development.speakers is None or scores.speakers is None)
         if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
-
-    def _open_set_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-        """A note where one-to-one measures count trials of people who are not enrolled, and the search does not."""
-        if self.closed_set is None or not self.left_out.get("not_enrolled"):
-            return []
-        over_all, of_search = (float(metrics[name]) for name in ("eer", "eer_closed_set"))
-        trials = self.left_out["not_enrolled"]
-        return [flag("not-enrolled", trials=trials, over_all=100.0 * over_all, of_search=100.0 * of_search)]
 
     def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
         """A warning on the base of the logarithm, unless it was named."""

@@ -76,7 +76,8 @@ def class_arrays(
     yield np.array(speakers, dtype=np.str_)
     for kind, trials in classes.items():
         yield np.array([kind, *trials.attack])
-        yield from (trials.scores, trials.speaker, trials.heard, *trials.attack.values())
+        yield trials.scores
+        yield from (trials.speaker, trials.heard, *trials.attack.values())
 
 
 def scores_by_attack(classes: Mapping[str, TrialClass], attacks: Sequence[str]) -> dict[str, dict[str, FloatArray]]:

@@ -67,7 +67,7 @@ def alid_curve(
     >>> rows = rng.normal(size=(2, 400, 8)) + 2.0 * np.eye(8)[mated]
     >>> curve = alid_curve(rows[0], mated, fit_rows(rows[1], mated), (rows[1], mated), fit_rows)
     >>> curve.x.tolist(), curve.y.round(1).tolist()
-    ([2, 4, 8], [0.6, 1.1, 1.6])
+    ([2, 4, 8], [0.4, 1.0, 1.7])
     """
     identities = scores.shape[1]
     x = check_sizes(identities, sizes)

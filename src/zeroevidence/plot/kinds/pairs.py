@@ -37,7 +37,7 @@ def _zebra(row: Evaluation) -> str:
     place=110,
     needs=_NEEDS,
     caption="How uncertain the attacker remains, for every prior: the further a line lies below that of zero evidence, "
-    "the more these voices disclose.",
+    "the more these recordings disclose.",
     has=has_curves("ece", baseline=True),
     from_scores=True,
 )

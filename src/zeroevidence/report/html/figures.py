@@ -25,7 +25,7 @@ _SHADED = ("similarity", "t-dcf-surface")
 # Of an attribute the two kinds of scores are of two classes, not of pairs of recordings.
 _ATTRIBUTE_CAPTIONS = {
     "ece": "How uncertain the attacker remains about the attribute, whatever they believed before: the deeper a line "
-    "lies below that of zero evidence, the more these voices give away.",
+    "lies below that of zero evidence, the more these recordings give away.",
     "histogram": "The attacker's scores of recordings of one class and of the other: where the two hills overlap, the "
     "attacker cannot tell the classes apart.",
     "det": "How often the attacker overlooks one class against how often they claim it falsely, for every threshold: "

@@ -241,8 +241,8 @@ def _title(rows: Sequence[Evaluation]) -> str:
     systems = dict.fromkeys(row.labels.get("system", "") for row in rows if row.about.role == "attack")
     names = [name for name in systems if name]
     if not names or len(names) > 4:
-        return "How much do these voices disclose?"
-    return f"How much do voices give away? {', '.join(names)}"
+        return "How much do these recordings disclose?"
+    return f"How much do recordings give away? {', '.join(names)}"
 
 
 def _subtitle(rows: Sequence[Evaluation]) -> str:

@@ -45,8 +45,10 @@ def named_people(row: Evaluation) -> Statement:
     else:
         who = f"{named} of {len(counted)} people {'is' if named == 1 else 'are'}"
     limit = ""
-    if result.bound is not None:
-        limit = f" ({level_text(row.setup.level)} confidence: at most {percent(result.bound)} of people like these)"
+    if result.bound is not None and result.low is not None:
+        vacuous = percent(result.bound) == percent(1.0)  # then the other end says more
+        end = f"at least {percent(result.low)}" if vacuous else f"at most {percent(result.bound)}"
+        limit = f" ({level_text(row.setup.level)} confidence: {end} of people like these)"
     if result.null is not None:
         chance = f"; with names exchanged at random it would be {percent(result.null.mean)} of them"
     else:

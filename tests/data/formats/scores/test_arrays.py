@@ -64,7 +64,12 @@ def test_matrix_speakers(tmp_path):
     ("arrays", "wanted"),
     [
         ({"scores": MATRIX}, "no array named mated"),
-        ({"mated": MATED}, "no array named scores"),
+        ({"mated": MATED}, "no array named scores (found: mated)"),
+        (
+            {"vectors": MATRIX, "utterance": ["u", "v", "w"], "sex": ["f", "m", "f"], "speaker": ["a", "b", "c"]},
+            "no array named scores (found: vectors, utterance, sex, speaker)",
+        ),
+        ({}, "no array named scores (found: none)"),
         ({"scores": MATRIX, "mated": MATED[:2]}, "mated: expected 3 whole numbers"),
         ({"scores": MATRIX, "mated": MATED + 1}, "mated: trial 1 names column 2"),
         ({"scores": MATRIX[:, :1], "mated": MATED * 0}, "one enrolled identity"),

@@ -35,9 +35,7 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList 
     """
     arrays = load_arrays(source, "scores", _ARRAYS)
     if "scores" not in arrays:
-        raise InputError(
-            f"no array named scores (found: {', '.join(arrays) or 'none'}); expected one", path=source.name
-        )
+        raise InputError(f"no array named scores (found: {_array_names(source)}); expected one", path=source.name)
     if key is not None:
         for name, array in load_arrays(key, "mated", _ARRAYS).items():
             if name == "scores":
@@ -94,6 +92,16 @@ def load_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[str
             return {alone: _decode(loaded)}
         with loaded:
             return {name: _decode(loaded[name]) for name in names if name in loaded.files}
+
+
+def _array_names(source: InputFile) -> str:
+    """Return the names of all arrays of an npz, for messages."""
+    with (
+        reading_file(source.name, f"NumPy {source.kind}"),
+        source.stream() as stream,
+        np.load(stream, allow_pickle=False) as loaded,
+    ):
+        return ", ".join(loaded.files) or "none"
 
 
 def _decode(array: Any) -> Any:

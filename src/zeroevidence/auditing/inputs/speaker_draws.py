@@ -1,0 +1,163 @@
+"""Whether a protection seems to be drawn once for each speaker.
+
+A protection that is the same for everybody keeps recordings of a person alike because they were alike before. So what
+is compared is the likeness of two protected recordings with that of the same two before protection. Pairs of different
+people show how likeness before goes with likeness after; where pairs of one person are more alike than that, something
+was added that recordings of a person share.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from types import MappingProxyType
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
+from zeroevidence.data.embeddings import require_speakers
+from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
+
+_MOST = 600  # recordings that are compared
+_PERMUTATIONS = 199
+_LEVEL = 0.01  # of the test whether recordings of a person can be linked
+_LEAST = 0.25  # share: distortions that are the same for everybody stay below
+_DEVIATIONS = 2.0  # standard errors over people by which the share must exceed zero
+_ROUNDING = 1e-6  # of a cosine of embeddings in single precision
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChange:
+    """What protected recordings of a person have in common.
+
+    Parameters
+    ----------
+    share
+        Of what they have in common beyond those of different people, the part that their originals do not explain.
+    error
+        Its standard error over people; infinite where fewer than `FEW_SPEAKERS` were compared.
+    linkable_p_value
+        Of the hypothesis that protected recordings of a person are no more alike than those of different people.
+    """
+
+    share: float = 0.0
+    error: float = inf
+    linkable_p_value: float = 1.0
+
+    @property
+    def drawn_per_speaker(self) -> bool:
+        """Whether the protection seems to be drawn per speaker, and so keeps recordings of a person linkable."""
+        unexplained = self.share >= max(_LEAST, _DEVIATIONS * self.error)
+        return unexplained and self.linkable_p_value <= _LEVEL
+
+
+def shared_change(
+    folds: Sequence[EncodedSpeech], seed: int = 0, recordings: Mapping[str, str] = MappingProxyType({})
+) -> SharedChange:
+    """Return what protected trials of a person have in common that the original trials do not explain.
+
+    Parameters
+    ----------
+    folds
+        Both kinds of speech in each fold of people; trials of development people are compared, too.
+    seed
+        Of the permutations of recordings among people.
+    recordings
+        By the name of a trial, the recording that it is a part of: parts of one recording, which may have been
+        protected as a whole, are not compared. A trial that is not named is a recording of its own.
+    """
+    original, protected, speakers, names = _paired_trials(folds)
+    same = speakers[:, None] == speakers[None, :]
+    files = np.array([recordings.get(name, name) for name in names.tolist()], dtype=np.str_)
+    within = same & (files[:, None] != files[None, :])
+    if not within.any() or same.all():
+        return SharedChange()
+    before, after = original @ original.T, protected @ protected.T
+    share, error = _share_over_people(before, after, within, speakers)
+    return SharedChange(share, error, _linkable_p_value(after, within, ~same, seed))
+
+
+def _share_over_people(
+    before: FloatArray, after: FloatArray, within: BoolArray, speakers: StrArray
+) -> tuple[float, float]:
+    """Return the share that is not explained, and its standard error by leaving out one person at a time."""
+    people, index = np.unique(speakers, return_inverse=True)
+    member = np.eye(len(people))[index]
+    pairs = [np.ones_like(before), before, after, before**2, before * after]
+    blocks = np.stack([member.T @ values @ member for values in pairs])
+    with_others = blocks.sum(axis=2) - np.diagonal(blocks, axis1=1, axis2=2)
+    different, same = (
+        with_others.sum(axis=1),
+        np.stack([(values * within).sum(axis=1) @ member for values in pairs[:3]]),
+    )
+    share = float(_unexplained(different, same.sum(axis=1)))
+    if len(people) < FEW_SPEAKERS:
+        return share, inf
+    without = _unexplained(different[:, None] - 2.0 * with_others, same.sum(axis=1, keepdims=True) - same)
+    return share, float(np.sqrt((len(people) - 1.0) * np.var(without)))
+
+
+def _unexplained(different: FloatArray, same: FloatArray) -> FloatArray:
+    """Return the share of the likeness within people that a line through pairs of different people does not predict.
+
+    Parameters
+    ----------
+    different
+        Of pairs of different people the number, the sums of their likeness before and after protection, of its square
+        before, and of the product of both.
+    same
+        Of pairs of one person the number, and the sums of their likeness before and after protection.
+    """
+    number, x, y, xx, xy = different
+    x, y = x / number, y / number
+    spread, joint = xx / number - x * x, xy / number - x * y
+    slope = np.maximum(joint, 0.0) / np.maximum(spread, _ROUNDING**2)
+    count = np.maximum(same[0], 1.0)
+    gained_before, gained_after = same[1] / count - x, same[2] / count - y
+    result: FloatArray = np.where(
+        gained_after > _ROUNDING, 1.0 - slope * gained_before / np.maximum(gained_after, _ROUNDING), 0.0
+    )
+    return result
+
+
+def _linkable_p_value(after: FloatArray, within: BoolArray, different: BoolArray, seed: int) -> float:
+    """Return how often people that are made up of any recordings are as alike as the real ones."""
+    rng = np.random.default_rng([seed, 0x64726177])
+    rows, columns = np.nonzero(within)
+    observed, as_alike = after[rows, columns].mean(), 0
+    if observed - after[different].mean() < _ROUNDING:
+        return 1.0
+    for _ in range(_PERMUTATIONS):
+        order = rng.permutation(len(after))
+        as_alike += int(after[order[rows], order[columns]].mean() >= observed)
+    return (1 + as_alike) / (1 + _PERMUTATIONS)
+
+
+def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArray, StrArray, StrArray]:
+    """Return unit vectors of trials before and after protection, each trial once, who speaks, and their names."""
+    pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
+    by_speaker: dict[str, list[str]] = defaultdict(list)
+    for encoded in folds:
+        for name, before in () if encoded.original is None else encoded.original.parts().items():
+            after = encoded.anonymised.parts()[name]
+            _, here, there = np.intersect1d(before.ids, after.ids, return_indices=True)
+            for i, j in zip(here.tolist(), there.tolist(), strict=True) if name.endswith("trial") else ():
+                recording = str(before.ids[i])
+                if recording not in pairs:
+                    pairs[recording] = _unit(before.vectors[i]), _unit(after.vectors[j])
+                    by_speaker[str(require_speakers(before)[i])].append(recording)
+    people = sorted(speaker for speaker, names in by_speaker.items() if len(names) > 1)[: _MOST // 2]
+    each = _MOST // max(len(people), 1)
+    chosen = [(speaker, name) for speaker in people for name in sorted(by_speaker[speaker])[:each]]
+    original, protected = (np.array([pairs[name][side] for _, name in chosen]) for side in (0, 1))
+    speakers, names = (np.array([row[column] for row in chosen], dtype=np.str_) for column in (0, 1))
+    return original, protected, speakers, names
+
+
+def _unit(vector: FloatArray) -> FloatArray:
+    wide = np.asarray(vector, dtype=np.float64)
+    length = float(np.linalg.norm(wide))
+    return wide / length if length > 0.0 else wide
