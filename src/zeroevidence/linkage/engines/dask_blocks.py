@@ -62,8 +62,8 @@ def _run(
         try:
             # every worker gets a copy, so that the loss of one loses nothing
             shared = client.scatter(plan, broadcast=True, hash=False)
-        except OSError as error:  # a lack of workers, too, is one of time
-            raise ZeroEvidenceError(f"the cluster cannot be given any work: {error}") from None
+        except OSError as refusal:  # a lack of workers, too, is one of time
+            raise ZeroEvidenceError(f"the cluster cannot be given any work: {refusal}") from None
         futures = {
             client.submit(compute_run, shared, token, settings, *runs[index], retries=3, pure=False): index
             for index in sorted(left)
