@@ -84,6 +84,7 @@ cutting_options = option_group(
 @measuring_options(*RESAMPLING)
 @shared.workers()
 @measure_option()
+@shared.estimate()
 @shared.signatures()
 @shared.report("OUT/report.html unless given")
 @shared.output("a folder", name="folder", required=True, metavar="OUT")
@@ -97,6 +98,7 @@ def command(
     options: Options,
     backends: tuple[str, ...],
     measures: tuple[str, ...] | None,
+    estimate: bool,
     signatures: bool,
     report: str | None,
     folder: str,
@@ -147,7 +149,7 @@ def command(
         if report is not None:
             raise
         echo(f"no report: {error}", err=True)
-    echo_lines(audit_text(audit, signatures=signatures, measures=measures), rendered=True)
+    echo_lines(audit_text(audit, signatures=signatures, measures=measures, estimate=estimate), rendered=True)
 
 
 def _utility(
