@@ -198,12 +198,48 @@ def nested(path: Path, size: int) -> None:
     path.write_text('{"schema": "zeroevidence/evaluation/3", "rows": ' + "[" * depth + "]" * depth + "}")
 
 
+def recording(path: Path, rate: int = 16000, claimed: int | None = None, seconds: int = 4) -> None:
+    """A buzz in a WAV file whose header has this rate and claims to have so many bytes of samples."""
+    samples = (9000 * (np.arange(16000 * seconds) / 125.0 % 1.0 - 0.5)).astype("<i2").tobytes()
+    size = len(samples) if claimed is None else claimed
+    layout = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"RIFF%bWAVE%bdata%b" % (_word(28 + size), layout, _word(size)) + samples)
+
+
+def _word(number: int) -> bytes:
+    return struct.pack("<I", number)
+
+
+def protected_recording(path: Path, **header: int) -> None:
+    """A recording, and the original of it."""
+    recording(path.parents[2] / "original" / "ann" / path.name)
+    recording(path, **header)
+
+
+def slow_recording(path: Path, size: int) -> None:
+    """A recording of 1 Hz, which would be resampled to so many bytes."""
+    protected_recording(path, rate=1, seconds=max(1, size // (4 * 16000 * 16000)))
+
+
+def long_recording(path: Path, size: int) -> None:
+    """A recording that claims to have so many bytes of samples."""
+    protected_recording(path, claimed=size)
+
+
+def endless_line(path: Path, size: int) -> None:
+    """Numbers in one line, each of 56 bytes in memory once they are told apart."""
+    path.write_bytes(b"55 " * (size // 56))
+
+
 _EVALUATE = ("evaluate", "FILE", "--intervals", "0", "--null", "0")
 _FIT = ("protect", "fit", "FILE", "--attribute", "sex", "--protector", "linear", "-o", "OUT")
 _PROTECT = ("protect", "apply", "HOME/model", "FILE", "-o", "OUT.npz")
 _LOAD = ("protect", "apply", "FILE", "HOME/vectors.npz", "-o", "OUT.npz")
 _REPORT = ("report", "FILE", "-o", "OUT.html")
+_UTILITY = ("utility", "--corpus", "HOME/original", "--anonymised", "HOME/protected", "--pitch", "--intervals", "0")
 _LIMIT = rf": unpacks to .* GiB, and the limit is .* GiB; {LIMIT_VARIABLE}=\d+G raises it"
+_SPEECH = "protected/ann/u1.wav"
 _BROKEN = "model.safetensors: cannot be read as safetensors: "
 BOMBS = (
     Bomb("npz, vectors", "v.npz", few_vectors, npz_vectors, _FIT, "v.npz" + _LIMIT),
@@ -214,6 +250,25 @@ BOMBS = (
     Bomb("torch zip", "v.pt", few_tensors, torch_zip, _PROTECT, "v.pt" + _LIMIT, ("torch", "safetensors")),
     Bomb("safetensors, shape", "model", model, tensor_head, _LOAD, _BROKEN, ("safetensors",)),
     Bomb("safetensors, header", "model", model, head_length, _LOAD, _BROKEN, ("safetensors",)),
+    Bomb("text, one line", "s.scores", text, endless_line, _EVALUATE, "s.scores:1: a line of more than 1048576 bytes"),
+    Bomb(
+        "WAV, 1 Hz",
+        _SPEECH,
+        protected_recording,
+        slow_recording,
+        _UTILITY,
+        "u1.wav: sample rate of 1 Hz",
+        ("soxr", "soundfile"),
+    ),
+    Bomb(
+        "WAV, length",
+        _SPEECH,
+        protected_recording,
+        long_recording,
+        _UTILITY,
+        "u1.wav: cut off: 128000 of",
+        ("soxr", "soundfile"),
+    ),
     Bomb("nested JSON", "r.json", result, nested, _REPORT, "r.json: lists are nested too deeply", ("jinja2",)),
 )
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -269,6 +270,100 @@ def test_ties_survive_the_scale_of_the_exponents(digits):
     np.testing.assert_array_equal(found.greater, (scores > own).sum(axis=1))
     assert found.equal.sum() > 20
     np.testing.assert_allclose(found.best_other, np.where(np.eye(60), -np.inf, scores).max(axis=1), rtol=1e-5)
+
+
+ENGINES = ("numpy", "torch", "rows")
+
+
+def by_every_engine(x, y, mated, need, **options):
+    """Evidence by every engine of a processor, none of which may warn; or the messages of those that refuse."""
+    need("torch")
+    results, messages = [], []
+    for engine in ENGINES:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                results.append(link(x, y, mated, engine=engine, **options))
+            except InputError as error:
+                messages.append(str(error))
+    return results, messages
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weight", [1e3, -1e6, 1e6])
+def test_engines_agree_on_large_weights(dtype, weight, draw, need):
+    x, y, mated = draw(trials=60, identities=90, dim=12, dtype=dtype)
+    results, messages = by_every_engine(x, y, mated, need, weight=weight)
+    scores = x.astype(float) @ y.astype(float).T
+    lid = row_evidence(scores, mated, AffineCalibration("given", weight, 0.0, 0.0)).lid
+    assert not messages
+    assert abs(lid).max() > 100.0
+    for result in results:
+        np.testing.assert_array_less(abs(result.lid - lid), 1e-4 * (1.0 + abs(lid)))
+
+
+@pytest.mark.parametrize("weight", [1.001e6, 1e12, -1e39, 1e300])
+def test_weights_out_of_range_are_refused_by_every_engine(weight, draw, need):
+    x, y, mated = draw(trials=20, identities=30, dtype=np.float32)
+    results, messages = by_every_engine(x, y, mated, need, weight=weight)
+    assert not results
+    assert messages == 3 * [f"weight: expected numbers from -1e+06 to 1e+06, got {weight:g}"]
+    weights = np.where(np.arange(20) == 7, weight, 1.0)
+    assert len(by_every_engine(x, y, mated, need, weight=weights)[1]) == 3
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+def test_weights_of_rows_that_are_not_standardised_go_with_their_deviation(scaling, draw, need):
+    x, y, mated = draw(trials=20, identities=30)
+    expected = link(x, y, mated, weight=3.0, row_scaling=scaling, engine="rows").lid
+    for scale in (1e-10, 1e10):
+        results, messages = by_every_engine(scale * x, y, mated, need, weight=3.0 / scale, row_scaling=scaling)
+        assert not messages
+        for result in results:
+            np.testing.assert_allclose(result.lid, expected, rtol=1e-9, atol=1e-9)
+    results, messages = by_every_engine(x, y, mated, need, weight=1e9, row_scaling=scaling)
+    assert not results
+    assert all("is out of range; expected at most 1e+06" in text for text in messages)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
+def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw, need):
+    x, y, mated = draw(trials=20, identities=30)
+    expected = link(x, y, mated, weight=2.0, engine="rows").lid
+    exact, messages = by_every_engine(scale * x, scale * y, mated, need, weight=2.0)
+    assert not messages
+    single, messages = by_every_engine(
+        (scale * x).astype(np.float32), (scale * y).astype(np.float32), mated, need, weight=2.0
+    )
+    for result in (*exact, *single):
+        np.testing.assert_allclose(result.lid, expected, atol=1e-4)
+    fits = 1e-14 < scale < 1e14
+    assert len(messages) == (0 if fits else 2)  # the engine `rows` computes in double precision
+    assert all("out of range for products of 32 bits; use 64 bits, or scale the vectors" in text for text in messages)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-80, 1e80, 1e300])
+def test_vectors_whose_scores_no_precision_holds_are_refused(scale, draw, need):
+    x, y, mated = draw(trials=20, identities=30)
+    results, messages = by_every_engine(scale * x, scale * y, mated, need, weight=2.0)
+    assert not results
+    assert all("expected 1e-70 to 1e+70 (scale the vectors, or use cosine)" in text for text in messages)
+    cosine, messages = by_every_engine(scale * x, scale * y, mated, need, weight=2.0, scoring="cosine")
+    assert not messages
+    for result in cosine:
+        np.testing.assert_allclose(result.lid, link(x, y, mated, weight=2.0, scoring="cosine").lid, atol=1e-9)
+
+
+def test_the_digest_depends_on_data_and_options_not_on_engines(draw, need):
+    x, y, mated = draw(trials=20, identities=30)
+    results, _ = by_every_engine(x, y, mated, need, weight=2.0)
+    results.append(link(x, y, mated, weight=2.0, chunk=7, threads=1))
+    assert len({result.digest for result in results}) == 1
+    others = [{"weight": 2.1}, {"weight": 2.0, "bias": 1.0}, {"weight": 2.0, "threshold": 1.0}]
+    digests = {link(x, y, mated, **options).digest for options in others}
+    digests.add(link(x, y, mated, weight=2.0, dtype=np.float32).digest)
+    digests.add(link(x[::-1], y, mated, weight=2.0).digest)
+    assert len(digests | {results[0].digest}) == 6
 
 
 @pytest.mark.parametrize("scaling", ["centre", "none"])

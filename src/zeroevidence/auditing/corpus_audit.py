@@ -27,6 +27,7 @@ from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
@@ -111,7 +112,7 @@ def audit_corpora(
     protector = None if protect is None else load_protector(protect, seed=options.seed)
     system = protect or Path(str(anonymised)).name
     settings = AttackSettings(
-        attackers, effort, backends, options, options.seed, system, Path(corpus).stem, workers=workers
+        attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
     )
     originals = _split(corpus, folds, options.seed, cutting)
     compared = _check_speech(corpus, anonymised, progress, say)

@@ -10,6 +10,7 @@ import click
 
 from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
+from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
 from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
 
 _ORDER = (  # as a newcomer needs them
@@ -38,20 +39,21 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> Any:
     """Run the command line and exit; an error becomes one message and an exit code."""
+    prepare_streams()
     try:
         cli.main(args=args, prog_name="zeroevidence", standalone_mode=False)
         sys.stdout.flush()
     except ZeroEvidenceError as error:
-        click.echo(str(error), err=True)
+        echo(error, err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        echo_usage(error)
         sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         sys.exit(130)
     except MemoryError:
-        click.echo(str(OutOfMemory()), err=True)
+        echo(OutOfMemory(), err=True)
         sys.exit(OutOfMemory.exit_code)
     except OSError as error:
         _exit_for(error)
@@ -61,9 +63,9 @@ def main(args: list[str] | None = None) -> Any:
 def _exit_for(error: OSError) -> NoReturn:
     """Print which file could not be read or written, and why, and exit."""
     if error.filename is not None:
-        click.echo(f"{error.filename}: {error.strerror or error}", err=True)
+        echo(f"{error.filename}: {error.strerror or error}", err=True)
         sys.exit(ZeroEvidenceError.exit_code)
-    click.echo(str(OutputError(error)), err=True)
+    echo(OutputError(error), err=True)
     # Python would try to flush the buffer again at exit, and complain again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
     sys.exit(OutputError.exit_code)

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from zeroevidence.cli.own_inputs import keeping_inputs
+
 
 class LazyGroup(click.Group):
     """A group whose commands are the modules of a package.
@@ -30,6 +32,7 @@ class LazyGroup(click.Group):
     def __init__(self, *args: Any, package: str, order: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.package, self.order = package, order
+        self._loaded: dict[str, click.Command] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -40,8 +43,10 @@ class LazyGroup(click.Group):
         """Import the command of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = _import_without_collection(f"{self.package}.{cmd_name.replace('-', '_')}").command
-        return command
+        if cmd_name not in self._loaded:
+            module = _import_without_collection(f"{self.package}.{cmd_name.replace('-', '_')}")
+            self._loaded[cmd_name] = keeping_inputs(module.command)
+        return self._loaded[cmd_name]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and summaries of the commands."""

@@ -5,14 +5,41 @@ from __future__ import annotations
 import unicodedata
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+_MARKS = "\u200e\u200f\u061c\u2028\u2029"  # of direction, and ends of lines and paragraphs that terminals differ on
 
 
 def printable(text: str) -> str:
-    """Text without control characters; those that turn the direction of writing could turn what follows a name too."""
-    return "".join("\ufffd" if _is_control(letter) else letter for letter in text)
+    r"""Text without control characters; those that turn the direction of writing could turn what follows a name too.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join("\ufffd" if _is_control(letter) else letter for letter in file_name_text(text))
+
+
+def file_name_text(name: str) -> str:
+    r"""Return the name of a file as text that can be written; bytes of it that are not UTF-8 are replaced.
+
+    Python keeps bytes that the locale cannot decode as lone surrogates, and no file can be written with those in it.
+
+    Examples
+    --------
+    >>> file_name_text("lat\udce9.txt"), file_name_text("m\udcc3\udcbcller.txt")
+    ('lat�.txt', 'müller.txt')
+    """
+    if name.isascii():
+        return name
+    try:
+        return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_control(letter: str) -> bool:
+    if letter in _MARKS:
+        return True
     if unicodedata.category(letter) == "Cf":
         return unicodedata.bidirectional(letter) in _TURNING
     return unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -81,9 +81,9 @@ class LinkResult(TrialEvidence):
         scoring: Scoring,
         calibration: CalibrationFacts,
         not_enrolled: int = 0,
-        data: Callable[[], str] | None = None,
+        data: Callable[[], str],
     ) -> Self:
-        """Return the result of a search; unless `data` is passed, the digest is of vectors, names and calibration."""
+        """Return the result of a search; `data` computes its digest when asked for."""
         return cls(
             identities=evidence.identities,
             **{name: getattr(evidence, name) for name in ARRAYS},
@@ -92,7 +92,7 @@ class LinkResult(TrialEvidence):
             ddof=plan.ddof,
             calibration=calibration,
             not_enrolled=not_enrolled,
-            data=data or partial(_search_digest, plan, names),
+            data=data,
             row_scaling=plan.row_scaling,
         )
 
@@ -117,6 +117,8 @@ class LinkResult(TrialEvidence):
         return self.data()
 
 
-def _search_digest(plan: SearchPlan, names: Identities) -> str:
+def search_digest(plan: SearchPlan, names: Identities, dtype: np.dtype[Any] | None) -> str:
+    """SHA-256 of vectors, names, calibration and the precision that was asked for; engines do not enter it."""
     calibrated = plan.trial.vectors, plan.enrol.vectors, plan.mated, plan.weight, plan.bias
-    return array_digest(*calibrated, names.ids, names.speakers, names.people)
+    precision = None if dtype is None else np.array([dtype.name])
+    return array_digest(*calibrated, names.ids, names.speakers, names.people, plan.threshold, precision)

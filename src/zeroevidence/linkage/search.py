@@ -16,7 +16,7 @@ from zeroevidence.linkage.evidence.plan import SearchPlan, plan_search
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.inputs.scoring import Scoring
 from zeroevidence.linkage.inputs.vectors import vector_sets
-from zeroevidence.linkage.result import CalibrationFacts, Identities, LinkResult
+from zeroevidence.linkage.result import CalibrationFacts, Identities, LinkResult, search_digest
 
 
 def link(
@@ -53,7 +53,8 @@ def link(
     mated
         For each trial the row of its true identity in `enrol_vectors`.
     weight
-        Calibration weight of scaled scores, one for all or one per trial; `fit_link` fits one on other speakers.
+        Calibration weight of scaled scores, one for all or one per trial; `fit_link` fits one on other speakers. Times
+        the deviation of a scaled row, which is 1 for a standardised one, it is at most a million.
     bias
         Calibration bias, likewise.
     scoring
@@ -93,7 +94,14 @@ def link(
     )
     evidence = job.join(job.runs(chunk), progress)
     identities = Identities.of(trial_vectors, enrol_vectors, job.plan.mated)
-    return LinkResult.build(evidence, job.plan, identities, scoring=scoring, calibration=CalibrationFacts("given"))
+    return LinkResult.build(
+        evidence,
+        job.plan,
+        identities,
+        scoring=scoring,
+        calibration=CalibrationFacts("given"),
+        data=partial(search_digest, job.plan, identities, settings.dtype),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -56,7 +56,12 @@ def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
     place = Path(path)
-    write_atomically(place, frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as stream:  # polars takes no name that is not UTF-8
+            (frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)(stream)
+
+    write_atomically(place, write)
 
 
 def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:

@@ -310,3 +310,31 @@ def test_other_searches_are_not_compared(files):
     code, out, _ = run(files / "one", files / "two", command="compare")
     assert code == 0
     assert "The trials are not paired" in out
+
+
+def test_a_weight_out_of_range_is_refused_before_a_folder_is_made(files, tmp_path):
+    for weight in ("1e39", "-1e12", "inf", "nan"):
+        code, out, err = run(
+            "--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--weight", weight, "-o", tmp_path / "out"
+        )
+        assert (code, out) == (3, "")
+        assert "weight: expected numbers from -1e+06 to 1e+06" in err
+        assert not (tmp_path / "out").exists()
+
+
+def test_signatures_depend_on_data_and_options_not_on_engines(files, tmp_path):
+    def signature(name, *options, trial="ptrial.npz"):
+        out = tmp_path / name
+        arguments = ["--enrol", files / "penrol.npz", "--trial", files / trial, "--system", "s", "-o", out, *options]
+        assert run(*arguments)[0] == 0
+        return json.loads((out / "result.json").read_text())["rows"][0]["signature"]
+
+    usual = signature("usual")
+    alike = (["--engine", "rows"], ["--block", "7"], ["--threads", "1"], ["--table", "csv"], ["--system", "another"])
+    assert {signature(f"alike{at}", *options) for at, options in enumerate(alike)} == {usual}
+    loaded = dict(np.load(files / "ptrial.npz"))
+    save(files / "renamed.npz", loaded["vectors"], np.char.add(loaded["utterance"], "x"), loaded["speaker"])
+    different = (["--weight", "2"], ["--weight", "3"], ["--seed", "1"], ["--precision", "32"], ["--ddof", "1"])
+    others = {signature(f"other{at}", *options) for at, options in enumerate(different)}
+    others.add(signature("renamed", trial="renamed.npz"))
+    assert len(others | {usual}) == 7

@@ -144,7 +144,7 @@ def test_unlabelled_spoofs_cannot_be_told_apart(run, files):
     (files / "rawnet.txt").write_text(CM.replace("A08", "-"))
     code, _, err = run(*TANDEM, "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
     assert code == 3
-    assert err == "1 of 2 cm_spoof scores have no attack label; expected one for each\n"
+    assert err == f"{files / 'rawnet.txt'}: 1 of 2 cm_spoof scores have no attack label; expected one for each\n"
 
 
 def test_check_counts_everything(run, files):
@@ -233,3 +233,13 @@ def test_policy_on_the_command_line(run, files):
         code, out, err = run(*scores, *wrong)
         assert (code, out) == (2, "")
         assert said in err
+
+
+def test_costs_that_have_no_meaning_name_the_files(tmp_path, run):
+    (tmp_path / "cm").write_text("".join(f"u{i} {'- bonafide' if i % 2 else 'A01 spoof'} {i}\n" for i in range(20)))
+    kinds = (("- target", -1), ("- nontarget", 1), ("A01 spoof", 1))
+    (tmp_path / "asv").write_text("".join(f"{kind} {sign * i}\n" for i in range(1, 9) for kind, sign in kinds))
+    costs = ("--preset", "2019", "--c-miss", "100")
+    code, _, err = run("tandem", "evaluate", "--cm", tmp_path / "cm", "--asv", tmp_path / "asv", *costs)
+    assert code == 3
+    assert err.startswith(f"{tmp_path}/cm and {tmp_path}/asv: legacy t-DCF is undefined: the ASV alone costs")

@@ -60,7 +60,7 @@ def test_a_packed_table_of_a_search(tmp_path):
     import gzip
 
     (tmp_path / "trials.csv").write_bytes(gzip.compress(b"trial,speaker,lid,greater,equal\n"))
-    with pytest.raises(InputError, match=r"trials\.csv: compressed; expected text"):
+    with pytest.raises(InputError, match=r"trials\.csv:1: compressed with gzip; expected it unpacked"):
         read_linked(tmp_path, 3)
 
 

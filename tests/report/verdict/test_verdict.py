@@ -382,3 +382,16 @@ def test_searches_of_different_size_are_compared_by_shares(search):
     assert other.startswith("s (m): the attacker that counts names the right person of 40")
     same = words([search(2.0, seed=1, system="a"), search(3.0, seed=2, system="b")])
     assert "by the share" not in same
+
+
+def test_factors_beyond_all_measure_are_limits(search, against):
+    row = search(2.0, seed=6, system="s", about=against.lazy)
+    for name, value in (("alid", 1e20), ("alid", -1e20), ("lid_max", 1e300)):
+        changed = replace(row, metrics={**row.metrics, name: MeasureResult(value, "bit")})
+        assert verdict([changed]).paragraph
+        if name == "alid" and value > 0.0:
+            assert "makes the right person more than 10^15 times as likely" in words([changed])
+    rng = np.random.default_rng(0)
+    pairs = ze.evaluate(rng.normal(1, 1, 50), rng.normal(0, 1, 50), options=ze.Options(intervals=0, null=0))
+    huge = {name: MeasureResult(1e20, "") for name in ("worst_case", "worst_case_supported")}
+    assert "by a factor of more than 10^15" in words([replace(pairs, metrics={**pairs.metrics, **huge})])

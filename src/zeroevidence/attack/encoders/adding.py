@@ -15,7 +15,7 @@ from zeroevidence.attack.extractors.extractor import EXTRACTORS
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_parts, card_text, read_card
 from zeroevidence.attack.onnx_models.folders import added_card, added_folder, is_encoder_name, read_named_card
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.errors import InputError, UsageError
 
 
@@ -78,8 +78,9 @@ def _find_card(file: str, card: str | Path | None, published: str | None) -> Enc
             raise UsageError(f"{published}: a published encoder has a card already; expected either its name or a card")
         return published_card(published, Path(file))
     path, chosen = card_parts(file)
-    if not is_file(path):
-        raise InputError("no such file", path=path)
+    reason = unreadable_reason(path)
+    if reason:
+        raise InputError(reason, path=path)
     if card is None:
         return read_card(path, chosen)
     return read_card(*card_parts(str(card)), model=Path(file))

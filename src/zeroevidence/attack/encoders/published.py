@@ -12,7 +12,7 @@ from typing import Any
 
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import open_model
-from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.errors import InputError
 from zeroevidence.registry import Registry
 
@@ -55,8 +55,9 @@ def published_card(name: str, file: Path) -> EncoderCard:
         Naming the file, when inputs or outputs of its graph are not those of that encoder.
     """
     encoder = PUBLISHED_ENCODERS.find(name.lower())
-    if not is_file(file):
-        raise InputError("no such file", path=file)
+    reason = unreadable_reason(file)
+    if reason:
+        raise InputError(reason, path=file)
     model = open_model(file)
     inputs, outputs = model.session.get_inputs(), model.session.get_outputs()
     ends = (

@@ -18,7 +18,7 @@ from zeroevidence.attack.speech.array_store import Array, ArrayStore, array_key
 from zeroevidence.attack.speech.batches import collect, in_batches, utterance_problem
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
@@ -66,7 +66,8 @@ def extract(
     """
     utterances = list(utterances)
     _check(utterances, batch, workers)
-    missing = [Problem(str(each.path), None, "no such file") for each in utterances if not is_file(each.path)]
+    reasons = ((str(each.path), unreadable_reason(each.path, "audio")) for each in utterances)
+    missing = [Problem(path, None, reason) for path, reason in reasons if reason]
     if missing and not skip:
         raise InputError.of(missing)
     store = None if cache is None else ArrayStore(Path(cache), extractor.dim)

@@ -18,6 +18,7 @@ from zeroevidence.cli.options.declare import assignments_option, derived_option,
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
 from zeroevidence.cli.options.utility import RecognitionInputs, evaluate_sound, recognition_options
+from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
@@ -82,6 +83,7 @@ cutting_options = option_group(
 @measuring_options(*RESAMPLING)
 @shared.workers()
 @measure_option()
+@shared.estimate()
 @shared.signatures()
 @shared.report("OUT/report.html unless given")
 @shared.output("a folder", name="folder", required=True, metavar="OUT")
@@ -95,6 +97,7 @@ def command(
     options: Options,
     backends: tuple[str, ...],
     measures: tuple[str, ...] | None,
+    estimate: bool,
     signatures: bool,
     report: str | None,
     folder: str,
@@ -129,7 +132,7 @@ def command(
             backends=backends or None,
             options=options,
             progress=terminal_progress,
-            say=partial(click.echo, err=True),
+            say=partial(echo, err=True),
             **settings,
         )
         labels = audit.strongest.labels
@@ -143,8 +146,8 @@ def command(
     except MissingExtra as error:
         if report is not None:
             raise
-        click.echo(f"no report: {error}", err=True)
-    click.echo(audit_text(audit, signatures=signatures, measures=measures), nl=False)
+        echo(f"no report: {error}", err=True)
+    echo_lines(audit_text(audit, signatures=signatures, measures=measures, estimate=estimate), rendered=True)
 
 
 def _utility(

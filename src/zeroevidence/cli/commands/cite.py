@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from zeroevidence.cli.printing import echo_lines
+
 
 @click.command("cite")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...")
@@ -11,4 +13,4 @@ def command(names: tuple[str, ...]) -> None:
     """Print BibTeX entries of this toolkit and of each MEASURE, or of all measures."""
     from zeroevidence.report.bibliography.bibtex import bibtex
 
-    click.echo(bibtex(names), nl=False)
+    echo_lines(bibtex(names))

@@ -11,6 +11,8 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
+from zeroevidence.cli.printing import echo
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision, link_resumable
@@ -90,7 +92,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
     search, development = _read_pairings(values)
     labels = {
         "table": values["table"],
-        "system": values["system"] or Path(values["trial"]).stem,
+        "system": values["system"] or file_name_text(Path(values["trial"]).stem),
         "level": str(values["level"]),
     }
     with naming_file(f"{values['trial']} and {values['enrol']}"):
@@ -103,14 +105,14 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
             device=values["device"],
             threads=values["threads"],
             scheduler=values["scheduler"],
-            write=partial(_write, search, Path(output), labels),
+            write=partial(_write, search, Path(output), labels, settings.seed),
             outputs=("result.json", *(f"trials.{table}" for table in _TABLES)),
             overwrite=overwrite,
             progress=terminal_progress("linking", "blocks"),
-            say=partial(click.echo, err=True),
+            say=partial(echo, err=True),
         )
     if linked is None:
-        click.echo(f"{output}: this search is done; --overwrite does it again", err=True)
+        echo(f"{output}: this search is done; --overwrite does it again", err=True)
 
 
 def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
@@ -126,7 +128,7 @@ def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     return search, read_pairing(values["dev_trial"], values["dev_enrol"], scoring=values["scoring"])
 
 
-def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkResult) -> None:
+def _write(search: Pairing, folder: Path, labels: dict[str, str], seed: int, linked: LinkResult) -> None:
     """Write the table of trials and the result."""
     import polars as pl
 
@@ -153,6 +155,6 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], linked: LinkRe
         }
     )
     write_frame(table, str(folder / f"trials.{labels['table']}"))
-    options = Options(level=float(labels["level"]))
+    options = Options(level=float(labels["level"]), seed=seed)
     evaluation = linked_evaluation(linked, labels={"system": labels["system"]}, options=options)
     write_text(to_json([evaluation]), folder / "result.json")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zeroevidence.cli.options import shared
+from zeroevidence.cli.printing import echo, echo_lines
 
 if TYPE_CHECKING:
     from zeroevidence.measure.measures import Measure
@@ -27,14 +28,15 @@ def command(name: str | None, output_format: str) -> None:
 
     entries = [MEASURES.find(name)] if name else list(MEASURES.values())
     if output_format == "json":
-        click.echo(json.dumps([_record(entry) for entry in entries], indent=1, ensure_ascii=False, allow_nan=False))
+        records = [_record(entry) for entry in entries]
+        echo_lines(f"{json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)}\n")
         return
     for entry in entries:
-        click.echo(f"{click.style(entry.name, bold=True)}  ({entry.title}; {entry.family})")
-        click.echo(f"    {entry.meaning}")
-        click.echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
+        echo(f"  ({entry.title}; {entry.family})", heading=entry.name)
+        echo(f"    {entry.meaning}")
+        echo(f"    {entry.unit}, {entry.range}; {direction(entry)}; {', '.join(entry.references)}")
         for category, description in (entry.categories or {}).items():
-            click.echo(f"    {category}: {description}")
+            echo(f"    {category}: {description}")
 
 
 def direction(entry: Measure) -> str:

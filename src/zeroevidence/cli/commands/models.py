@@ -7,6 +7,7 @@ import sys
 import click
 
 from zeroevidence.cli.options import shared
+from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.errors import InputError, UsageError
 
 
@@ -48,7 +49,7 @@ def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrit
         )
     published = arguments[0] if len(arguments) == 2 else None
     encoder = add_encoder(arguments[-1], card=card, published=published, name=name, overwrite=overwrite)
-    click.echo(f"added {encoder.name}: {encoder.card.file}, sha256 {encoder.card.sha256}")
+    echo(f"added {encoder.name}: {encoder.card.file}, sha256 {encoder.card.sha256}")
 
 
 @command.command("check", short_help="Check that encoders compute what they should.")
@@ -64,7 +65,7 @@ def check(names: tuple[str, ...]) -> None:
     failed = 0
     for result in check_encoders(names):
         cosine = "" if result.cosine is None else f", cosine {result.cosine:.6f}"
-        click.echo(f"{result.name}: {result.problem or 'ok' + cosine}")
+        echo(f"{result.name}: {result.problem or 'ok' + cosine}")
         failed += result.problem is not None
     if failed:
         sys.exit(InputError.exit_code)
@@ -78,15 +79,15 @@ def _list() -> None:
     installed = inventory()
     for encoder in installed.encoders:
         card, default = encoder.card, ", the default" if encoder.name == DEFAULT_EXTRACTOR else ""
-        click.echo(f"{click.style(encoder.name, bold=True)}  ({encoder.source}{default})")
-        click.echo(f"    {card.architecture or 'architecture not stated'}; {card.licence or 'licence not stated'}")
-        click.echo(f"    {card.dim} dimensions, {card.sample_rate} Hz, {card.front_end}; {card.file}")
-    click.echo("\nNames of extractors, and what each needs:\n")
+        echo(f"  ({encoder.source}{default})", heading=encoder.name)
+        echo(f"    {card.architecture or 'architecture not stated'}; {card.licence or 'licence not stated'}")
+        echo(f"    {card.dim} dimensions, {card.sample_rate} Hz, {card.front_end}; {card.file}")
+    echo_lines("\nNames of extractors, and what each needs:\n\n")
     for family in EXTRACTORS.values():
         needs = f"pip install 'zeroevidence[{family.extra}]'" + (f"; {family.needs}" if family.needs else "")
-        click.echo(click.style(", or ".join(family.forms), bold=True))
-        click.echo(f"    {family.title}; needs {needs}")
+        echo("", heading=", or ".join(family.forms))
+        echo(f"    {family.title}; needs {needs}")
     for problem in installed.problems:
-        click.echo(str(problem), err=True)
+        echo(problem, err=True)
     if installed.problems:
         sys.exit(InputError.exit_code)

@@ -10,6 +10,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import write_atomically
+from zeroevidence.cli.printing import echo
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.errors import InputError, UsageError
@@ -107,7 +108,7 @@ def command(
     rows = choose_rows(_rows(results), numbers=numbers, where=[_parse_condition(text) for text in conditions])
     shown = rows_with(kind, rows, given.get("name"))
     if len(shown) < len(rows):
-        click.echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
+        echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
     with naming_file(" and ".join(results)):
         content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
     write_atomically(Path(str(output)), lambda temporary: temporary.write_bytes(content))
@@ -135,7 +136,7 @@ def _list(paths: Sequence[str]) -> None:
     names = available(_rows(paths)) if paths else list(KINDS)
     wide = max(map(len, names), default=0)
     for name in names:
-        click.echo(f"{name:{wide}}  {KINDS[name].title}; needs {KINDS[name].needs}")
+        echo(f"{name:{wide}}  {KINDS[name].title}; needs {KINDS[name].needs}")
 
 
 def _rows(paths: Sequence[str]) -> list[Evaluation]:

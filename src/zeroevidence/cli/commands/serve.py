@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from zeroevidence.cli.printing import echo
 from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
 
 _MEGABYTE = 1_000_000
@@ -40,11 +41,11 @@ def command(port: int, max_megabytes: float, timeout: float, open_browser: bool)
     from zeroevidence.web.serving import serve
 
     def ready(address: str) -> None:
-        click.echo(f"{address} (stop with Ctrl-C)", err=True)
+        echo(f"{address} (stop with Ctrl-C)", err=True)
         if open_browser:
             click.launch(address)
 
     try:
         serve(port, max_bytes=int(max_megabytes * _MEGABYTE), timeout=timeout, ready=ready)
     except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+        echo("stopped", err=True)

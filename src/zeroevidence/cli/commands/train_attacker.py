@@ -12,6 +12,7 @@ from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import settings_options
 from zeroevidence.cli.options.output import terminal_progress
+from zeroevidence.cli.printing import echo
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
@@ -46,10 +47,10 @@ def command(corpus: str, folder: str, extractor: str, threads: int | None, **arg
         workers=threads,
         on_epoch=_print_epoch,
         progress=terminal_progress("reading speech", "recordings"),
-        say=partial(click.echo, err=True),
+        say=partial(echo, err=True),
         **arguments,
     )
-    click.echo(
+    echo(
         f"{trained.card}: trained on {trained.people} people and stopped on {trained.development_people}, "
         f"{trained.utterances} recordings in all; development people disclose {trained.after:.2f} bits to it, and "
         f"{trained.before:.2f} bits to the encoder that it started from"
@@ -59,4 +60,4 @@ def command(corpus: str, folder: str, extractor: str, threads: int | None, **arg
 def _print_epoch(epoch: Epoch) -> None:
     measured = epoch.development
     result = "" if measured is None else f", development EER {100 * measured.eer:.1f} %, {measured.bits:.2f} bits"
-    click.echo(f"epoch {epoch.number}: loss {epoch.loss:.3f}{result}", err=True)
+    echo(f"epoch {epoch.number}: loss {epoch.loss:.3f}{result}", err=True)

@@ -11,6 +11,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import option_group
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class LabelledInputs:
     @property
     def name(self) -> str:
         """Name of the data in results."""
-        return Path(self.embeddings).stem
+        return file_name_text(Path(self.embeddings).stem)
 
     @property
     def bands(self) -> Bands | None:

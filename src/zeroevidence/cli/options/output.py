@@ -12,6 +12,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
+from zeroevidence.cli.printing import echo, echo_lines, echo_progress
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.data.files.writing import write_atomically as write_silently
 from zeroevidence.measure.measures import MEASURES
@@ -40,6 +41,8 @@ class Output:
         Whether text tables end in the signatures of their rows.
     measures
         The measures to show, None for the usual ones.
+    estimate
+        Whether tables show the values corrected for few people.
     """
 
     format: str
@@ -47,6 +50,7 @@ class Output:
     overwrite: bool
     signatures: bool = False
     measures: tuple[str, ...] | None = None
+    estimate: bool = False
 
     def __post_init__(self) -> None:
         self.reserve(self.path)
@@ -59,13 +63,13 @@ class Output:
     def emit(self, text: str) -> None:
         """Print a text, or write it to the file."""
         if self.path is None:
-            click.echo(text, nl=False)
+            echo_lines(text, rendered=self.format == "text")
         else:
             write_text(text, self.path)
 
     def render(self, rows: Sequence[Evaluation]) -> str:
         """Return results in the format."""
-        return render(rows, self.format, signatures=self.signatures, measures=self.measures)
+        return render(rows, self.format, signatures=self.signatures, measures=self.measures, estimate=self.estimate)
 
 
 def _find_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -92,6 +96,7 @@ def output_to(*more: Decorator, formats: Sequence[str] = FORMATS) -> Decorator:
 
 output_options = output_to(shared.signatures())
 table_options = output_to(measure_option(), shared.signatures())
+evaluation_options = output_to(measure_option(), shared.estimate(), shared.signatures())
 
 
 def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
@@ -100,8 +105,7 @@ def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
         return None
 
     def show(done: int, total: int) -> None:
-        end = "\r" if done < total else "\r\033[K"
-        click.echo(f"\r{what}: {done} of {total} {units}{end}", err=True, nl=False)
+        echo_progress(f"{what}: {done} of {total} {units}", last=done >= total)
 
     return show
 
@@ -127,4 +131,4 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 def print_written(path: str | Path) -> None:
     """Print that a file was written."""
-    click.echo(f"wrote {path}", err=True)
+    echo(f"wrote {path}", err=True)

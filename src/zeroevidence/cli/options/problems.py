@@ -5,24 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import click
-
+from zeroevidence.cli.printing import echo
 from zeroevidence.errors import InputError
 
 
 def print_problems(problems: Sequence[object], limit: int, path: str | None = None, *, noun: str = "") -> int:
     """Print problems up to a limit, or that a file has none, and return how many there are."""
     for problem in problems[:limit]:
-        click.echo(str(problem))
+        echo(problem)
     if len(problems) > limit:
-        click.echo(f"... and {len(problems) - limit} more{noun} (--limit)")
+        echo(f"... and {len(problems) - limit} more{noun} (--limit)")
     if not problems and path is not None:
-        click.echo(f"{path}: ok")
+        echo(f"{path}: ok")
     return len(problems)
 
 
 def exit_if_problems(count: int) -> None:
     """Exit with the code of bad input if there are problems."""
     if count:
-        click.echo(f"{count} problem{'s' if count > 1 else ''} found", err=True)
+        echo(f"{count} problem{'s' if count > 1 else ''} found", err=True)
         sys.exit(InputError.exit_code)

@@ -36,6 +36,11 @@ class TandemInputs:
         """Name of the system, after its score file."""
         return distinct_names([self.arguments["cm"] or self.arguments["sasv"] or "-"])[0]
 
+    @property
+    def scores(self) -> str:
+        """Names of the score files, for messages."""
+        return " and ".join(filter(None, (self.arguments[side] for side in ("cm", "asv", "sasv"))))
+
     def read(self) -> LoadedTandem:
         """Return the scores."""
         return read_tandem(**self.arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,6 +70,39 @@ def is_file(path: str | Path) -> bool:
         return Path(path).is_file()
     except (OSError, ValueError):
         return False
+
+
+def unreadable_reason(path: str | Path, expected: str = "", *, folder: bool = False) -> str:
+    """Return why there is no file, or no folder, of that name that could be read; empty where there is one.
+
+    Parameters
+    ----------
+    path
+        The name.
+    expected
+        What should be there, for a message about something else; left out where empty.
+    folder
+        Whether a folder should be there.
+
+    Examples
+    --------
+    >>> unreadable_reason("absent.wav"), unreadable_reason("absent", folder=True)
+    ('no such file', 'no such folder')
+    """
+    noun = "folder" if folder else "file"
+    try:
+        place = Path(path)
+        mode = place.stat().st_mode
+        if folder and stat.S_ISDIR(mode):
+            next(place.iterdir(), None)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"no such {noun}"
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {error_reason(error)}"
+    if stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode):
+        return ""
+    kind = "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "device or a pipe"
+    return f"is a {kind}; expected {expected}" if expected else f"is a {kind}"
 
 
 def error_reason(error: BaseException) -> str:

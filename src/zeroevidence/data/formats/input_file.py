@@ -49,6 +49,14 @@ NPY = Container("npy", "NumPy", (b"\x93NUMPY",))
 HDF5 = Container("hdf5", "HDF5", (b"\x89HDF\r\n\x1a\n",))
 
 _CONTAINERS = (PARQUET, NPZ, NPY, HDF5)
+# Of files that nothing here unpacks; polars would, unasked and without a limit.
+_COMPRESSED = {
+    "gzip": (b"\x1f\x8b",),
+    "zstd": (b"\x28\xb5\x2f\xfd",),
+    "xz": (b"\xfd7zXZ\x00",),
+    "bzip2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+    "zlib": (b"\x78\x01", b"\x78\x9c", b"\x78\xda"),
+}
 _START = 64  # bytes that are looked at to recognise a container
 
 
@@ -124,12 +132,11 @@ class InputFile:
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
 
-    def open(self) -> Path | BytesIO:
-        """Return what array libraries take: the path where there is one, so that large files are not held twice."""
-        return self.path if self.held is None else BytesIO(self.held)
-
     def stream(self) -> BufferedReader | BytesIO:
-        """Return the open file, which the caller closes (NumPy leaves files open when it fails)."""
+        """Return the open file, which the caller closes (NumPy leaves files open when it fails).
+
+        Libraries read through it rather than by its name, which they may not take where it is not UTF-8.
+        """
         return self.path.open("rb") if self.held is None else BytesIO(self.held)
 
 
@@ -139,10 +146,10 @@ def open_input(path: str | Path) -> InputFile:
     Raises
     ------
     InputError
-        When there is no such file, it is a folder, or it cannot be read.
+        When there is no such file, it is a folder, it cannot be read, or it is compressed.
     """
     if str(path) == "-":
-        return InputFile.holding(STDIN, sys.stdin.buffer.read())
+        return _unless_compressed(InputFile.holding(STDIN, sys.stdin.buffer.read()))
     file = Path(path)
     if is_folder(path):
         raise InputError("is a folder; expected a file", path=path)
@@ -156,7 +163,14 @@ def open_input(path: str | Path) -> InputFile:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
-    return InputFile(str(path), start, file, held)
+    return _unless_compressed(InputFile(str(path), start, file, held))
+
+
+def _unless_compressed(file: InputFile) -> InputFile:
+    for method, magic in _COMPRESSED.items():
+        if file.start.startswith(magic):
+            raise InputError(f"compressed with {method}; expected it unpacked", path=file.name, line=1)
+    return file
 
 
 def load_parquet(file: InputFile) -> pl.DataFrame:
@@ -164,7 +178,9 @@ def load_parquet(file: InputFile) -> pl.DataFrame:
     import polars as pl
 
     with reading_file(file.name, "Parquet"):
-        table = pl.scan_parquet(file.open(), hive_partitioning=False)
-        rows = int(table.select(pl.len()).collect().item())
-        check_size(8 * rows * max(1, len(table.collect_schema())), file.name)  # eight bytes for each cell
-        return pl.read_parquet(file.open(), hive_partitioning=False)
+        with file.stream() as stream:
+            table = pl.scan_parquet(stream, hive_partitioning=False)
+            rows = int(table.select(pl.len()).collect().item())
+            check_size(8 * rows * max(1, len(table.collect_schema())), file.name)  # eight bytes for each cell
+        with file.stream() as stream:
+            return pl.read_parquet(stream, hive_partitioning=False)

@@ -11,10 +11,9 @@ import polars as pl
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.files.csv_cells import unescape_table
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.formats.input_file import load_parquet, open_input
+from zeroevidence.data.formats.input_file import InputFile, load_parquet, open_input
 from zeroevidence.errors import InputError
 
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # gzip, zstd, zlib
 _COLUMNS = ("trial", "speaker", "lid", "greater", "equal")
 
 
@@ -65,7 +64,7 @@ def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
     if path is None:
         raise InputError("no trials.parquet or trials.csv; expected a folder that `zeroevidence link` wrote", path=home)
     with reading_file(path, "the table of a search"):
-        table = load_parquet(open_input(path)) if path.suffix == ".parquet" else _read_csv(path)
+        table = (load_parquet if path.suffix == ".parquet" else _read_csv)(open_input(path))
         missing = [column for column in _COLUMNS if column not in table.columns]
         if missing:
             raise InputError(f"has no column {missing[0]!r}; expected the table of `zeroevidence link`")
@@ -83,12 +82,10 @@ def read_linked(folder: str | Path, identities: int) -> LinkedTrials:
         return LinkedTrials(str(folder), identities, trial[order], speaker[order], lid, greater, equal)
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
-    with path.open("rb") as file:
-        if file.read(4).startswith(_PACKED):
-            raise InputError("compressed; expected text (unpack it first)")  # polars would unpack it unasked
+def _read_csv(file: InputFile) -> pl.DataFrame:
     kinds = {"lid": pl.Float64, "greater": pl.Int64, "equal": pl.Int64, "trial": pl.String, "speaker": pl.String}
-    return unescape_table(pl.read_csv(path, schema_overrides=kinds, infer_schema=False))
+    with file.stream() as stream:
+        return unescape_table(pl.read_csv(stream, schema_overrides=kinds, infer_schema=False))
 
 
 def _names(column: pl.Series) -> StrArray:

@@ -17,6 +17,9 @@ from zeroevidence.errors import InputError
 LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
 
+LONGEST_LINE = 1 << 20  # bytes: no line of a list or a table has as many
+TOO_LONG = f"a line of more than {LONGEST_LINE} bytes; expected shorter lines"
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
@@ -62,7 +65,9 @@ def numbered_lines(data: bytes, first: int = 1) -> Iterator[tuple[int, bytes]]:
 
 
 def decode(line: bytes) -> tuple[str, str | None]:
-    """Return a line as text, and what is wrong with its characters, if anything."""
+    """Return a line as text, and what is wrong with its length or its characters, if anything."""
+    if len(line) > LONGEST_LINE:
+        return "", TOO_LONG
     control = _CONTROL.search(line)
     if control:
         byte = control.group()[0]

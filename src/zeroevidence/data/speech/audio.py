@@ -6,7 +6,10 @@ resampling leave them, are limited to it; a file whose samples are far beyond wa
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.files.errors import is_file, is_folder
+from zeroevidence.data.files.errors import error_reason, unreadable_reason
 from zeroevidence.data.files.size_limits import check_size
+from zeroevidence.data.speech.audio_headers import repaired_stream, sample_bytes
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, UNDECODED, Utterance
 from zeroevidence.errors import InputError, MissingExtra
 
@@ -26,6 +30,8 @@ _FULL = 0.999
 _CLIPPED_RUN = 3
 _LOSSY = {".ogg": ("OGG", "VORBIS"), ".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
 _UNKNOWN = 1 << 62  # decoders report an unknown length as a huge one
+_PIECE = 1 << 18  # samples of each channel that are mixed and resampled at once
+RATES = (4_000, 768_000)  # samples per second of files
 SILENCE = 1e-4
 LEAST_SECONDS = 0.2  # of audible speech
 
@@ -44,6 +50,8 @@ class AudioFacts:
         Samples per channel.
     silent
         Whether no sample of the channels' average is further than 1e-4 from the mean.
+    cancelled
+        Whether it is silent because the channels cancel each other out.
     clipped
         Whether three samples in a row are at full scale.
     """
@@ -52,16 +60,30 @@ class AudioFacts:
     channels: int
     samples: int
     silent: bool
+    cancelled: bool
     clipped: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedAudio:
-    """A waveform, and the rate and the number of channels of its file."""
+    """A waveform, and the rate and the number of channels of its file.
+
+    Parameters
+    ----------
+    wave
+        The mean of the channels.
+    rate
+        Sample rate of the file.
+    channels
+        Channels of the file.
+    audible
+        Whether some channel of the samples behind `wave` is not silent; None where more than these were looked at.
+    """
 
     wave: Wave
     rate: int
     channels: int
+    audible: bool | None = None
 
 
 def load_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
@@ -73,14 +95,24 @@ def load_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
         Naming the file, when it is silent or too short, or as `load_audio` does.
     """
     audio = _load(utterance.path, rate, utterance.start, utterance.end)
-    reason = inaudible_reason(len(audio.wave) / rate, is_silent(audio.wave))
+    silent = is_silent(audio.wave)
+    reason = inaudible_reason(len(audio.wave) / rate, silent, cancelled=silent and bool(audio.audible))
     if reason:
         raise InputError(reason, path=utterance.path)
     return audio
 
 
-def inaudible_reason(seconds: float, silent: bool) -> str:
+def inaudible_reason(seconds: float, silent: bool, *, cancelled: bool = False) -> str:
     """Return why no voice can be heard in audio of so many seconds; empty where one can.
+
+    Parameters
+    ----------
+    seconds
+        Length of the audio.
+    silent
+        Whether all of its channels are silent.
+    cancelled
+        Whether they are not, but their mean is.
 
     Examples
     --------
@@ -89,6 +121,8 @@ def inaudible_reason(seconds: float, silent: bool) -> str:
     >>> inaudible_reason(3.0, silent=False)
     ''
     """
+    if cancelled:
+        return "silent once its channels are averaged, because they cancel each other out; expected one of them alone"
     if silent:
         return "silent: no sample above -80 dB"
     if seconds < LEAST_SECONDS:
@@ -163,22 +197,21 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     Silent: no sample of the channels' average is further than 1e-4 (-80 dB) from the mean. Clipped: three samples in a
     row at full scale (0.999 or more) in one channel.
     """
-    samples, rate = _read(Path(path), None, None)
-    _check(samples, Path(path))
+    with _open_audio(Path(path)) as file:
+        rate = int(file.samplerate)
+        samples = np.concatenate(list(_pieces(file, Path(path), None, None)))
+    _check_peak(float(np.abs(samples).max()), Path(path))
     silent = is_silent(samples.mean(axis=1, dtype=np.float32))
+    cancelled = silent and bool(np.abs(samples - samples.mean(axis=0)).max() >= SILENCE)
     full = np.abs(samples) >= _FULL
     runs = full[2:] & full[1:-1] & full[:-2] if len(full) >= _CLIPPED_RUN else full[:0]
-    return AudioFacts(rate, samples.shape[1], len(samples), silent, bool(runs.any()))
+    return AudioFacts(rate, samples.shape[1], len(samples), silent, cancelled, bool(runs.any()))
 
 
 def audio_rate_and_seconds(path: str | Path) -> tuple[int, float]:
     """Return rate and length in seconds of a file, from its header."""
-    soundfile = _soundfile(path)
-    try:
-        facts = soundfile.info(str(path))
-    except (OSError, RuntimeError, TypeError) as error:
-        raise InputError(f"cannot be read as audio: {_message(error)}", path=path) from None
-    return int(facts.samplerate), int(facts.frames) / int(facts.samplerate)
+    with _open_audio(Path(path)) as file:
+        return int(file.samplerate), int(file.frames) / int(file.samplerate)
 
 
 def is_silent(wave: Wave) -> bool:
@@ -187,17 +220,50 @@ def is_silent(wave: Wave) -> bool:
 
 
 def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
-    samples, file_rate = _read(path, start, end)
-    wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
-    _check(wave, path)
-    if file_rate != rate:
-        wave = _resampled(wave, file_rate, rate)
-    if file_rate != SEGMENT_RATE and (start is not None or end is not None):
+    with _open_audio(path) as file:
+        file_rate, channels = int(file.samplerate), int(file.channels)
+        mixer = _Mixer(file_rate, rate, channels)
+        for piece in _pieces(file, path, start, end):
+            mixer.add(piece)
+    wave = mixer.wave()
+    _check_peak(mixer.peak, path)
+    cut = file_rate != SEGMENT_RATE and (start is not None or end is not None)
+    if cut:
         first, last = _scaled(start or 0, rate), None if end is None else _scaled(end, rate)
         if len(wave) <= first or (last is not None and len(wave) < last - 1):
             raise InputError(_too_short(len(wave), rate, start, end), path=path)
         wave = wave[first:last]
-    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, samples.shape[1])
+    audible = None if cut else mixer.audible
+    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, channels, audible)
+
+
+class _Mixer:
+    """Averages channels and resamples, piece by piece."""
+
+    def __init__(self, file_rate: int, rate: int, channels: int) -> None:
+        self.peak = 0.0  # of the mean of the channels
+        self._resampler = None if file_rate == rate else _resampler(file_rate, rate)
+        self._parts: list[Wave] = []
+        self._low, self._high = np.full(channels, np.inf), np.full(channels, -np.inf)
+
+    def add(self, samples: NDArray[np.float32]) -> None:
+        """Take in a piece, samples x channels."""
+        wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
+        self.peak = float(np.maximum(self.peak, np.abs(wave).max()))  # not a number where any sample is not
+        self._low = np.minimum(self._low, samples.min(axis=0))
+        self._high = np.maximum(self._high, samples.max(axis=0))
+        self._parts.append(wave if self._resampler is None else self._resampler.resample_chunk(wave))
+
+    def wave(self) -> Wave:
+        """Return all that was taken in."""
+        if self._resampler is not None:
+            self._parts.append(self._resampler.resample_chunk(np.zeros(0, np.float32), last=True))
+        return np.concatenate(self._parts)
+
+    @property
+    def audible(self) -> bool:
+        """Whether a channel is not silent: half of its range is no more than its largest distance from its mean."""
+        return bool((self._high - self._low).max() >= 2.0 * SILENCE)
 
 
 def _soundfile(path: str | Path) -> Any:
@@ -208,51 +274,66 @@ def _soundfile(path: str | Path) -> Any:
     return soundfile
 
 
-def _read(path: Path, start: int | None, end: int | None) -> tuple[NDArray[np.float32], int]:
-    """Return samples x channels and the file's rate; only the part asked for where the file is at 16 kHz."""
+@contextmanager
+def _open_audio(path: Path) -> Iterator[Any]:
+    """Context with an open audio file whose header is true; what goes wrong while it is read names the file."""
     soundfile = _soundfile(path)
-    if not is_file(path):
-        raise InputError("is a folder; expected audio" if is_folder(path) else "no such file", path=path)
+    reason = unreadable_reason(path, "audio")
+    if reason:
+        raise InputError(reason, path=path)
     try:
-        with soundfile.SoundFile(path) as file:
-            rate, total = int(file.samplerate), int(file.frames)
-            if total < _UNKNOWN:
-                check_size(4 * total * int(file.channels), path)
-            if rate == SEGMENT_RATE and (start is not None or end is not None):
-                if total <= (start or 0) or (end is not None and total < end):
-                    raise InputError(_too_short(total, rate, start, end), path=path)
-                file.seek(start or 0)
-                total = (end if end is not None else total) - (start or 0)
-                samples = file.read(total, dtype="float32", always_2d=True)
-            else:
-                # with the number, because files in which one cannot seek (GSM 6.10) are read only so
-                samples = file.read(total if total < _UNKNOWN else -1, dtype="float32", always_2d=True)
+        with path.open("rb") as stream:
+            size = sample_bytes(stream)
+            streamed = repaired_stream(stream)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error_reason(error)}", path=path) from None
+    if size is not None and size.held < size.announced:
+        raise InputError(f"cut off: {size.held} of {size.announced} bytes of samples are there", path=path)
+    try:
+        with soundfile.SoundFile(os.fsencode(path) if streamed is None else streamed) as file:
+            if not RATES[0] <= file.samplerate <= RATES[1]:
+                expected = f"{RATES[0] // 1000} to {RATES[1] // 1000} kHz"
+                raise InputError(f"sample rate of {file.samplerate} Hz; expected {expected}", path=path)
+            if file.frames < _UNKNOWN:
+                check_size(4 * int(file.frames) * int(file.channels), path)
+            yield file
     except InputError:  # a ValueError too, but with a message of its own
         raise
     except (OSError, RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None
-    if not len(samples):
+
+
+def _pieces(file: Any, path: Path, start: int | None, end: int | None) -> Iterator[NDArray[np.float32]]:
+    """Yield samples x channels of a file; only those of the part asked for where the file is at 16 kHz."""
+    total = int(file.frames)
+    if file.samplerate == SEGMENT_RATE and (start is not None or end is not None):
+        if total <= (start or 0) or (end is not None and total < end):
+            raise InputError(_too_short(total, SEGMENT_RATE, start, end), path=path)
+        file.seek(start or 0)
+        total = (end if end is not None else total) - (start or 0)
+    done = 0
+    while done < total and len(piece := file.read(min(_PIECE, total - done), dtype="float32", always_2d=True)):
+        done += len(piece)
+        yield piece
+    if not done:
         raise InputError("empty: no samples", path=path)
-    if len(samples) < total < _UNKNOWN:
-        raise InputError(f"cut off: {len(samples)} of {total} samples can be decoded", path=path)
-    return samples, rate
+    if done < total < _UNKNOWN:
+        raise InputError(f"cut off: {done} of {total} samples can be decoded", path=path)
 
 
-def _check(wave: NDArray[np.float32], path: Path) -> None:
-    peak = float(np.abs(wave).max())
+def _check_peak(peak: float, path: Path) -> None:
     if not np.isfinite(peak):
         raise InputError("samples that are not finite", path=path)
     if peak > _BEYOND:
         raise InputError(f"samples reach {peak:g}; expected them between -1 and 1", path=path)
 
 
-def _resampled(wave: Wave, file_rate: int, rate: int) -> Wave:
+def _resampler(file_rate: int, rate: int) -> Any:
     try:
         import soxr
     except ImportError:
         raise MissingExtra("speech", f"resampling from {file_rate} to {rate} Hz") from None
-    result: Wave = soxr.resample(wave, file_rate, rate, quality="VHQ").astype(np.float32, copy=False)
-    return result
+    return soxr.ResampleStream(file_rate, rate, 1, dtype="float32", quality="VHQ")
 
 
 def _scaled(samples: int, rate: int) -> int:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.errors import is_file, unreadable_reason
 from zeroevidence.errors import InputError, Problem
 
 ROLES = ("enrol", "trial", "train")
@@ -158,8 +158,9 @@ class Corpus:
     def counterparts(self, folder: str | Path) -> tuple[dict[str, Utterance], list[Problem]]:
         """Return the utterances that `replaced` would read, by identifier, and the problems of the others."""
         home = Path(folder)
-        if not home.is_dir():
-            raise InputError("no such folder; expected anonymised speech", path=folder)
+        reason = unreadable_reason(home, folder=True)
+        if reason:
+            raise InputError(f"{reason}; expected anonymised speech", path=folder)
         counterparts: dict[str, Utterance] = {}
         problems = []
         for original in self.utterances:

@@ -15,6 +15,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.direction import check_direction
 from zeroevidence.data.preparing.pooling import pool_groups
 from zeroevidence.data.preparing.scale import Scale
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.finding.finding import together
@@ -230,12 +231,12 @@ def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
 
 def distinct_names(paths: Sequence[str]) -> list[str]:
     """File names without their ending, with as much of the path before them as it takes to tell them apart."""
-    parts = [_name_parts(path) for path in paths]
+    parts = [tuple(map(file_name_text, _name_parts(path))) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
-    return list(paths)
+    return list(map(file_name_text, paths))
 
 
 def _name_parts(path: str) -> tuple[str, ...]:

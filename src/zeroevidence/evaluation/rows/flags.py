@@ -84,6 +84,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "
         "identifiers and speakers.",
     ),
+    "equal-scores": (
+        "warning",
+        "{count} of {scores} scores equal another one of their class, and no identifiers tell comparisons apart; if "
+        "lines were copied, intervals are too narrow and linkability is wrong, so give identifiers.",
+    ),
     "speakers-unknown": (
         "warning",
         "intervals resample {unit}s, not people, and may be too narrow; {remedy}.",
@@ -110,9 +115,8 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "not-enrolled": (
         "note",
-        "{trials} trials are of people who are not enrolled: one-to-one measures count their comparisons, and the "
-        "search leaves them out; the EER over the comparisons of the search alone is {of_search:.1f} %, over all "
-        "{over_all:.1f} %.",
+        "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
+        "comparisons, and the search leaves them out; eer_closed_set is the EER over the comparisons of the search.",
     ),
     "development-size": (
         "warning",

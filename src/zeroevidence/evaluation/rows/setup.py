@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
 from zeroevidence.data.relaxed_rules import RelaxedRule
@@ -173,14 +173,27 @@ class Setup:
     llr: LlrSetup | None = None
 
 
+def exact_number(value: float) -> str:
+    """A number as signatures have it: short where that is exact, with all of its digits otherwise.
+
+    Examples
+    --------
+    >>> exact_number(10.0), exact_number(0.1), exact_number(1.00000001)
+    ('10', '0.1', '1.00000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     """One line: what was computed, how, on which data, by which version."""
     if setup.recorded is not None:
         return setup.recorded
     parts = ["ZE", "+".join(setup.families) or "nothing"]
     if setup.linkability is not None:
-        parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}", f"dcf:{setup.dcf_prior:g}"]
-        parts += [] if setup.omega is None else [f"omega:{setup.omega:g}"]
+        parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}"]
+        parts += [] if setup.dcf_prior is None else [f"dcf:{exact_number(setup.dcf_prior)}"]
+        parts += [] if setup.omega is None else [f"omega:{exact_number(setup.omega)}"]
     if setup.llr is not None:
         parts += [f"llr:{setup.llr.calibration}:sha256:{setup.llr.data[:_DIGITS]}"]
     if setup.search is not None:
@@ -191,14 +204,14 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         parts += [f"preset:{costs.preset}", f"form:{costs.form}", f"eer:{costs.convention}", f"attack:{costs.attack}"]
         parts += [] if costs.phase is None else [f"phase:{costs.phase}"]
         set_before = (("asv-at", costs.asv_threshold), ("cm-at", costs.cm_threshold))
-        parts += [f"{name}:{value:g}" for name, value in set_before if value is not None]
+        parts += [f"{name}:{exact_number(value)}" for name, value in set_before if value is not None]
     parts += [] if setup.dev is None else [f"dev:sha256:{setup.dev[:_DIGITS]}"]
     parts += ["n:" + "+".join(str(counts[kind]) for kind in _COUNTED if kind in counts)] if "target" in counts else []
     parts += [f"{kind}:{n}" for kind, n in counts.items() if kind not in (*_COUNTED, *_ELSEWHERE)]
     parts += [f"spk:{counts.get('speakers', 'unknown')}"]
     parts += ["ci:none"] if setup.intervals is None else [f"ci:{setup.intervals.unit}{setup.intervals.times}"]
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
-    parts += [] if setup.intervals is None and setup.null is None else [f"level:{setup.level:g}"]
+    parts += [] if setup.intervals is None and setup.null is None else [f"level:{exact_number(setup.level)}"]
     parts += [f"seed:{setup.seed}", *map(str, setup.relaxed)]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
@@ -208,7 +221,7 @@ def _search_parts(search: SearchSetup) -> list[str]:
     parts = [] if search.scoring is None else [f"scoring:{search.scoring}"]
     parts += [f"rows:{search.calibration}{'+cross-fitted' if search.cross_fitted else ''}", f"ddof:{search.ddof}"]
     parts += [f"row-scaling:{search.row_scaling}"] * (search.row_scaling != _PUBLISHED)
-    parts += [f"l2:{search.l2:g}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
+    parts += [f"l2:{exact_number(search.l2)}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
     if search.folds:  # the scores of each were brought to mean 0 and deviation 1
         parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:fold"]
     return parts + ["prior:given"] * search.prior_given
@@ -223,10 +236,17 @@ def joint_signature(signatures: Sequence[str], *more: str) -> str:
     return "|".join(["ZE", *rows, *more, f"v:{__version__}"])
 
 
-def digest(arrays: Iterable[FloatArray]) -> str:
-    """SHA-256 of values as little-endian doubles. Of sorted scores it is the same for any order of the trials."""
+def digest(arrays: Iterable[FloatArray | IntArray | StrArray | None]) -> str:
+    """SHA-256 of numbers as little-endian doubles, of names, and of None. Their order matters."""
     hasher = hashlib.sha256()
     for values in arrays:
+        if values is None:
+            hasher.update(b"none")
+            continue
+        if values.dtype.kind == "U":
+            names = "\0".join(values.tolist()).encode("utf-8", "surrogatepass")
+            hasher.update(len(values).to_bytes(8, "little") + len(names).to_bytes(8, "little") + names)
+            continue
         hasher.update(len(values).to_bytes(8, "little"))
         for start in range(0, len(values), 1 << 16):
             part = values[start : start + (1 << 16)].astype("<f8") + 0.0  # -0.0 and 0.0 are one score

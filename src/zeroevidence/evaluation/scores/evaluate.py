@@ -30,15 +30,17 @@ from zeroevidence.evaluation.rows.limits import with_share_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
-from zeroevidence.evaluation.rows.setup import Resampling, Setup, digest
+from zeroevidence.evaluation.rows.setup import Resampling, Setup
 from zeroevidence.evaluation.rows.trials import Trials
 from zeroevidence.evaluation.scores.bases import base_flags
 from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, fit_calibration
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
+from zeroevidence.evaluation.scores.digests import score_digest
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.recordings import several_recordings
+from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
     PreparedScores,
     Running,
@@ -48,9 +50,9 @@ from zeroevidence.evaluation.scores.resampling import (
     with_intervals,
     with_nulls,
 )
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint
 from zeroevidence.evaluation.scores.speakers import with_worst_cases
-from zeroevidence.measure.measures import IntervalRule, measures_of
+from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.named import countable_people
 from zeroevidence.measure.views import PairSettings
@@ -183,7 +185,7 @@ class _Task:
             setup=self._setup(result, replicates, null),
             labels=labels,
             about=about,
-            flags=(*self._flags(replicates), *self._open_set_flags(metrics), *self._base_flags(metrics)),
+            flags=(*self._flags(replicates), *self._base_flags(metrics)),
             curves=curves,
             trials=None if result is None else result.trials,
             people=people,
@@ -199,14 +201,12 @@ class _Task:
         """All measures with intervals and nulls, and what these rest on."""
         view, options = self.view, self.options
         metrics: dict[str, MeasureResult] = {}
-        rules: dict[str, IntervalRule | None] = {}
         for measure in measures_of("one-to-one"):
             value = measure.compute(view)
             if value is not None:
                 metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
-                rules[measure.name] = measure.interval_of(view)
         if result is not None:
-            metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
+            metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
         begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
@@ -216,8 +216,7 @@ class _Task:
                 begun = executor.submit(copy_context().run, begun).result
             if options.intervals:
                 replicates = replicate(prepared, view, search, self.closed_set, options, running)
-                used = {name: rule for name, rule in rules.items() if rule is not None}
-                metrics = with_intervals(metrics, used, replicates, options.level)
+                metrics = with_intervals(metrics, replicates, options.level)
                 if result is not None and "people_named" in metrics:
                     people = int(np.count_nonzero(countable_people(result.names)))
                     metrics["people_named"] = with_share_limits(metrics["people_named"], people, options.level)
@@ -236,9 +235,10 @@ class _Task:
     def _setup(self, result: SearchResult | None, replicates: Replicates | None, null: Resampling | None) -> Setup:
         """How the row was computed."""
         options = self.options
-        development = [np.sort(part.scores, axis=None) for part in (self.search.development if self.search else ())]
-        if not development and self.development is not None:
-            development = [np.sort(self.development.target), np.sort(self.development.nontarget)]
+        development: tuple[Scores | ScoreMatrix, ...] = self.search.development if self.search else ()
+        if self.development is not None:
+            development = (self.development,)
+        prior = self.search.prior if isinstance(self.search, MatrixSearch) else None
         return Setup(
             families=("one-to-one",) if result is None else ("one-to-one", "search"),
             linkability=options.linkability,
@@ -250,8 +250,8 @@ class _Task:
             null=null,
             seed=options.seed,
             relaxed=self.relaxed,
-            data=digest([self.view.ranked.target, self.view.ranked.nontarget]),
-            dev=digest(development) if development else None,
+            data=score_digest(self.scores, prior=prior),
+            dev=score_digest(*development) if development else None,
             llr=None if self.llr is None else self.llr.setup,
         )
 
@@ -261,21 +261,17 @@ class _Task:
         if replicates is not None:
             fewest = replicates.fewest
             flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+        if self.scores.target_pairs is None:
+            flags += repetition_flags(self.scores.target, self.scores.nontarget)
         if self.search is not None and self.left_out.get("incomplete"):
             flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
+        if self.closed_set is not None and self.left_out.get("not_enrolled"):
+            flags.append(flag("not-enrolled", trials=self.left_out["not_enrolled"]))
         development, scores = self.development, self.scores
         unknown = development is not None and (development.speakers is None or scores.speakers is None)
         if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
-
-    def _open_set_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-        """A note where one-to-one measures count trials of people who are not enrolled, and the search does not."""
-        if self.closed_set is None or not self.left_out.get("not_enrolled"):
-            return []
-        over_all, of_search = (float(metrics[name]) for name in ("eer", "eer_closed_set"))
-        trials = self.left_out["not_enrolled"]
-        return [flag("not-enrolled", trials=trials, over_all=100.0 * over_all, of_search=100.0 * of_search)]
 
     def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
         """A warning on the base of the logarithm, unless it was named."""

@@ -262,7 +262,7 @@ def utility_row(
             intervals=Resampling(unit, number) if most else None,
             level=how.options.level,
             seed=seed,
-            data=digest([columns.ravel()]),
+            data=digest([columns.ravel(), code]),
         ),
         labels=how.labels,
         about=About(role="utility", speech=how.speech),

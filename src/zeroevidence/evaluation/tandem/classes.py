@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.preparing.name_order import name_ranks
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.errors import InputError
@@ -67,6 +67,17 @@ def _spoken(scores: TandemScores, codes: Mapping[str, int]) -> dict[str, int]:
         for utterance, speaker in zip(trials.utterances, trials.speakers, strict=True)
         if str(speaker) in codes
     }
+
+
+def class_arrays(
+    classes: Mapping[str, TrialClass], speakers: Sequence[str]
+) -> Iterator[FloatArray | IntArray | StrArray]:
+    """All that is known of the trials, for a digest: scores, attacks, who is claimed and heard, and their names."""
+    yield np.array(speakers, dtype=np.str_)
+    for kind, trials in classes.items():
+        yield np.array([kind, *trials.attack])
+        yield trials.scores
+        yield from (trials.speaker, trials.heard, *trials.attack.values())
 
 
 def scores_by_attack(classes: Mapping[str, TrialClass], attacks: Sequence[str]) -> dict[str, dict[str, FloatArray]]:

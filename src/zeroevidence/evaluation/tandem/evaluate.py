@@ -14,8 +14,8 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half, relaxed_flags
 from zeroevidence.evaluation.rows.limits import with_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest
-from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, scores_by_attack, trial_classes
+from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, digest, exact_number
+from zeroevidence.evaluation.tandem.classes import ALL, attacks_of, class_arrays, scores_by_attack, trial_classes
 from zeroevidence.evaluation.tandem.curves import tandem_curves, tandem_profiles, tandem_surfaces
 from zeroevidence.evaluation.tandem.intervals import TandemSpreads, tandem_spreads
 from zeroevidence.measure.measures import MEASURES, compute_family
@@ -83,6 +83,7 @@ def evaluate_tandem(
         level=level,
         seed=seed,
         relaxed=tuple(relaxed),
+        data=digest(class_arrays(classes, speakers)),
     )
     counted = None if scores.speakers is None else len(speakers)
     return [
@@ -106,7 +107,7 @@ def _row(
     return Evaluation(
         metrics=metrics,
         counts=_counts(view.scores) | ({} if speakers is None else {"speakers": speakers}),
-        setup=replace(setup, tandem=replace(setup.tandem, attack=attack), data=digest(view.scores.values())),
+        setup=replace(setup, tandem=replace(setup.tandem, attack=attack)),
         labels=labels,
         about=About(question="spoofing", attack=attack),
         flags=(
@@ -176,4 +177,4 @@ def _named(model: CostModel | str) -> tuple[str, CostModel]:
         return model, CostModel.preset(model)
     name = next((name for name, preset in PRESETS.items() if preset == model), None)
     numbers = [value for value in (*astuple(model), *(model.asv or ())) if isinstance(value, float)]
-    return name or "/".join(f"{value:g}" for value in numbers), model
+    return name or "/".join(map(exact_number, numbers)), model

@@ -120,6 +120,7 @@ class NumpyBlock:
     The result of a trial does not depend on the others of its block.
     """
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(
         self, plan: SearchPlan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool
     ) -> None:
@@ -144,6 +145,7 @@ class NumpyBlock:
         self.sums, self.origin = np.zeros(count, dtype), np.zeros(count)
         self.here, self.column = np.zeros(count, bool), np.zeros(count, np.int64)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def anchor(self) -> None:
         """The true identities' products before their panels come, by the same routine, so that ties are seen."""
         for start in range(0, len(self.x), _ANCHORED):
@@ -159,6 +161,7 @@ class NumpyBlock:
         edges = [len(self.x) * at // count for at in range(count + 1)]
         return [slice(*pair) for pair in itertools.pairwise(edges)]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def add(self, part: slice, panel: FloatArray, first: int, buffer: FloatArray) -> None:
         """Take in a run of identities, the first of them numbered `first`, for a run of its trials."""
         x = self.x[part]
@@ -229,6 +232,7 @@ class NumpyBlock:
             log_sums = np.log(self.sums[part].astype(np.float64)) + self.origin[part] * LN2
         self.log_others[part] = np.logaddexp(self.log_others[part], log_sums)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def finish(self) -> TrialEvidence:
         """Return the evidence, once all panels are in."""
         others = OtherIdentities(

@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
 from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.row_terms import calibrated_slope, taken_off
+from zeroevidence.linkage.evidence.row_terms import calibrated_slope, check_range, taken_off
 from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 from zeroevidence.linkage.inputs.vectors import VectorSet
@@ -28,6 +28,7 @@ class WholeRowLinker:
         """Return the evidence of some trials."""
         return TrialEvidence.join([self._block(rows[part], scores) for part, scores in score_rows(self.plan, rows)])
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _block(self, rows: IntArray, scores: FloatArray) -> TrialEvidence:
         plan = self.plan
         index, mated = np.arange(len(rows)), plan.mated[rows]
@@ -48,7 +49,10 @@ class WholeRowLinker:
         log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
         lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
         log_sum += plan.bias[rows] + taken_off(plan, slope, mean)
-        return TrialEvidence(plan.identities, score, mean, deviation, log_sum, lid, greater, equal, best, top, fires)
+        evidence = TrialEvidence(
+            plan.identities, score, mean, deviation, log_sum, lid, greater, equal, best, top, fires
+        )
+        return check_range(plan, rows, evidence)
 
 
 @register

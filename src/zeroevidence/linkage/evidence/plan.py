@@ -15,6 +15,8 @@ from zeroevidence.linkage.evidence.moments import EnrolmentMoments, enrolment_mo
 from zeroevidence.linkage.inputs.scoring import ScoreFunction, Scoring, check_scoring
 from zeroevidence.linkage.inputs.vectors import VectorSet, vector_sets
 
+LARGEST_WEIGHT = 1e6  # times the deviation of scaled rows: beyond, the rounding of scores would decide the evidence
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchPlan:
@@ -82,7 +84,7 @@ def plan_search(
         trial,
         enrol,
         _check_mated(mated, trial.count, enrol.count),
-        _per_trial("weight", weight, trial.count),
+        check_weight(_per_trial("weight", weight, trial.count), row_scaling),
         _per_trial("bias", bias, trial.count),
         None if threshold is None else _per_trial("threshold", threshold, trial.count),
         ddof,
@@ -102,6 +104,15 @@ def _check_mated(mated: Any, trials: int, identities: int) -> IntArray:
         row = int(outside[0])
         raise InputError(f"mated: trial {row} names identity {array[row]}; expected 0 to {identities - 1}")
     return array.astype(np.int64)
+
+
+def check_weight(weight: float | FloatArray, row_scaling: RowScaling) -> Any:
+    """Return one or several calibration weights; for standardised rows, those out of range are refused."""
+    sizes = np.abs(np.atleast_1d(weight))
+    if row_scaling == "standardise" and not (sizes <= LARGEST_WEIGHT).all():
+        wrong = np.atleast_1d(weight)[~(sizes <= LARGEST_WEIGHT)][0]
+        raise InputError(f"weight: expected numbers from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}, got {wrong:g}")
+    return weight
 
 
 def _per_trial(name: str, value: float | FloatArray, trials: int) -> FloatArray:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
-from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.evidence.plan import LARGEST_WEIGHT, SearchPlan
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 
+# Deviations of scores that products of a precision can show: beyond, slopes or products would not be finite.
+_DEVIATIONS = {"float32": (1e-28, 1e30), "float64": (1e-140, 1e140)}
 _HEAVY = 3.0  # share of the sum times exponent from which rounding of a single product would show
 
 
@@ -100,6 +103,7 @@ def _direct(plan: SearchPlan, moments: EnrolmentMoments, x: FloatArray) -> tuple
     return mean, float(np.sqrt(squares / (plan.identities - plan.ddof)))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdentities) -> TrialEvidence:
     """Return the evidence of some trials."""
     log_others, best = others.log_sum, others.best
@@ -113,7 +117,7 @@ def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdent
     greater, equal = np.where(flat, 0, others.greater), np.where(flat, plan.identities - 1, others.equal)
     best_at = np.where(flat, np.where(mated == 0, 1, 0), others.best_at)
     first = (greater == 0) & ((equal == 0) | (mated < best_at))
-    return TrialEvidence(
+    evidence = TrialEvidence(
         identities=plan.identities,
         score=terms.score + terms.offset,
         mean=terms.mean + terms.offset,
@@ -126,6 +130,32 @@ def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdent
         top=np.where(first, mated, best_at),
         fires=np.full(len(rows), -1) if others.fires is None else others.fires,
     )
+    return check_range(plan, rows, evidence)
+
+
+def check_range(plan: SearchPlan, rows: IntArray, evidence: TrialEvidence) -> TrialEvidence:
+    """Return the evidence of some trials; scores that the precision of the products cannot hold are refused."""
+    low, high = _DEVIATIONS[plan.dtype.name]
+    deviation = evidence.deviation
+    fine = (deviation == 0.0) | ((deviation >= low) & (deviation <= high))
+    for values in (evidence.score, evidence.mean, evidence.log_sum, evidence.lid, evidence.best_other):
+        fine &= np.isfinite(values)
+    if plan.row_scaling != "standardise":
+        reach = np.abs(plan.weight[rows]) * deviation
+        if not (reach[fine] <= LARGEST_WEIGHT).all():
+            at = int(np.argmax(reach))
+            raise InputError(
+                f"trial {rows[at]}: a weight of {plan.weight[rows][at]:.3g} times scores with deviation "
+                f"{deviation[at]:.3g} is out of range; expected at most {LARGEST_WEIGHT:g}"
+            )
+    if not fine.all():
+        at = int(np.argmin(fine))
+        other = "; use 64 bits, or scale the vectors" if plan.dtype == np.float32 else "; scale the vectors"
+        raise InputError(
+            f"trial {rows[at]}: scores with mean {evidence.mean[at]:.3g} and deviation {deviation[at]:.3g} are out of "
+            f"range for products of {8 * plan.dtype.itemsize} bits{other}"
+        )
+    return evidence
 
 
 def _refine(

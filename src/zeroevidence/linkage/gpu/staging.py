@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.linkage.inputs.vectors import VectorSet
+from zeroevidence.linkage.inputs.vectors import LARGEST, SMALLEST, VectorSet
 from zeroevidence.linkage.optional import optional
 
 _STORED = ("float16", "float32", "float64")  # sent as they are; everything else as float64
@@ -102,13 +102,14 @@ def fetched(tensors: dict[str, Any]) -> dict[str, Any]:
 
 
 def doubled(raw: Any, *, cosine: bool) -> tuple[Any, Any]:
-    """Return vectors in double precision, for cosine of length one, and which of them are finite and not zero."""
+    """Return vectors in double precision, for cosine of length one, and which are surely in range and not zero."""
     torch = load_torch()
     x = raw.to(torch.float64)
-    good = torch.isfinite(x.sum(1))
-    if cosine:
-        largest = x.abs().amax(1, keepdim=True)
-        good &= largest[:, 0] > 0.0
+    largest = torch.linalg.vector_norm(x, ord=torch.inf, dim=1, keepdim=True)
+    good = ((largest >= SMALLEST) & (largest <= LARGEST))[:, 0]
+    if not cosine:
+        good |= largest[:, 0] == 0.0
+    else:
         x = x / largest
         x /= torch.linalg.vector_norm(x, dim=1, keepdim=True)
     return x, good

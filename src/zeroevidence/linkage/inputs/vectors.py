@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.files.errors import is_file, reading_file
+from zeroevidence.data.files.errors import reading_file, unreadable_reason
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.inputs.scoring import Scoring, unit
 from zeroevidence.linkage.optional import optional
 
+# Largest entries of vectors that are not scaled to length one; squares of their scores are finite, and not 0.
+SMALLEST, LARGEST = 1e-70, 1e70
 _BLOCK_BYTES = 1 << 25
 
 
@@ -52,8 +54,9 @@ def _open(location: str) -> FloatArray:
         with reading_file(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
             vectors = np.load(stream, allow_pickle=False)
         return vectors
-    if not is_file(path):
-        raise InputError("no such file", path=path)
+    reason = unreadable_reason(path)
+    if reason:
+        raise InputError(reason, path=path)
     with reading_file(path, "NumPy npy"):
         vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     return vectors
@@ -121,18 +124,23 @@ class VectorSet:
 
     def _checked(self, raw: FloatArray, rows: IntArray) -> FloatArray:
         x = np.array(raw, dtype=np.float64, order="C")
-        # the sum of a row shows whether any entry is not finite, without a mask of the block
-        with np.errstate(invalid="ignore", over="ignore"):
-            sums = x @ np.ones(x.shape[1])
-        if not np.isfinite(sums).all():
-            for at in np.flatnonzero(~np.isfinite(sums)):
-                bad = np.flatnonzero(~np.isfinite(x[at]))
-                if len(bad):
-                    value = x[at, bad[0]]
-                    raise InputError(
-                        f"{self.name} {rows[at]}: entry {bad[0]} of its vector is {value}; expected finite"
-                    )
+        # the squared length of a row shows whether an entry may be out of range, without a mask of the block
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            squares = np.einsum("ij,ij->i", x, x)
+        for at in np.flatnonzero(~((squares >= SMALLEST**2) & (squares <= LARGEST**2))):
+            self._check_vector(x[at], int(rows[at]))
         return unit(x, side=self.name, rows=rows) if self.cosine else x
+
+    def _check_vector(self, x: FloatArray, row: int) -> None:
+        bad = np.flatnonzero(~np.isfinite(x))
+        if len(bad):
+            raise InputError(f"{self.name} {row}: entry {bad[0]} of its vector is {x[bad[0]]}; expected finite")
+        largest = np.abs(x).max()
+        if not self.cosine and largest > 0.0 and not SMALLEST <= largest <= LARGEST:
+            raise InputError(
+                f"{self.name} {row}: the largest entry of its vector is {largest:.3g}; "
+                f"expected {SMALLEST:g} to {LARGEST:g} (scale the vectors, or use cosine)"
+            )
 
 
 def vector_sets(trial: Any, enrol: Any, scoring: Scoring) -> tuple[VectorSet, VectorSet]:

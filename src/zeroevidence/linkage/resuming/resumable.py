@@ -5,6 +5,8 @@ Called again with the same arguments, it computes only what is missing.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,6 +22,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
 from zeroevidence.linkage.engines.engine import AUTO, EngineName, EngineSettings, Runs
 from zeroevidence.linkage.estimate import estimate
+from zeroevidence.linkage.evidence.plan import check_weight
 from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, TrialEvidence
 from zeroevidence.linkage.inputs.digests import array_digest
 from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
@@ -109,8 +112,11 @@ def link_resumable(
         if settings.weight is not None:
             raise UsageError("a weight and development embeddings exclude each other")
         check_other_people(search, development)
+    if settings.weight is not None:
+        check_weight(settings.weight, settings.row_scaling)
     choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
-    manifest = {**asdict(settings), **(labels or {}), **_digests(search, development)}
+    digests = _digests(search, development)
+    manifest = {**asdict(settings), **(labels or {}), **digests}
     with lock_folder(folder):
         work = open_work_folder(folder, manifest, outputs=outputs, overwrite=overwrite)
         if work.done:
@@ -139,7 +145,7 @@ def link_resumable(
             scoring=settings.scoring,
             calibration=calibration.facts,
             not_enrolled=search.not_enrolled,
-            data=partial(str, work.checkpoints.key),
+            data=partial(_data_digest, digests, settings),
         )
         if write is not None:
             write(result)
@@ -155,6 +161,15 @@ def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | No
         for prefix, pairing in pairings.items()
         for side in ("trial", "enrol")
     }
+
+
+def _data_digest(digests: Mapping[str, str | None], settings: LinkSettings) -> str:
+    """SHA-256 of the embeddings and of what else decides about the numbers and is not in a signature.
+
+    Engines and sizes of blocks do not: whatever computes a search, its signature is the same.
+    """
+    content = {**digests, "weight": settings.weight, "precision": settings.precision}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _digest(embeddings: Embeddings) -> str:

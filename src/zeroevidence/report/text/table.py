@@ -156,7 +156,7 @@ def _draw(console: Console, sheet: _Sheet, widths: Sequence[int], *, n_right: in
         height, head = max(map(len, cells)), number < sheet.n_head
         if head and not sheet.turned:  # headings stand on the rule
             cells = [[""] * (height - len(lines)) + lines for lines in cells]
-        texts = [Text("\n".join(lines)) for lines in cells]
+        texts = [Text(printable("\n".join(lines))) for lines in cells]
         for place, text in enumerate(texts):
             if sheet.is_number(number, place) and place < n_right and "\n" in text.plain:
                 text.stylize("dim", text.plain.index("\n"))

@@ -19,6 +19,7 @@ from rich.text import Text
 from zeroevidence.data.printable import printable
 from zeroevidence.evaluation.rows.flags import Severity
 from zeroevidence.report.layout.flags import RaisedFlag
+from zeroevidence.report.layout.formatting import one_line
 
 PLAIN_WIDTH = 100  # where the output is no terminal and COLUMNS does not say otherwise
 UNBROKEN = "\u00a0"  # a blank at which lines are not broken
@@ -93,8 +94,8 @@ def _filled(parts: Iterable[str], separator: str, width: int) -> list[str]:
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
-    """Print a line as it is, however long."""
-    console.print(Text(text, style=style), soft_wrap=True)
+    """Print a line, however long."""
+    console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
 def print_paragraph(console: Console, text: str, *, style: str = "", first: str = "", indent: int = 0) -> None:
@@ -105,7 +106,7 @@ def print_paragraph(console: Console, text: str, *, style: str = "", first: str 
 
 def print_labels(console: Console, labels: Mapping[str, str]) -> None:
     """Print ``name: value`` of each label, broken between labels rather than within."""
-    parts = (line for name, value in labels.items() for line in wrap(f"{name}: {value}", console.width))
+    parts = (line for name, value in labels.items() for line in wrap(one_line(f"{name}: {value}"), console.width))
     for line in _filled(parts, "  ", console.width) if labels else ():
         print_line(console, line, "bold")
 
@@ -134,7 +135,7 @@ def print_signatures(console: Console, signatures: Sequence[str], *, each: bool,
     """
     if each or len(signatures) == 1:
         for signature in signatures:
-            print_line(console, printable(signature), "dim")
+            print_line(console, signature, "dim")
     elif joint:
         print_paragraph(console, f"{joint} (all: --signatures)", style="dim")
     elif signatures:

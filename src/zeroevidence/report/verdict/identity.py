@@ -44,7 +44,7 @@ from zeroevidence.report.verdict.phrases import (
     paragraph,
     percent,
     removed_share,
-    rounded_factor,
+    rounded_power,
     unbroken,
     vacuous_limit,
 )
@@ -198,10 +198,11 @@ def _disclosed(row: Evaluation, people: int, limited: LimitedValue) -> str:
     else:
         disclosed = f"gives away at most {limited.bound:.2f} bits ({limited.confidence}; {alid:.2f} measured) {of_all}"
         most = limited.bound
-    if 2.0**most < 1.05:
+    if most < log2(1.05):
         return f"{disclosed}, next to nothing"
-    upto = "up to " if most > alid else ""
-    return f"{disclosed}: it makes the right person {upto}about {rounded_factor(2.0**most)} times as likely as before"
+    upto, likely = "up to " if most > alid else "", rounded_power(2.0, most)
+    likely = likely if likely.startswith("more") else f"about {likely}"
+    return f"{disclosed}: it makes the right person {upto}{likely} times as likely as before"
 
 
 def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
@@ -224,8 +225,8 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
             "guessing errs in 50 %."
         )
     if worst is not None:
-        times = rounded_factor(10.0**worst) if worst < 15.0 else "more than can be written here"
-        many = "" if supported is None else f"; so many comparisons support up to {rounded_factor(10.0**supported)}"
+        times = rounded_power(10.0, worst)
+        many = "" if supported is None else f"; so many comparisons support up to {rounded_power(10.0, supported)}"
         odds = tag_odds()[tag_of(worst)]
         sentences.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
     sentences.append("How well one person is found among many was not measured.")

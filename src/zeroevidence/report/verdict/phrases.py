@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log10
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
@@ -216,8 +217,17 @@ def outside(metric: MeasureResult) -> bool:
     return not metric.low - 1e-9 <= float(metric) <= metric.high + 1e-9
 
 
-def rounded_factor(factor: float) -> str:
-    """A factor with two digits."""
+def rounded_power(base: float, exponent: float) -> str:
+    """A power with two digits, and a limit in its place where it has more than fifteen before the point.
+
+    Examples
+    --------
+    >>> rounded_power(2.0, 5.0), rounded_power(2.0, 1e20)
+    ('32', 'more than 10^15')
+    """
+    if exponent * log10(base) >= 15.0:
+        return "more than 10^15"
+    factor = base**exponent
     if factor < 10.0:
         return f"{factor:.2g}"
     digits = 10 ** max(0, len(str(int(factor))) - 2)

@@ -8,6 +8,7 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.cli.options.problems import exit_if_problems, print_problems
+from zeroevidence.cli.printing import echo
 from zeroevidence.data.formats.voiceprivacy.data_folders import check_kit
 
 
@@ -34,4 +35,4 @@ def command(folder: str, suffix: str, tolerance: float, limit: int) -> None:
     """  # noqa: D301 (\b is a control character here)
     report = check_kit(folder, suffix, tolerance=tolerance, progress=terminal_progress(folder, "files"))
     exit_if_problems(print_problems(report.problems, limit))
-    click.echo(f"{folder}: ok, {report}")
+    echo(f"{folder}: ok, {report}")

@@ -16,6 +16,7 @@ from zeroevidence.cli.options.labelled_embeddings import (
     refuse_with,
 )
 from zeroevidence.cli.options.output import print_written, terminal_progress
+from zeroevidence.cli.printing import echo
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -84,18 +85,16 @@ def command(
     protector = model.protector
     if limit is not None:
         strength = protector.get_params()[protector.dial]
-        click.echo(
-            f"{limit}: {protector.kind}, {protector.dial} {strength:g}, by cross-validation over people", err=True
-        )
+        echo(f"{limit}: {protector.kind}, {protector.dial} {strength:g}, by cross-validation over people", err=True)
     if data.speakers is None:
-        click.echo("speakers are not known: early stopping used vectors of people that it was trained on", err=True)
+        echo("speakers are not known: early stopping used vectors of people that it was trained on", err=True)
     for flag in zero_entry_flags(data.vectors):
-        click.echo(str(flag), err=True)
+        echo(flag, err=True)
     history = getattr(protector, "history_", None)
     if history is not None:
         epochs = max(len(history.losses) - 1, history.best)
         error = f"inversion error {protector.inversion_error_:.1g} standard deviations"
-        click.echo(f"{protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
+        echo(f"{protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
 
 
 def _number_protector(kind: str | None, inputs: LabelledInputs) -> str:

@@ -12,6 +12,7 @@ from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import Output, table_options
 from zeroevidence.cli.options.tandem_files import TandemInputs, tandem_inputs
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.evaluation import Options
 
 if TYPE_CHECKING:
@@ -48,14 +49,15 @@ def command(
     from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
 
     loaded = inputs.read()
-    rows = evaluate_conditions(
-        loaded,
-        inputs.by,
-        model=cost_model,
-        intervals=options.intervals,
-        level=options.level,
-        seed=options.seed,
-        labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
-    )
+    with naming_file(inputs.scores):
+        rows = evaluate_conditions(
+            loaded,
+            inputs.by,
+            model=cost_model,
+            intervals=options.intervals,
+            level=options.level,
+            seed=options.seed,
+            labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
+        )
     output.emit(output.render(rows))
     gates.judge(rows)

@@ -144,7 +144,7 @@ def _check_file(path: Path, rows: Sequence[UtteranceRow]) -> CorpusReport:
                 load_speech(row.utterance)
             except InputError as error:
                 problems.append(row.problem(error.reason))
-    reason = inaudible_reason(length / SEGMENT_RATE, facts.silent)
+    reason = inaudible_reason(length / SEGMENT_RATE, facts.silent, cancelled=facts.cancelled)
     if reason:
         problems.append(rows[0].problem(reason))
     if facts.channels > 1:

@@ -18,6 +18,7 @@ from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
 from zeroevidence.data.formats.lists.speakers import read_speakers
 from zeroevidence.data.formats.problems import FileProblems
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.audio import conversion_advice
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Utterance
 from zeroevidence.errors import InputError, Problem
@@ -379,8 +380,9 @@ def read_tree(folder: Path, corpus: CorpusRows) -> None:
     below = [file.relative_to(folder) for file in files if file.parent != folder]
     unique = len({file.stem for file in below}) == len(below)
     for file in below:
-        name = file.stem if unique else file.with_suffix("").as_posix()
-        utterance = Utterance(name, file.parts[0], folder / file, attributes=speakers.get(file.parts[0], {}))
+        name = file_name_text(file.stem if unique else file.with_suffix("").as_posix())
+        speaker = file_name_text(file.parts[0])
+        utterance = Utterance(name, speaker, folder / file, attributes=speakers.get(speaker, {}))
         corpus.rows.append(UtteranceRow(utterance, str(folder), None))
-    for name in sorted({file.parts[0] for file in below} - set(speakers)) if speakers else []:
+    for name in sorted({file_name_text(file.parts[0]) for file in below} - set(speakers)) if speakers else []:
         corpus.notes.append(Problem(str(folder / "speakers.tsv"), None, f"speaker {name!r} is not described"))

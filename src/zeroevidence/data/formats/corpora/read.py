@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from zeroevidence.data.files.errors import is_file, naming_file
+from zeroevidence.data.files.errors import naming_file, unreadable_reason
 from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files, table_rows
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.problems import FileProblems
@@ -117,4 +117,5 @@ def _contradictions(corpus: CorpusRows) -> list[Problem]:
 
 
 def _missing_files(corpus: CorpusRows) -> list[Problem]:
-    return [row.problem("no such file") for row in corpus.rows if not is_file(row.utterance.path)]
+    reasons = ((row, unreadable_reason(row.utterance.path, "audio")) for row in corpus.rows)
+    return [row.problem(reason) for row, reason in reasons if reason]

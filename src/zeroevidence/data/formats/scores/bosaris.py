@@ -60,7 +60,8 @@ def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, A
         import h5py
     except ImportError:
         raise MissingExtra("hdf5", f"{source.name}: reading BOSARIS files (HDF5)") from None
-    with reading_file(source.name, "HDF5"), h5py.File(source.open(), "r") as file:
+    place = source.path if source.held is None else source.stream()
+    with reading_file(source.name, "HDF5"), h5py.File(place, "r") as file:
         models = _ids(file, ("ID/row_ids", "modelset"))
         segments = _ids(file, ("ID/column_ids", "segset"))
         names = ("trial_mask",) if role == "key" else ("scores", "score_mat")

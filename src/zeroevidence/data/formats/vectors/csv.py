@@ -19,7 +19,8 @@ def read_csv(file: InputFile) -> Embeddings:
     first = file.read().partition(b"\n")[0].decode("utf-8", errors="replace")
     separator = max(_SEPARATORS, key=first.count)
     try:
-        frame = pl.read_csv(file.open(), separator=separator, infer_schema_length=None)
+        with file.stream() as stream:
+            frame = pl.read_csv(stream, separator=separator, infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"cannot be read as a table: {str(error).splitlines()[0]}", path=file.name) from None
     columns = {name: name for name in frame.columns}

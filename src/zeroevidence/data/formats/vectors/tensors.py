@@ -26,12 +26,12 @@ def read_tensors(file: InputFile) -> Embeddings:
         import torch
     except ImportError:
         raise MissingExtra("torch", f"{file.name}: reading tensors") from None
-    with reading_file(file.name, "tensors"):
-        with file.stream() as stream:
-            if zipfile.is_zipfile(stream):
-                stream.seek(0)
-                check_archive(stream, file.name)
-        loaded = torch.load(file.open(), map_location="cpu", weights_only=True)
+    with reading_file(file.name, "tensors"), file.stream() as stream:
+        if zipfile.is_zipfile(stream):
+            stream.seek(0)
+            check_archive(stream, file.name)
+        stream.seek(0)
+        loaded = torch.load(stream, map_location="cpu", weights_only=True)
     index: Mapping[Any, Any] | None = None
     speakers: Mapping[Any, Any] = {}
     if isinstance(loaded, Mapping):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.corpora.corpus_files import CorpusRows, UtteranceRow, read_kaldi, scp_files
 from zeroevidence.data.formats.input_file import open_input
@@ -155,9 +156,9 @@ def _overlap(sets: Sequence[_Set]) -> list[Problem]:
 
 def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[UtteranceRow, Path]]:
     """Return each original utterance with its anonymised file; ids that only one of the two has are problems."""
-    if not folder.is_dir():
-        reason = f"no such folder; expected the anonymised speech of {original.name}"
-        problems.append(Problem(str(folder), None, reason))
+    reason = unreadable_reason(folder, folder=True)
+    if reason:
+        problems.append(Problem(str(folder), None, f"{reason}; expected the anonymised speech of {original.name}"))
         return []
     files = _anonymised_files(folder, problems)
     pairs = []
@@ -196,7 +197,7 @@ def _audio_problem(row: UtteranceRow, path: Path, tolerance: float, *, first: bo
     if row.utterance.end is not None or row.utterance.start is not None:
         return ""  # part of a recording, whose length is not that of its file
     length = facts.samples / facts.rate
-    inaudible = inaudible_reason(length, facts.silent)
+    inaudible = inaudible_reason(length, facts.silent, cancelled=facts.cancelled)
     if inaudible:
         return inaudible
     if facts.rate != rate:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from zeroevidence.data.files.errors import error_reason, unreadable_reason
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
 from zeroevidence.errors import InputError, Problem
 
@@ -80,8 +81,9 @@ def find_kit_scores(folder: str | Path, *, key: str | Path | None = None) -> lis
     [(True, True)]
     """
     root = Path(folder)
-    if not root.is_dir():
-        raise InputError("no such folder; expected VoicePrivacy results", path=folder)
+    reason = unreadable_reason(root, folder=True)
+    if reason:
+        raise InputError(f"{reason}; expected VoicePrivacy results", path=folder)
     files: list[KitScores] = []
     problems: list[Problem] = []
     for scores in sorted(file for file in kit_files(root) if file.name == "scores"):
@@ -114,8 +116,8 @@ def kit_files(folder: Path, depth: int = _DEPTH, visited: set[Path] | None = Non
     visited.add(real)
     try:
         entries = sorted(folder.iterdir())
-    except OSError:
-        return
+    except OSError as error:
+        raise InputError(f"cannot be read: {error_reason(error)}", path=folder) from None
     for entry in entries:
         if entry.is_file():
             yield entry

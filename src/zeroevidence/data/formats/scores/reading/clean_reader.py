@@ -36,10 +36,9 @@ def read_clean(file: InputFile, layout: Layout, *, coded: bool = False) -> Table
         Whether identifiers become numbers, as in `read_by_polars`.
     """
     skipped = layout.header or 0
-    source = file.path.absolute() if file.held is None else file.held
-    with ThreadPoolExecutor(1) as thread:
+    with file.reading() as stream, ThreadPoolExecutor(1) as thread:
         counting = thread.submit(_count_marks, file, layout.separator.encode(), skipped)
-        raw = parse_csv(source, layout, column_types(layout, coded=coded), skipped=skipped)
+        raw = parse_csv(stream, layout, column_types(layout, coded=coded), skipped=skipped)
         marks = counting.result()
     frame = None if raw is None or marks is None else _every_line(raw, marks, layout)
     if frame is None:

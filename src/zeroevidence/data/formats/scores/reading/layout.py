@@ -10,7 +10,7 @@ from zeroevidence.data.formats import text
 from zeroevidence.errors import InputError
 
 SAMPLE = 1000
-HEAD = 1 << 20  # bytes that lines are sampled from
+HEAD = text.LONGEST_LINE  # bytes that lines are sampled from
 
 Role = Literal["scores", "key"]
 Lines: TypeAlias = list[tuple[int, str]]
@@ -47,17 +47,27 @@ def sample_lines(data: bytes, name: str) -> Lines:
     """Return the first lines that are not blank, numbered; other encodings and empty files are refused."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError("encoded in UTF-16; expected text in UTF-8", path=name, line=1)
-    if data[:2] == b"\x1f\x8b":
-        raise InputError("compressed with gzip; expected text (unpack it first)", path=name, line=1)
-    sample = _sample(data)
+    sample = _sample(data, name)
     if not sample:
         raise InputError("empty; expected one trial per line", path=name)
     return sample
 
 
-def _sample(data: bytes) -> Lines:
+def first_text(data: bytes) -> int:
+    """Return the position of the first line that is not blank."""
+    mark = len(data) - len(text.without_mark(data))
+    blank = len(data) - mark - len(data[mark:].lstrip(b" \t\r\n"))
+    return data.rfind(b"\n", 0, mark + blank) + 1
+
+
+def _sample(data: bytes, name: str) -> Lines:
     # Cutting a head off first avoids splitting millions of lines.
-    head = data[: data.rfind(b"\n", 0, HEAD) + 1] if len(data) >= HEAD else data
-    full = ((number, line) for number, line in text.numbered_lines(head) if not text.is_blank(line))
-    sample = [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]
-    return sample or ([] if head is data else _sample(data.lstrip(b" \t\r\n")))
+    start, end = first_text(data), len(data)
+    first = 1 + data.count(b"\n", 0, start)
+    if end > start + HEAD:
+        end = data.rfind(b"\n", start, start + HEAD + 1) + 1
+        if not end:
+            raise InputError(text.TOO_LONG, path=name, line=first)
+    lines = text.numbered_lines(data[start:end], first)
+    full = ((number, line) for number, line in lines if not text.is_blank(line))
+    return [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]

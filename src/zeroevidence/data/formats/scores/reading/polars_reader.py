@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 import polars as pl
@@ -81,7 +80,7 @@ def identifier_types(layout: Layout, types: Sequence[pl.DataType]) -> dict[str, 
 
 
 def parse_csv(
-    source: bytes | Path, layout: Layout, types: Sequence[pl.DataType], *, skipped: int = 0
+    source: bytes | BinaryIO, layout: Layout, types: Sequence[pl.DataType], *, skipped: int = 0
 ) -> pl.DataFrame | None:
     """Return all columns below the skipped lines as polars reads them, or None where it refuses."""
     schema = {f"column_{i + 1}": kind for i, kind in enumerate(types)}
@@ -95,7 +94,7 @@ def parse_csv(
             skip_lines=skipped,
             glob=False,
         )
-    except (pl.exceptions.PolarsError, OSError, ValueError):  # the last: a name that is not UTF-8
+    except (pl.exceptions.PolarsError, OSError, ValueError):
         return None
 
 

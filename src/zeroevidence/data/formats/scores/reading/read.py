@@ -19,7 +19,7 @@ from zeroevidence.data.formats.scores.reading.build import build_scores
 from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_clean
 from zeroevidence.data.formats.scores.reading.detect import detect
 from zeroevidence.data.formats.scores.reading.join import Duplicates, join
-from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, Role
+from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, Role, first_text
 from zeroevidence.data.formats.scores.reading.polars_reader import PORTION, read_by_polars
 from zeroevidence.data.formats.scores.reading.table import Table, with_infinite_problems
 from zeroevidence.data.formats.scores.score_format import (
@@ -338,6 +338,6 @@ def _layout(file: InputFile, role: Role, asked: str, key: Table | None) -> Layou
         pairs = pairs.cast({column: key.frame[column].dtype for column in pairs.columns}, strict=False)
         return not pairs.join(key.frame, on=["enrol", "trial"], how="semi").is_empty()
 
-    head = file.head(HEAD)
-    data = head if len(head) < HEAD or head.strip() else file.read()  # blank for a megabyte: wherever it begins
+    head = file.head(2 * HEAD)
+    data = head if len(head) < HEAD or first_text(head) < HEAD else file.read()  # blank at first: wherever it begins
     return detect(data, file.name, role, forced=asked, matches=matches)

@@ -1,0 +1,206 @@
+"""Files with hostile names or contents: what is printed about them, and that none of them is destroyed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import zeroevidence
+from tests.effort import slow
+from zeroevidence.cli import printing
+from zeroevidence.data.files.errors import unreadable_reason
+from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.errors import InputError
+
+LATIN = os.fsdecode(b"lat\xe9")  # a name that is not UTF-8
+HOSTILE = "x\x1b[31mred\u202e\u200f\x07\nall is well"
+ROWS = [
+    (f"s{s}", f"u{t}", float(score), "target" if s == t else "nontarget")
+    for s in range(12)
+    for t, score in enumerate(np.random.default_rng(s).normal(size=12) + 2.0 * (np.arange(12) == s))
+]
+QUICK = ("--intervals", "0", "--null", "0")
+
+
+def write_scores(path):
+    Path(path).write_text("".join(f"{a} {b} {c!r} {d}\n" for a, b, c, d in ROWS))
+    return str(path)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".parquet", ".csv"])
+def test_scores_in_a_file_whose_name_is_not_utf8(tmp_path, run, suffix):
+    table = pl.DataFrame(ROWS, schema=["enrol", "trial", "score", "label"], orient="row")
+    write = {".txt": write_scores, ".parquet": table.write_parquet, ".csv": table.write_csv}[suffix]
+    write(tmp_path / f"plain{suffix}")
+    (tmp_path / f"plain{suffix}").rename(tmp_path / f"{LATIN}{suffix}")
+    code, out, err = run("evaluate", tmp_path / f"{LATIN}{suffix}", "-f", "json", *QUICK)
+    assert (code, err) == (0, "")
+    (row,) = json.loads(out)["rows"]
+    assert row["labels"]["system"] == "lat\ufffd"
+    outputs = ["-o", tmp_path / f"{LATIN}.md", "-f", "md", "--per-trial", tmp_path / f"{LATIN}.parquet2"]
+    assert run("evaluate", tmp_path / f"{LATIN}{suffix}", *outputs, *QUICK)[0] == 0
+
+
+def test_embeddings_in_files_whose_names_are_not_utf8(tmp_path, run):
+    rng = np.random.default_rng(0)
+    people = np.repeat([f"p{i:02d}" for i in range(12)], 2)
+    voices = np.repeat(rng.normal(size=(12, 4)), 2, axis=0) + 0.1 * rng.normal(size=(24, 4))
+    ids = np.array([f"u{i}" for i in range(24)])
+    np.savez(tmp_path / "e.npz", vectors=voices, speaker=people, utterance=ids)
+    columns = {f"f{i}": voices[:, i] for i in range(4)}
+    pl.DataFrame({"utterance": ids, "speaker": people, **columns}).write_csv(tmp_path / "t.csv")
+    (tmp_path / "e.npz").rename(tmp_path / f"{LATIN}.npz")
+    (tmp_path / "t.csv").rename(tmp_path / f"{LATIN}.csv")
+    files = ["--enrol", tmp_path / f"{LATIN}.npz", "--trial", tmp_path / f"{LATIN}.csv"]
+    code, _, err = run("link", *files, "--table", "csv", "-o", tmp_path / LATIN)
+    assert code == 0, err
+    assert run("compare", tmp_path / LATIN, tmp_path / LATIN)[0] == 0
+
+
+def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
+    file = write_scores(tmp_path / "müller.txt")
+    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "zeroevidence", "evaluate", file, *QUICK],
+        env={**os.environ, **ascii_locale},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("system: müller\n".encode())
+
+
+@pytest.mark.parametrize("command", ["evaluate", "doctor", "compare", pytest.param("report", marks=slow)])
+def test_names_of_files_do_not_reach_the_terminal_raw(tmp_path, run, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    write_scores(HOSTILE)
+    inputs = [HOSTILE, write_scores(f"other{HOSTILE}"), "--intervals", "20"] if command == "compare" else [HOSTILE]
+    outputs = ["-o", f"{HOSTILE}.html"] if command == "report" else []
+    _, out, err = run(command, *inputs, *outputs, *([] if command in ("doctor", "compare") else QUICK))
+    assert "[31mred" in out + err
+    assert not re.search("[\x1b\x07\u202e\u200f]", out + err)
+    assert not any(line.startswith("all is well") for line in (out + err).splitlines())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", f"absent{HOSTILE}"),
+        ("doctor", "--corpus", HOSTILE),
+        ("doctor", f"absent{HOSTILE}"),
+        ("evaluate", "a", f"--{HOSTILE}"),
+        ("evaluate", "a", "-f", HOSTILE),
+        (HOSTILE,),
+        ("plot", "det", HOSTILE, "-o", "a.svg"),
+        ("kit", "check", HOSTILE, "--suffix", "_x"),
+        ("metrics", HOSTILE),
+    ],
+)
+def test_messages_about_hostile_names_are_escaped(tmp_path, run, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / HOSTILE / "ann").mkdir(parents=True)
+    (tmp_path / HOSTILE / "ann" / f"{HOSTILE}.wav").write_bytes(b"no audio")
+    code, out, err = run(*arguments)
+    assert code > 0
+    assert "red" in out + err
+    assert not re.search("[\x1b\x07\u202e\u200f]", out + err)
+
+
+def test_nothing_but_the_module_of_printing_prints():
+    home = Path(zeroevidence.__file__).parent / "cli"
+    printing_calls = re.compile(r"\b(click\.(echo|secho|style)|print)\(|sys\.std(out|err)\.write")
+    found = {file.name for file in home.rglob("*.py") if printing_calls.search(file.read_text(encoding="utf-8"))}
+    assert found == {Path(printing.__file__).name}
+
+
+@pytest.mark.parametrize("again", ["the file itself", "a link to it", "another spelling"])
+def test_an_output_that_is_an_input_is_refused(tmp_path, run, again):
+    scores = write_scores(tmp_path / "a")
+    (tmp_path / "link").symlink_to("a")
+    output = {"the file itself": scores, "a link to it": tmp_path / "link", "another spelling": f"{tmp_path}/./a"}[
+        again
+    ]
+    before = Path(scores).read_bytes()
+    for arguments in (
+        ("evaluate", scores, "-o", output, "--overwrite"),
+        ("evaluate", scores, "--per-trial", output, "--overwrite"),
+        ("compare", scores, scores, "-o", output, "--overwrite"),
+        ("report", scores, "-o", output, "--overwrite"),
+    ):
+        code, _, err = run(*arguments)
+        assert (code, err) == (2, f"{output}: is read by this command, too; expected another name for the output\n")
+        assert Path(scores).read_bytes() == before
+
+
+def test_other_outputs_that_are_inputs_are_refused(tmp_path, run):
+    scores, data = write_scores(tmp_path / "a"), tmp_path / "data"
+    data.mkdir()
+    (data / "trials").write_text("".join(f"{a} {b} {d}\n" for a, b, _, d in ROWS))
+    assert run("evaluate", scores, "-o", tmp_path / "r.json", "-f", "json", *QUICK)[0] == 0
+    np.savez(tmp_path / "v.npz", vectors=np.eye(4), sex=["f", "m", "f", "m"])
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "trials.csv").write_text("utterance,f1\nu1,2.0\n")
+    vectors = str(tmp_path / "v.npz")
+    for arguments in (
+        ("evaluate", scores, "--key", data, "-o", data / "trials", "--overwrite"),
+        ("plot", "det", tmp_path / "r.json", "-o", tmp_path / "r.json", "--overwrite"),
+        ("report", tmp_path / "r.json", "-o", tmp_path / "r.json", "--overwrite"),
+        ("protect", "apply", tmp_path / "model", vectors, "-o", vectors, "--overwrite"),
+        ("link", "--enrol", vectors, "--trial", tmp_path / "out" / "trials.csv", "-o", tmp_path / "out", "--overwrite"),
+    ):
+        code, _, err = run(*arguments)
+        assert (code, "is read by this command, too" in err) == (2, True), arguments
+
+
+def test_a_system_may_be_called_like_the_output(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_scores("a")
+    for _ in range(2):
+        assert run("evaluate", "a", "--system", "out.txt", "-o", "out.txt", "--overwrite", *QUICK)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("magic", "method"), [(b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh91AY&SY", "bzip2")]
+)
+def test_compressed_files_are_named(tmp_path, run, magic, method):
+    (tmp_path / "a.zst").write_bytes(magic + bytes(50))
+    assert run("evaluate", tmp_path / "a.zst")[::2] == (
+        3,
+        f"{tmp_path}/a.zst:1: compressed with {method}; expected it unpacked\n",
+    )
+    _, _, err = run("link", "--enrol", tmp_path / "a.zst", "--trial", tmp_path / "a.zst", "-o", tmp_path / "out")
+    assert f"a.zst:1: compressed with {method}" in err
+
+
+def test_a_folder_that_cannot_be_read_is_not_called_empty(tmp_path, run):
+    folder = tmp_path / "kit"
+    folder.mkdir()
+    assert "no VoicePrivacy results found" in run("evaluate", folder)[2]
+    folder.rmdir()
+    folder.symlink_to("kit")
+    assert "kit: cannot be read: Too many levels of symbolic links" in run("evaluate", folder)[2]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="takes root, to become somebody who may not read")
+def test_what_nobody_may_read_is_not_called_missing():
+    with tempfile.TemporaryDirectory() as name:
+        inner = Path(name, "kit", "exp")
+        inner.mkdir(parents=True)
+        (inner / "a.wav").touch()
+        Path(name).chmod(0o755)
+        inner.chmod(0o700)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(InputError, match="exp: cannot be read: Permission denied"):
+                find_kit_scores(Path(name, "kit"))
+            assert unreadable_reason(inner, folder=True) == "cannot be read: Permission denied"
+            assert unreadable_reason(inner / "a.wav") == "cannot be read: Permission denied"
+        finally:
+            os.seteuid(0)
