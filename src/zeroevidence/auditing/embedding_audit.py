@@ -196,13 +196,14 @@ def audit_folds(
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)
-    strongest = _with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
-    rows[finding.strongest] = _with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
+    strongest = with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
+    rows[finding.strongest] = with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
     seconds = tuple(attack.seconds for attack in results.attacks)
     return Audit(tuple(rows), tuple(results.cards), finding, people, epochs, left_out, seconds)
 
 
-def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
+def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
+    """Return the row with a learning curve, and a warning where it has not levelled off."""
     if curve is None:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})
