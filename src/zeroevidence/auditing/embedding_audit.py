@@ -15,6 +15,8 @@ from zeroevidence.auditing.attacks.attack_settings import AttackSettings, Calibr
 from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
+from zeroevidence.auditing.inputs.further_encoders import ALL_CUES
+from zeroevidence.auditing.inputs.pitch_draws import pitch_change
 from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
@@ -189,7 +191,8 @@ def audit_folds(
     results = plan.run(progress)
     costs = {step.name: step.cost for step in steps}
     change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
-    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change)
+    cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
+    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change, pitch_change(cues))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)

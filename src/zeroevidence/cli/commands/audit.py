@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -124,11 +125,12 @@ def command(
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     utility = _utility(recognition, corpus, anonymised, options, pitch=pitch)
-    with lock_folder(home), naming_file(corpus):
+    kept = home / "cache" if cache is None else Path(cache)
+    with lock_folder(home, continued_from=["cache" if cache is None else kept.absolute()]), naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
-            cache=home / "cache" if cache is None else cache,
+            cache=kept,
             backends=backends or None,
             options=options,
             progress=terminal_progress,
